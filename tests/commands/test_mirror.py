@@ -105,10 +105,15 @@ def test_the_next_run_reads_what_changed_and_finds_what_is_gone(cloud: Site) -> 
     second = cloud.mirror()
     assert second["issues"]["changed"] >= 1
     assert cloud.column("SELECT summary FROM issues WHERE key = 'DEMO-1'") == ["Another title"]
-    who = "SELECT h.issue_id, j.value ->> 'toString' AS now FROM issue_histories h, json_each(h.data, '$.items') j"
-    assert cloud.select(f"{who} ORDER BY 2 LIMIT 1") == [
-        {"issue_id": cloud.column("SELECT id FROM issues WHERE key = 'DEMO-1'")[0], "now": "Another title"}
-    ]
+    who = "SELECT i.key, c.field, c.was, c.now, h.author FROM issue_changes c"
+    joined = "JOIN issue_histories h ON h.id = c.issue_history_id JOIN issues i ON i.id = h.issue_id"
+    (row,) = cloud.select(f"{who} {joined} WHERE c.now = 'Another title'")
+    assert (row["key"], row["field"], row["author"]) == ("DEMO-1", "summary", "Robin Sample")
+    assert row["was"] not in (None, "Another title")
+    with closing(sqlite3.connect(cloud.path)) as connection:
+        assert {name for _, _, name, *_ in connection.execute("PRAGMA foreign_key_list(issue_changes)")} == {
+            "issue_histories"
+        }
     third = cloud.mirror("--prune")
     assert (second["issues"]["gone"] + third["issues"]["gone"], third["issues"]["pruned"]) == (1, 1)
     assert cloud.column("SELECT key FROM issues WHERE key = 'DEMO-2'") == []
@@ -302,7 +307,7 @@ def test_what_comes_back_comes_back_with_what_belongs_to_it(cloud: Site) -> None
     before = cloud.column(counted)
     for gone in ("'then'", "NULL"):  # as if the site had not shown the issue for a time
         with closing(sqlite3.connect(cloud.path)) as connection, connection:
-            connection.execute(f"UPDATE issues SET gone_at = {gone} WHERE key = 'DEMO-1'")
+            connection.execute(f"UPDATE issues SET gone_at = {gone}, read_at = '2999' WHERE key = 'DEMO-1'")
             connection.execute("UPDATE mirror_part SET cursor = '2999-01-01T00:00:00+00:00' WHERE resource = 'issue'")
         cloud.mirror("issue", "issue-history")
         assert (cloud.column(counted) == before) is (gone == "NULL")

@@ -104,6 +104,7 @@ def test_what_is_listed_is_what_is_read(dispatcher: StepDispatcher) -> None:
         "worklog",
         "issue-link",
         "issue-history",
+        "issue-change",
         *FILES,
         "page-comment",
         "page-property",

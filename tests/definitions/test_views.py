@@ -34,7 +34,7 @@ def test_every_view_is_used(program: str) -> None:
     definitions = load(layers(program, {"CALLSHEET_HOME": os.devnull}, own=False))
     tables: list[dict[str, Any]] = []
     for (kind, _), definition in definitions.items():
-        if kind in ("command", "operation"):
+        if kind in ("command", "operation", "resource"):
             tables += [definition.table, *variants(definition.table).values()]
     used = {table["view"] for table in tables if "view" in table} | named_by_builtins()
     views = {id for kind, id in definitions if kind == "view"}

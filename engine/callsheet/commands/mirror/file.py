@@ -24,6 +24,7 @@ CREATE TABLE mirror_part (resource TEXT, part TEXT, cursor TEXT, state TEXT, com
   PRIMARY KEY (resource, part)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE search USING fts5(resource UNINDEXED, id UNINDEXED, name, words, text, tokenize = 'unicode61');
 """
+_INDEXES = "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL"
 _ROWS_OF_ONE = 1 << 40  # rows of the index that belong to one resource
 
 
@@ -115,7 +116,7 @@ class MirrorFile:
             if known == (schema,):
                 return
             if known is None:
-                self._connection.execute(schema)
+                self._make(schema)
                 values = (table.things.resource, table.name, schema)
                 self._connection.execute(
                     "INSERT INTO mirror_resource (resource, name, schema) VALUES (?, ?, ?)", values
@@ -123,7 +124,9 @@ class MirrorFile:
                 return
             old = f"{table.name} before"
             self._connection.execute(f'ALTER TABLE "{table.name}" RENAME TO "{old}"')
-            self._connection.execute(schema)
+            for (name,) in self._connection.execute(_INDEXES, (old,)).fetchall():
+                self._connection.execute(f'DROP INDEX "{name}"')
+            self._make(schema)
             sql = "UPDATE mirror_resource SET schema = ? WHERE resource = ?"
             self._connection.execute(sql, (schema, table.things.resource))
             self._forget_texts(table)
@@ -137,6 +140,10 @@ class MirrorFile:
                 row.values["gone_at"] = gone_at
                 self._put(table, row.id, row.values)
             self._connection.execute(f'DROP TABLE "{old}"')
+
+    def _make(self, schema: str) -> None:
+        for statement in schema.splitlines():
+            self._connection.execute(statement)
 
     def put(self, table: ResourceTable, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         for id, values in rows:
@@ -175,7 +182,6 @@ class MirrorFile:
         return row[0] if row else None
 
     def state(self, resource: str, part: str) -> str | None:
-        """What the parent was like when the things below it were read."""
         row = self._one("SELECT state FROM mirror_part WHERE resource = ? AND part = ?", resource, part)
         return row[0] if row else None
 
@@ -199,15 +205,26 @@ class MirrorFile:
         sql = f'SELECT {names} FROM "{table.name}" WHERE gone_at IS NULL AND {where}'
         yield from self._connection.execute(sql, values)
 
-    def rows_of(self, table: ResourceTable, id: str) -> Iterator[tuple[Any, ...]]:
-        """Id and JSON of the things of one id, which are several where an id is that of a thing below its parent."""
-        sql = f'SELECT id, data FROM "{table.name}" WHERE gone_at IS NULL AND id = ?'
-        yield from self._connection.execute(sql, (id,))
+    def written_since(
+        self, table: ResourceTable, part: str | None, since: str, most: int
+    ) -> Iterator[list[tuple[int, str, str]]]:
+        """Row, id and JSON of the things that were new or different since a run, so many at once."""
+        where, values = self._below(table, part)
+        sql = f'SELECT DISTINCT read_at FROM "{table.name}" WHERE read_at >= ? ORDER BY 1'
+        for (stamp,) in self._connection.execute(sql, (since,)).fetchall():
+            sql = (
+                f'SELECT rowid, id, data FROM "{table.name}" WHERE read_at = ? AND rowid > ? AND gone_at IS NULL '
+                f"AND {where} ORDER BY rowid LIMIT {most}"
+            )
+            row = 0
+            while batch := self._connection.execute(sql, (stamp, row, *values)).fetchall():
+                yield batch
+                row = batch[-1][0]
 
     def data(self, table: ResourceTable, row: MirrorRow) -> str | None:
         """The JSON that is kept of the same thing; None where it is new, or was gone."""
         where = " AND ".join(f'"{name}" IS ?' for name in table.key)
-        values = [row.id, *(row.values.get(name) for name in table.key[1:])]
+        values = [row.id if name == "id" else row.values.get(name) for name in table.key]
         sql = f'SELECT data FROM "{table.name}" WHERE gone_at IS NULL AND {where}'
         found = self._connection.execute(sql, values).fetchone()
         return found[0] if found else None

@@ -5,7 +5,6 @@ The file alone is the state: what was written is whole, and a run that was stopp
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -143,7 +142,11 @@ class Mirror:
         """Whether its list is that of one parent alone."""
         if not things.parents:
             return False
-        return "inside" in things.definition.get("list", {}) or not self._builds(things, {})
+        return self._is_inside(things) or not self._builds(things, {})
+
+    def _is_inside(self, things: Things) -> bool:
+        """Whether its things stand in the one that they belong to."""
+        return "inside" in things.definition.get("list", {})
 
     def _builds(self, things: Things, parents: Mapping[str, str]) -> bool:
         """Whether these parents are all that its list has to be asked with."""
@@ -157,7 +160,7 @@ class Mirror:
     def _is_deep(self, id: str) -> bool:
         """Whether each of many things would have to be asked for what it has: that is only done when it is named."""
         things = self._things[id]
-        if "inside" in things.definition.get("list", {}) or self._builds(things, {}):
+        if self._is_inside(things) or self._builds(things, {}):
             return False
         first = self._things.get(things.parents[0]) if things.parents else None
         return first is None or bool(first.parents) or not self._builds(things, {first.resource: "1"})
@@ -170,10 +173,12 @@ class Mirror:
         chosen = self._within.get(first)
         if not self._needs_parent(things):
             yield from chosen or [_WHOLE]
-        elif "inside" in things.definition.get("list", {}) or chosen is None:
+        elif chosen is None or self._is_inside(things):
             parent = self._tables.get(first)
             above = self._within.get(parent.things.parents[0]) if parent is not None and parent.parents else None
-            if parent is not None:
+            if parent is not None and self._is_inside(things):
+                yield from above or [_WHOLE]
+            elif parent is not None:
                 for part in above or (None,):
                     yield from [id for (id,) in self.file.rows(parent, part, "id")]
         else:
@@ -181,9 +186,8 @@ class Mirror:
 
     def _part(self, table: ResourceTable, part: str, done: Mirrored) -> Mirrored:
         things = table.things
-        inside = "inside" in things.definition.get("list", {})
         parents = {things.parents[0]: part} if part else {}
-        if inside:
+        if self._is_inside(things):
             return self._inside(table, part, done)
         cursor = self.file.cursor(things.resource, part) if things.asks_since else None
         since = datetime.fromisoformat(cursor) if cursor else None
@@ -215,20 +219,21 @@ class Mirror:
         return self._compare(table, part, parents, done) if since is not None else done
 
     def _inside(self, table: ResourceTable, part: str, done: Mirrored) -> Mirrored:
-        """What stands in a thing that was read already costs no request, and is the same as long as that is."""
-        things = table.things
-        parent = self._tables[things.parents[0]]
-        data = next((data for id, data in self.file.rows_of(parent, part)), None)
-        state = f"{zlib.crc32((data or '').encode()):08x}"
-        if data is None or state == self.file.state(things.resource, part):
-            return done
-        parents = {things.parents[0]: part}
-        rows = [table.row(thing, parents, self._stamp) for thing in things.all(parents, inside=parse(data))]
+        """What stands in things that were read already costs no request, and is the same as long as these are."""
+        things, parent = table.things, self._tables[table.things.parents[0]]
+        since = self.file.cursor(things.resource, part) or ""
+        since = since if since <= self._stamp else ""  # somebody set the clock back
+        for batch in self.file.written_since(parent, part or None, since, _BATCH):
+            with self.file.transaction():
+                for _, id, data in batch:
+                    inside = things.all({things.parents[0]: id}, inside=parse(data))
+                    rows = [table.row(thing, {things.parents[0]: id}, self._stamp) for thing in inside]
+                    done = self._put(table, rows, done)
+                    gone = self.file.mark_gone(table, id, {row.id for row in rows}.__contains__, self._stamp)
+                    done = done._replace(gone=done.gone + gone)
         with self.file.transaction():
-            done = self._put(table, rows, done)
-            gone = self.file.mark_gone(table, part, {row.id for row in rows}.__contains__, self._stamp)
-            self.file.note(things.resource, part, state=state)
-        return done._replace(gone=done.gone + gone)
+            self.file.note(things.resource, part, cursor=self._stamp)
+        return done
 
     def _note_query(self, things: Things) -> None:
         """With the first answer: a query that the site refuses has found nothing."""

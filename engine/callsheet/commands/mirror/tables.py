@@ -51,10 +51,10 @@ class ResourceTable:
         own = "read" in definition and not any(f"{{{identifier(id)}}}" in reading for id in self.parents)
         if not self.parents or (own and "inside" not in definition.get("list", {})):
             return ["id"]
-        return ["id", next(iter(self.parents.values()))]
+        return [next(iter(self.parents.values())), "id"]
 
     def sql(self) -> str:
-        """The statement that makes the table."""
+        """The statements that make the table, one a line."""
         parents = {column: table_name(id) for id, column in self.parents.items()}
         lines = ["id TEXT NOT NULL"]
         lines += [
@@ -64,7 +64,10 @@ class ResourceTable:
         lines += [f'"{column}"' for column in self._view]
         lines += [f"{column} TEXT" for column in KEPT]
         lines.append(f"PRIMARY KEY ({', '.join(_quoted(column) for column in self.key)})")
-        return f'CREATE TABLE "{self.name}" ({", ".join(lines)})'
+        indexed = ["read_at", *[column for column in list(self.parents.values())[:1] if column not in self.key]]
+        made = [f'CREATE TABLE "{self.name}" ({", ".join(lines)})']
+        made += [f'CREATE INDEX "{self.name} by {each}" ON "{self.name}" ("{each}")' for each in indexed]
+        return "\n".join(made)
 
     def words(self, values: Mapping[str, Any]) -> str:
         """What a list shows of the thing, for the full-text index."""
