@@ -20,12 +20,12 @@ from support.tls import Authority
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes of files, and ports, of POSIX")
 WORDS = ("listen", "check")
-ROUTES = '[route.low]\non = ["grade_*"]\nwhen = "`false`"\ndo = [{ handler = "append", file = "x" }]\n'
+ROUTES = '[route.low]\non = ["grade_*"]\nwhen = "event_type < `true`"\ndo = [{ handler = "append", file = "x" }]\n'
 
 
 def rows(folder: Path, *arguments: str, code: int, **environ: str) -> dict[str, list[dict[str, Any]]]:
     done = run(folder, "check", "--listen", *arguments, "-o", "json", **environ)
-    assert done.returncode == code, done.stderr
+    assert done.returncode == code, done.stderr + done.stdout
     found: dict[str, list[dict[str, Any]]] = {}
     for row in json.loads(done.stdout):
         found.setdefault(row["check"], []).append(row)

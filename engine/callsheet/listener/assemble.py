@@ -20,7 +20,7 @@ from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
 from .repeated import Repeated
 from .routing.overdue import OverdueRuns
-from .routing.route_set import RouteSelection, RouteSet, read_routes
+from .routing.route_set import RouteSelection, RouteSet, check_order, read_routes
 from .server import responses
 from .server.app import App, Dispatcher, Page, Scope
 from .server.client_address import ClientAddresses
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from .queue.intake import Intake
     from .queue.port import Queue
+    from .queue.sqlite.sharing import Sharing
     from .queue.worker import Worker
     from .workers.assignment import WorkerAssignment
 
@@ -105,7 +106,8 @@ class Assembly:
         )
         timeout = seconds(self.definition["timeout"])
         self.context = HandlerContext("", environ, self._hidden(), self.log.note, timeout, run_command)
-        self.route_set = read_routes(catalog, options.selection, self.context)
+        self.sharing: Sharing | None = None
+        self.route_set = self._read_routes(catalog)
         self.concurrency = ConcurrencyLimit(
             self.definition["concurrency"], None if self.has_queue else self.definition["queue_size"]
         )
@@ -114,6 +116,22 @@ class Assembly:
         self.inbox: Queue | None = None
         self.worker: Worker | None = None
         self.app = self._app()
+
+    def _read_routes(self, catalog: Catalog) -> RouteSet:
+        route_set = read_routes(catalog, self.options.selection, self.context)
+        workers = 1 if self.team is None else self.team.assignment.workers
+        check_order(route_set, workers, shares_queue=self.options.works)
+        if self.options.inbox:
+            self._claim_inbox(self.options.inbox, alone=bool(route_set.ordered))
+        return route_set
+
+    def _claim_inbox(self, path: str, *, alone: bool) -> None:
+        if self.sharing is None:
+            from .queue.sqlite.sharing import Sharing
+
+            self.sharing = Sharing(path)
+            self.closers.append(self.sharing.close)
+        self.sharing.claim(alone=alone)
 
     def _source(self, index: int, name: str) -> Source:
         """Options about secrets and key sets are for the first source; the others have what their definitions say."""
@@ -301,7 +319,7 @@ class Assembly:
         try:
             catalog = await asyncio.to_thread(Catalog, self.catalog.program, self.environ)
             with contextlib.closing(catalog):
-                route_set = await asyncio.to_thread(read_routes, catalog, self.options.selection, self.context)
+                route_set = await asyncio.to_thread(self._read_routes, catalog)
         except CallsheetError as error:
             self.log.note(f"routes not reloaded, keeping the old ones: {'; '.join((error.message, *error.details))}")
             return

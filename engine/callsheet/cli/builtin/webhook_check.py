@@ -29,7 +29,7 @@ def check(context: Context, values: ParameterValues) -> None:
     from ...listener.handlers import HandlerContext
     from ...listener.routing.doubts import doubts
     from ...listener.routing.route import split_commas
-    from ...listener.routing.route_set import RouteSelection, read_routes
+    from ...listener.routing.route_set import RouteSelection, check_order, read_routes
     from ...listener.verify.source import Source
     from ..main import run_literally
 
@@ -43,6 +43,7 @@ def check(context: Context, values: ParameterValues) -> None:
     handler_context = HandlerContext("", context.environ, frozenset(), context.note, timeout, run_literally)
     rules = read_routes(context.catalog, selection, handler_context)
     asyncio.run(close_handlers(rules))
+    check_order(rules, 1, shares_queue=values.get("queue") is not None)
     found = doubts(rules, selection.events)
     found += _check_queue(context, values)
     for text in found:

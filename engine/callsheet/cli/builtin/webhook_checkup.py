@@ -50,6 +50,7 @@ def _rows(context: Context, values: ParameterValues) -> Iterator[Row]:
         for source in assembly.sources:
             yield from guarded(source.name, partial(_source, source, assembly))
         yield from guarded("routes", lambda: _routes(assembly))
+        yield from guarded("order", lambda: _order(assembly, values.get("workers")))
         yield from guarded("limits", lambda: _limits(assembly))
 
 
@@ -198,6 +199,14 @@ def _routes(assembly: Assembly) -> Iterator[Row]:
         yield Row("route", "warn", text, "see the condition and `on`")
     for text in doubts_of_handlers(rules):
         yield Row("handler", "warn", text)
+
+
+def _order(assembly: Assembly, workers: str | None) -> Iterator[Row]:
+    from ...listener.routing.route_set import check_order
+
+    check_order(assembly.route_set, workers_of(workers), shares_queue=False)
+    if assembly.route_set.ordered:
+        yield Row("order", "ok", f"{', '.join(assembly.route_set.ordered)}: one by one, by this process alone")
 
 
 def _limits(assembly: Assembly) -> Iterator[Row]:

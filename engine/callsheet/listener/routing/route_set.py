@@ -36,6 +36,20 @@ class RouteSet(NamedTuple):
     routes: list[Route]
     routing_table: RoutingTable
 
+    @property
+    def ordered(self) -> list[str]:
+        """The routes whose events are handled one by one."""
+        return [route.name for route in self.routes if "order" in route.definition]
+
+
+def check_order(route_set: RouteSet, processes: int, *, shares_queue: bool) -> None:
+    """Raises `UsageError` where several processes could handle events that are to be handled one by one."""
+    if route_set.ordered and (processes > 1 or shares_queue):
+        others = "a queue is for any number of processes" if shares_queue else f"--workers asks for {processes}"
+        hint = "handle these events by `webhook listen --inbox`" if shares_queue else "leave out --workers"
+        name = route_set.ordered[0]
+        raise UsageError(f'route "{name}": order holds in one process only, and {others}', hint=f"{hint}, or order")
+
 
 _ALLOWED_KINDS = {"route", "event", "defaults", "schema"}
 LocatedRoute = tuple[str, "shape.RouteDefinition", str]
