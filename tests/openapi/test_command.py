@@ -105,7 +105,7 @@ def test_a_dry_run_writes_nothing(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "given", "message"),
     [
-        (["-", "--product", "p"], '{"swagger": "2.0"}', "standard input: Swagger 2.0 is not supported"),
+        (["-", "--product", "p"], '{"swagger": "1.2"}', "standard input: this is Swagger 1.2"),
         (["-", "--product", "p"], '{"openapi": "3.0.0", "paths": {', "standard input:1: not JSON: cut off"),
         (["nowhere.yaml", "--product", "p"], "", "nowhere.yaml"),
         (["https://x.example/spec.json", "--product", "p"], "", "expected a file or -"),

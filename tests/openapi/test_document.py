@@ -35,7 +35,7 @@ BROKEN = [
     ("", "d: not an OpenAPI document: expected a table at the top"),
     ("[]", "d: not an OpenAPI document: expected a table at the top"),
     ('{"a": 1}', "d: not an OpenAPI 3 document: no 'openapi' key"),
-    ('{"swagger": "2.0"}', "d: Swagger 2.0 is not supported, expected OpenAPI 3"),
+    ('{"swagger": "1.2"}', "d: this is Swagger 1.2, expected OpenAPI 3 or Swagger 2.0"),
     ('{"openapi": "4.0.0"}', "d: not an OpenAPI 3 document: openapi is '4.0.0'"),
     ('{"openapi": "3.0.0", "paths": []}', "d: paths: expected a table"),
     (

@@ -218,8 +218,8 @@ def test_a_command_that_the_check_refuses_is_left_out_with_a_note(monkeypatch: p
 
 
 def test_what_is_no_document_is_an_error() -> None:
-    with pytest.raises(DefinitionError, match=r"Swagger 2\.0 is not supported"):
-        made('{"swagger": "2.0"}')
+    with pytest.raises(DefinitionError, match=r"this is Swagger 1\.2"):
+        made('{"swagger": "1.2"}')
 
 
 def test_making_it_again_makes_the_same(petshop: Made, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""An OpenAPI 3 document: its operations and servers, references resolved on demand."""
+"""An OpenAPI 3 document, or one of Swagger 2.0: its operations and servers, references resolved on demand."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import DefinitionError
 from ..urls import base_url_problem
+from .swagger import as_openapi_3
 from .syntax import parse
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
+
+_CONVERTERS = {
+    "a Google Discovery document": "convert it first, for example with google-discovery-to-swagger",
+    "a Postman collection": "convert it first, for example with postman-to-openapi, or export it as OpenAPI",
+}
 
 METHODS = ("delete", "get", "head", "options", "patch", "post", "put")
 
@@ -147,18 +153,33 @@ def read_document(text: str, name: str) -> Document:
     return Document(name, parse(text, name))
 
 
+def _of_another_kind(name: str, tree: JsonObject, version: str) -> DefinitionError:
+    """Named as what it is, with the way to convert it."""
+    info = tree.get("info")
+    kinds = {
+        f"Swagger {tree.get('swagger') or tree.get('swaggerVersion')}": "swagger" in tree or "swaggerVersion" in tree,
+        "a Google Discovery document": str(tree.get("kind", "")).startswith("discovery#"),
+        "a Postman collection": "getpostman.com" in str(isinstance(info, dict) and info.get("schema")),
+        "an AsyncAPI document": "asyncapi" in tree,
+        "the schema of a GraphQL service": "__schema" in (tree.get("data") or tree),
+    }
+    kind = next((kind for kind, holds in kinds.items() if holds), None)
+    if kind is not None:
+        hint = _CONVERTERS.get(kind, "ask its publisher for an OpenAPI 3 document")
+        return DefinitionError(f"{name}: this is {kind}, expected OpenAPI 3 or Swagger 2.0", hint=hint)
+    found = f"openapi is {version!r}" if version else "no 'openapi' key"
+    return DefinitionError(f"{name}: not an OpenAPI 3 document: {found}")
+
+
 def _checked(name: str, tree: Any) -> JsonObject:
     if not isinstance(tree, dict):
         raise DefinitionError(f"{name}: not an OpenAPI document: expected a table at the top")
-    if "swagger" in tree:
-        raise DefinitionError(
-            f"{name}: Swagger {tree['swagger']} is not supported, expected OpenAPI 3",
-            hint="convert it to OpenAPI 3 first, for example with swagger2openapi",
-        )
+    if str(tree.get("swagger", "")).startswith("2"):
+        tree = as_openapi_3(tree)
+    checked: JsonObject = tree
     version = str(tree.get("openapi", ""))
     if not version.startswith("3."):
-        found = f"openapi is {version!r}" if version else "no 'openapi' key"
-        raise DefinitionError(f"{name}: not an OpenAPI 3 document: {found}")
+        raise _of_another_kind(name, tree, version)
     if not isinstance(tree.setdefault("paths", {}), dict):
         raise DefinitionError(f"{name}: paths: expected a table")
-    return tree
+    return checked
