@@ -53,6 +53,7 @@ def import_document(
     product: str,
     *,
     name: str = "document",
+    path: str | None = None,
     paginators: Mapping[str, PaginatorDefinition] | None = None,
     taken: Collection[str] = (),
     experimental: str | None = None,
@@ -71,10 +72,11 @@ def import_document(
     operation of the document; `introduce` defines the product itself too, at that place among the products. `server`
     is an address that stands in the place of the document's own. What `earlier` has and the document has not is
     remembered in a file of its own. `credential_names` are those by which services take credentials, and where.
+    `path` is where the text was, if files beside it may belong to it.
     Raises `DefinitionError` when the text is not an OpenAPI 3 document or refers to what it does not hold.
     """
     with _worded(name):
-        document = read_document(text, name)
+        document = read_document(text, name, path)
         if server is not None:
             document.tree["servers"] = [{"url": server}]
         found = _take_credentials_out(document, credential_names)

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import DefinitionError
 from ..urls import base_url_problem
+from .bundle import with_files_beside
 from .swagger import as_openapi_3
 from .syntax import parse
 
@@ -148,9 +149,13 @@ def url_path(url: str) -> str:
     return urlsplit(url).path.rstrip("/")
 
 
-def read_document(text: str, name: str) -> Document:
-    """Parse JSON or YAML. Raises `DefinitionError` with the line of a syntax error."""
-    return Document(name, parse(text, name))
+def read_document(text: str, name: str, path: str | None = None) -> Document:
+    """Parse JSON or YAML. `path` is where it is, if files beside it may belong to it.
+
+    Raises `DefinitionError` with the line of a syntax error.
+    """
+    tree = parse(text, name)
+    return Document(name, tree if path is None else with_files_beside(tree, name, path))
 
 
 def _of_another_kind(name: str, tree: JsonObject, version: str) -> DefinitionError:

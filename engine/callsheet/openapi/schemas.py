@@ -11,6 +11,7 @@ from ..language.checks.links import pattern_fault
 from ..language.checks.schemas import can_hold
 from ..language.source_file import way_too_deep
 from .alternatives import not_exclusive
+from .bundle import FILES
 from .document import Document, pointer
 from .prose import first_paragraph
 
@@ -218,9 +219,10 @@ class Schemas:
 
 
 def _name_of(reference: str) -> str:
-    """`#/components/schemas/Pet` → Pet; what lies deeper keeps its way there: Pet.tag."""
+    """`#/components/schemas/Pet` → Pet; what lies deeper keeps its way there: Pet.tag. A whole file has its name."""
     parts = pointer(reference)
-    kept = parts[2:] if parts[:1] == ["components"] else parts
+    file, parts = (parts[1:2], parts[2:]) if parts[:1] == [FILES] else ([], parts)
+    kept = (parts[2:] if parts[:1] == ["components"] else parts) or file
     return ".".join(re.sub(r"\s+", "-", part) for part in kept if part not in ("properties", "schemas", "$defs"))
 
 

@@ -49,6 +49,7 @@ class ProgramSource(NamedTuple):
     name: str
     base_url: str | None
     title: str | None
+    path: str | None = None  # where the text was, if files beside it may belong to it
 
 
 class Made(NamedTuple):
@@ -96,6 +97,7 @@ def renewed(
         source.text,
         program,
         name=source.name,
+        path=source.path,
         paginators=paginators,
         introduce=1,
         title=source.title,

@@ -13,7 +13,7 @@ from ...openapi.earlier import read_earlier
 from ...openapi.sound import sound
 from ...paths import own_definitions
 from ...programs.manifest import read_manifest
-from .document_file import document_text, say_changes
+from .document_file import document_text, path_of_document, say_changes
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -58,6 +58,7 @@ def _imported(context: Context, values: ParameterValues, key: str, target: str) 
         document_text(context, values["spec"]),
         key,
         name="standard input" if values["spec"] == "-" else values["spec"],
+        path=path_of_document(values["spec"]),
         paginators=context.catalog.all("paginator"),
         taken=_taken(context, orders, key, order),
         experimental=known.get("import", {}).get("experimental") if known else None,

@@ -11,6 +11,11 @@ from ...openapi import ImportResult
 from ...openapi.sound import SoundImport
 
 
+def path_of_document(spec: str) -> str | None:
+    """Where the document is; None on standard input, which has no files beside it."""
+    return None if spec == "-" else spec
+
+
 def document_text(context: Context, spec: str) -> str:
     if re.match(r"https?://", spec):
         raise UsageError(f"{spec}: expected a file or -", hint="download the document first")

@@ -70,7 +70,7 @@ def new(context: Context, values: ParameterValues) -> None:
 
 
 def _made(context: Context, values: ParameterValues, program: str, address: str | None) -> Made:
-    from .document_file import document_text
+    from .document_file import document_text, path_of_document
 
     uses = [*dict.fromkeys(values["uses"])]
     layers = layers_below(context, uses)
@@ -81,7 +81,9 @@ def _made(context: Context, values: ParameterValues, program: str, address: str 
         return create_empty(program, values["title"] or program, uses, layers)
     name = "standard input" if values["from"] == "-" else values["from"]
     text = document_text(context, values["from"])
-    return create(program, ProgramSource(text, name, address, values["title"]), uses, layers)
+    return create(
+        program, ProgramSource(text, name, address, values["title"], path_of_document(values["from"])), uses, layers
+    )
 
 
 def try_program(program: str, environ: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ from ...programs.difference import difference
 from ...programs.installed import own_directory, renew
 from ...programs.manifest import Manifest, changed_commands, changes_of_files, read_manifest, with_present
 from ...programs.share import read_shared
-from .document_file import document_text, say_changes
+from .document_file import document_text, path_of_document, say_changes
 from .programs import layers_below, try_program
 from .programs_share import checked_definitions, show_difference
 
@@ -47,9 +47,8 @@ def update_from_document(context: Context, program: str, spec: str, address: str
     directory = own_directory(program, context.environ)
     before = with_present(directory, read_manifest(directory), directory_of(program))
     address = base_url(address, "--base-url") if address else before.base_url
-    source = ProgramSource(
-        document_text(context, spec), "standard input" if spec == "-" else spec, address, title or before.title
-    )
+    name = "standard input" if spec == "-" else spec
+    source = ProgramSource(document_text(context, spec), name, address, title or before.title, path_of_document(spec))
     uses = [str(name) for name in program_table(program, context.environ).get("uses", ())]
     earlier = read_earlier(directory, program)
     new, found = renewed(program, source, uses, layers_below(context, uses), directory, before, earlier)
