@@ -93,6 +93,8 @@ READ_MORE = "read_more"
 # Those of them that are as harmless, or not, as the operation that they are called with.
 OF_ANY_OPERATION: frozenset[str] = frozenset({"op call"})
 
+# Those that talk to others over this process's own input and output, or its sockets, until these end.
+TALKING: frozenset[str] = frozenset({"mcp start", "mcp stream"})
 # Those that read their files again at SIGHUP, by which any other command ends.
 SERVING: frozenset[str] = frozenset({"listen", "work"})
 

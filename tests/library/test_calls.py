@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import callsheet
+from callsheet.client.http.client import Client
 from support.canary import TOKEN
 from support.server import exchange, reply, serve
 from support.waiting import PATIENCE
@@ -94,6 +95,8 @@ def test_a_path_is_a_file_and_a_dash_is_the_name_of_one(suite: callsheet.Program
     assert suite.op.getAttachmentContent(id=files["-"]) == b"a dash"
     suite.op.getAttachmentContent(id=files["notes.txt"], out=tmp_path / "copy.txt")
     assert (tmp_path / "copy.txt").read_text(encoding="utf-8") == "swept"
+    suite.op.getAttachmentContent(id=files["notes.txt"], out="-")
+    assert (tmp_path / "-").read_text(encoding="utf-8") == "swept"
 
 
 def test_any_operation_has_its_parameters_its_body_and_its_pages(suite: callsheet.Program) -> None:
@@ -257,6 +260,43 @@ def test_nothing_is_printed_and_remarks_go_to_a_logger(
     assert suite.op.editIssue(issueIdOrKey=issue, body={"fields": {"summary": "Sweep"}}) is None
     assert "done: editIssue answered 204 without a body" in caplog.messages
     assert capfd.readouterr() == ("", "")
+
+
+def test_text_stands_where_a_command_reads_standard_input(suite: callsheet.Program) -> None:
+    assert suite.convert(from_="markdown", to="storage", input="**x** @-") == "<p><strong>x</strong> @-</p>\n"
+
+
+def test_a_list_may_go_to_a_file(suite: callsheet.Program, tmp_path: Path) -> None:
+    assert suite.issues.list(project="OPS", out=tmp_path / "issues.csv") is None
+    assert (tmp_path / "issues.csv").read_text(encoding="utf-8").startswith("KEY,SUMMARY,")
+
+
+def test_a_closed_program_sends_nothing_more(suite: callsheet.Program) -> None:
+    suite.close()
+    with pytest.raises(callsheet.UsageError, match="suite was closed"):
+        suite.issues.get("DEMO-1")
+
+
+def test_what_serves_is_no_call(suite: callsheet.Program) -> None:
+    with pytest.raises(callsheet.UsageError, match="serves until it is stopped"):
+        suite.mcp.start()
+
+
+def test_a_table_of_ones_own_may_be_asked_with_sql(suite: callsheet.Program, tmp_path: Path) -> None:
+    """Its argument has the name of an option of the whole program."""
+    suite.mirror(tmp_path / "site.sqlite", "project")
+    assert [
+        row["key"] for row in suite.sql(tmp_path / "site.sqlite", "SELECT key FROM projects WHERE key = 'OPS'")
+    ] == ["OPS"]
+
+
+def test_control_c_ends_the_script(suite: callsheet.Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def press(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Client, "exchange", press)
+    with pytest.raises(KeyboardInterrupt):
+        suite.issues.get("DEMO-1")
 
 
 def test_a_record_is_a_dict_that_can_be_copied_and_sent(suite: callsheet.Program) -> None:

@@ -44,11 +44,9 @@ class LiteralValues:
 
         Options of the whole program choose sites and filters, and a path is a file: they must be a person's own.
         """
-        known = {
-            str(param.name).removeprefix(SHARED): param
-            for param in params
-            if not str(param.name).startswith(POSITIONAL)
-        }
+        takers = [param for param in params if not str(param.name).startswith(POSITIONAL)]
+        takers.sort(key=lambda param: not str(param.name).startswith(SHARED))  # a command's own stand over the others
+        known = {str(param.name).removeprefix(SHARED): param for param in takers}
         found: dict[str, Any] = {}
         for name, value in self.values.items():
             param = known.get(name)

@@ -157,8 +157,11 @@ def call_command(context: Context, words: Sequence[str], values: Mapping[str, An
     """
     from .literal import LiteralValues
 
-    with telling(context):
-        _run(context, list(words), LiteralValues(values, (), files=files))
+    try:
+        with telling(context):
+            _run(context, list(words), LiteralValues(values, (), files=files))
+    except click.Abort:  # what click makes of it
+        raise KeyboardInterrupt from None
 
 
 @contextmanager

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from ..language.shape.commands import Param
     from ..language.shape.compiled import CompiledCommand
 
-# Options of the program that a single call may have beside its own.
-OF_A_CALL = {"yes": "yes"}
+# What a single call may have beside the command's own values.
+OF_A_CALL = frozenset({"yes", "input"})
 
 
 class CallArguments(NamedTuple):
-    """`values` by the names of the command's definition, `options` by those of the program's."""
+    """`values` by the names of the command's definition; `input` stands where a command reads standard input."""
 
     values: dict[str, Any]
-    options: dict[str, Any]
+    yes: bool = False
+    input: str = ""
 
 
 def python_name(name: str) -> str:
@@ -59,7 +60,8 @@ def checked(
     given = [param for param in command.get("params", []) if values.get(param["name"]) is not None]
     return CallArguments(
         {param["name"]: value_of(words, param, values[param["name"]]) for param in given},
-        {OF_A_CALL[name]: _truth(words, name, value) for name, value in options.items()},
+        _truth(words, "yes", options.get("yes", False)),
+        _input(words, options.get("input", "")),
     )
 
 
@@ -130,6 +132,12 @@ def _truth(words: str, name: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
     raise UsageError(f"{words}: {name} takes True or False, not {value!r}")
+
+
+def _input(words: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise UsageError(f"{words}: input takes a text, not {type(value).__name__}")
 
 
 def _refuse_missing(words: str, params: Sequence[Param], values: Mapping[str, Any]) -> None:

@@ -41,6 +41,7 @@ class ScriptCall(CallContext):
         super().__init__(base)
         self._own_output = self.streams.out
         self._lazily = lazily
+        self.is_in_file = False  # it was written where `out` says
         self.view: ViewDefinition | None = None
         self.items: Iterator[Any] | None = None
         self.things: list[Any] = []
@@ -52,7 +53,8 @@ class ScriptCall(CallContext):
         return str(self.option("output") or "json")
 
     def output_with(self, view: ViewDefinition | None, columns: str | None, *, settled: bool = False) -> Any:
-        if self.streams.out is not self._own_output:  # it goes to a file
+        if self.streams.out is not self._own_output:
+            self.is_in_file = True
             return super().output_with(view, columns, settled=settled)
         self.view = view
         return _Kept(self)

@@ -45,6 +45,9 @@ class ProgramOperations:
             raise UnknownOperation(f"no operation {id!r}{near}", hint=hint)
         return ProgramOperation(self._session, id, definition)
 
+    def __repr__(self) -> str:
+        return f"<operations of {self._session.base.program}>"
+
     def __dir__(self) -> list[str]:
         return [id for id in self._session.catalog.ids("operation") if id.isidentifier()]
 

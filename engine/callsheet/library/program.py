@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import UsageError, did_you_mean
 from ..language.parameters import help_without_input, is_required
-from ..registry import SERVING
+from ..registry import SERVING, TALKING
 from .arguments import arguments_of, in_order, python_name
 from .operations import ProgramOperations
 from .session import Session, in_python
@@ -124,7 +124,8 @@ def _is_called(child: Child, name: str) -> bool:
 class ProgramCommand:
     """One command. Values have the names of its options, and the order of its arguments where they have no name.
 
-    Beside them every command takes `yes=True`, which agrees to what a person would be asked.
+    Beside them every command takes `yes=True`, which agrees to what a person would be asked, and `input`, a text that
+    stands where it reads standard input.
     """
 
     def __init__(self, session: Session, words: str) -> None:
@@ -141,7 +142,7 @@ class ProgramCommand:
         return found
 
     def _run(self, args: Sequence[Any], values: Mapping[str, Any], *, dry: bool = False) -> Any:
-        if self._definition.get("builtin") in SERVING:
+        if self._definition.get("builtin") in SERVING | TALKING:
             program = self._session.base.program
             raise UsageError(f"{self._words} serves until it is stopped", hint=f"start `{program} {self._words}`")
         arguments = arguments_of(self._words, self._definition, args, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,16 +13,17 @@ from ..errors import CallsheetError, UsageError, named
 from ..language.identifier import identifier
 from ..policy.load import from_variable
 from ..sites.site_policy import CatalogNames
+from .arguments import CallArguments
 from .context import ScriptCall, ScriptContext
 from .results import Record, Rows
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..language.shape.compiled import CompiledCommand
-    from .arguments import CallArguments
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 _FLAGS = frozenset({"yes", "dry-run", "all"})
+NO_ARGUMENTS = CallArguments({})
 _WHOLE_LIST = frozenset({"all", "max", "limit", "page-token", "count", "out", "resume"})
 
 
@@ -29,6 +31,7 @@ class Session:
     """`options` are those of the program. Safe with several threads."""
 
     def __init__(self, program: str, environ: Mapping[str, str], options: Mapping[str, Any]) -> None:
+        self._closed = False
         self.base = ScriptContext(program, environ)
         self.base.options.update(options)
         with self.telling():
@@ -47,6 +50,7 @@ class Session:
         self.base.restrictions = (*self.base.restrictions, source)
 
     def close(self) -> None:
+        self._closed = True
         self.base.close()
 
     def builtin(self, name: str) -> tuple[str, CompiledCommand]:
@@ -74,7 +78,7 @@ class Session:
         With `lazily` a list is asked for while one goes through it, after the command has ended: it may only read, and
         hold nothing open. With `as_bytes` it writes a file, and gives what is in it. A `dry` one sends nothing.
         """
-        call = self.call({**arguments.options, "dry-run": dry or None}, lazily=lazily)
+        call = self.call(arguments, lazily=lazily, dry=dry)
         values = dict(arguments.values)
         if command.get("pages") and "builtin" not in command and not _WHOLE_LIST & values.keys():
             values["all"] = True
@@ -85,15 +89,23 @@ class Session:
                 return call.written
             return self.result(words, call, is_list=bool(command.get("pages")))
 
-    def call(self, options: Mapping[str, Any] = {}, *, lazily: bool = False) -> ScriptCall:
+    def call(self, arguments: CallArguments = NO_ARGUMENTS, *, lazily: bool = False, dry: bool = False) -> ScriptCall:
+        """Raises `UsageError` where the program was closed."""
+        if self._closed:
+            raise UsageError(f"{self.base.program} was closed", hint="open it again")
         call = ScriptCall(self.base, lazily=lazily)
-        call.options.update({name: value for name, value in options.items() if value is not None})
+        call.streams.input = io.StringIO(arguments.input)
+        given = {"yes": arguments.yes, "dry-run": dry}
+        call.options.update({name: True for name, value in given.items() if value})
         return call
 
     def result(self, words: str, call: ScriptCall, *, is_list: bool = False) -> Any:
         if call.option("dry-run"):
             call.close()
             return call.requests
+        if call.is_in_file:
+            call.close()
+            return None
         if call.items is not None or (is_list and not call.things and not call.written):
             return Rows(words, call, lambda: self.closing_on_error(call))
         call.close()

@@ -28,7 +28,7 @@ def convert(context: Context, values: ParameterValues) -> None:
 
 
 def _text(context: Context) -> str:
-    given = context.read("@-")
+    given = context.read_input()
     try:
         return given.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...language.deployment import variants
 from ...language.parameters import is_json, is_required, is_table
 from ...language.safety import CHANGES
-from ...registry import REGISTRIES, SERVING
+from ...registry import REGISTRIES, SERVING, TALKING
 from ..arguments import in_order, python_name
 from .annotations import ANY, FLAG, NUMBER, PATH, TABLE, TEXT, WHOLE, class_name, is_name, literal, several
 
@@ -44,7 +44,7 @@ def _aliases(child: Child) -> list[str]:
 
 
 def _command(command: CompiledCommand, names: list[str]) -> str:
-    if command.get("builtin") in SERVING:
+    if command.get("builtin") in SERVING | TALKING:
         return ""
     first, *others = names
     return f"    @_called\n{_signature(command, first)}" + "".join(f"    {name} = {first}\n" for name in others)
@@ -61,6 +61,7 @@ def _signature(command: CompiledCommand, name: str) -> str:
     lines.append(f"*more: {_one(placed[-1])}" if several_at_end else "*")
     named = [_given(param, needed=True) for param in params if param not in placed]
     named += [f"yes: {FLAG} = ..."] if command["safety"] in CHANGES and "yes" not in taken else []
+    named += ["input: str = ..."] if command["safety"] == "local" and "input" not in taken else []
     lines += sorted(named, key=lambda line: line.endswith("..."))
     if lines[-1] == "*":
         lines.pop()
