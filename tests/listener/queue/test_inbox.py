@@ -233,6 +233,52 @@ def test_a_disk_that_is_full_for_a_while_loses_and_repeats_nothing(held: Listene
     )
 
 
+NO_SPACE = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (0, r.getrlimit(r.RLIMIT_FSIZE)[1]))"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits another process")
+@pytest.mark.parametrize("left", ["nothing", "an inbox", "a log"])
+def test_a_start_on_a_full_disk_answers_503_until_there_is_space(left: str, tmp_path: Path) -> None:
+    import resource
+
+    if left != "nothing":
+        with listening(tmp_path, "--inbox", "in.db", routes=APPEND) as listener:
+            assert listener.post(event("before")).status == 200
+            until(lambda: ids(tmp_path / "got")["before"], "its run")
+            listener.stop(signal.SIGKILL if left == "a log" else signal.SIGTERM)
+    with listening(tmp_path, "--inbox", "in.db", routes=APPEND, patch=NO_SPACE) as listener:
+        assert listener.request("GET", "/health").status == 200
+        assert listener.request("GET", "/ready").status == 503
+        answer = listener.post(event("after"))
+        assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+        assert "Traceback" not in listener.err
+        _, most = resource.prlimit(listener.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(listener.process.pid, resource.RLIMIT_FSIZE, (most, most))
+        until(lambda: listener.request("GET", "/ready").status == 200, "space")
+        assert listener.post(event("after")).status == 200
+        until(lambda: ids(tmp_path / "got")["after"], "its run")
+        assert listener.stop() == 0
+    with listening(tmp_path, "--inbox", "in.db", routes=APPEND) as listener:
+        assert listener.post(event("after")).status == 200
+    assert ids(tmp_path / "got")["after"] == 1
+
+
+@pytest.mark.parametrize("damage", ["overwritten", "cut"])
+def test_a_damaged_inbox_is_named_at_the_start_as_the_other_commands_name_it(damage: str, tmp_path: Path) -> None:
+    with listening(tmp_path, "--inbox", "in.db", routes=APPEND) as listener:
+        assert listener.post(event("a")).status == 200
+        until(lambda: ids(tmp_path / "got")["a"], "its run")
+        assert listener.stop() == 0
+    path = tmp_path / "in.db"
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096) if damage == "overwritten" else data[:5000])
+    listed = run(tmp_path, "inbox", "list", "--inbox", "in.db")
+    done = run(tmp_path, "listen", "--addr", ":0", "--inbox", "in.db")
+    assert "error: inbox in.db: database disk image is malformed" in listed.stderr
+    assert done.stderr.splitlines()[-1] == listed.stderr.splitlines()[-1]
+    assert done.returncode == 2
+
+
 def void(_: object) -> None:
     """For a lambda that is to return nothing."""
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ....errors import counted
+from ....errors import CallsheetError, UsageError, counted
 from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import changes, schema
 from .inspection import counts
 from .whereabouts import Whereabouts
-from .writer import InboxWriter
+from .writer import Damaged, InboxWriter
 
 if TYPE_CHECKING:
     from ...verify.event import Event
@@ -52,9 +52,11 @@ class FileQueue:
         self._path = path
         self._whereabouts: Whereabouts | None = None
         self._misplaced: str | None = None
-        self._connection = schema.open_inbox(path)
-        self._reader = schema.open_reader(path)
-        self._reader.execute("PRAGMA busy_timeout = 0")  # it is read on the event loop
+        self._connection: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._unopened: str | None = None  # why there is no connection yet
+        with contextlib.suppress(schema.Unwritable):
+            self._open_file()
         self._depth: Mapping[str, float] = {}
         self._heartbeats = 0
         self._last_heartbeat: float | None = None
@@ -64,18 +66,41 @@ class FileQueue:
         self._work_available = asyncio.Event()
         self._with_successes: set[int] = set()  # events held here of which single jobs were noted
 
+    def _open_file(self) -> None:
+        try:
+            self._connection = schema.open_inbox(self._path)
+        except schema.Unwritable as error:
+            self._unopened = error.message.removeprefix("inbox ")
+            raise
+        self._reader = schema.open_reader(self._path)
+        self._reader.execute("PRAGMA busy_timeout = 0")  # it is read on the event loop
+        self._unopened = None
+
     async def open(self) -> None:
-        self._writer = InboxWriter(self._connection)
-        await self.extend(())
-        self._whereabouts = Whereabouts(self._path)
+        """What cannot be written now can be later: until then `problem` says why, and each `extend` tries again."""
+        try:
+            await self.extend(())
+        except Damaged as error:
+            raise UsageError(f"inbox {self._path}: {error}") from None
+        except QueueFailed:
+            pass
+
+    async def _open_writer(self) -> InboxWriter:
+        if self._connection is None:
+            try:
+                await asyncio.to_thread(self._open_file)  # a disk may hang
+            except CallsheetError as error:
+                raise QueueFailed(self._unopened or error.message) from None
+        assert self._connection is not None  # noqa: S101 - it was opened
+        return InboxWriter(self._connection)
 
     @property
     def problem(self) -> str | None:
-        return self._misplaced or (None if self._writer is None else self._writer.problem)
+        return self._unopened or self._misplaced or (None if self._writer is None else self._writer.problem)
 
     def _submit(self, operation: Callable[[sqlite3.Connection], T], *, is_urgent: bool = True) -> asyncio.Future[T]:
         if self._writer is None:
-            raise QueueFailed("not open")
+            raise QueueFailed(self._unopened or "not open")
         return self._writer.submit(operation, is_urgent=is_urgent)
 
     def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
@@ -117,12 +142,15 @@ class FileQueue:
         not be either: they get the time to say that they live. They need it too where the clock was set back.
         """
         del leases
+        if self._writer is None:
+            self._writer = await self._open_writer()
         now = time.time()
         longest_gap = LEASE - 2 * self.renew_every
         if self._last_heartbeat is not None and not 0 <= now - self._last_heartbeat <= longest_gap:
             self._trusts_until = now + LEASE
         rescheduled = await self._submit(partial(self._beat, now=now, judges=now >= self._trusts_until))
         self._last_heartbeat = now
+        self._whereabouts = self._whereabouts or Whereabouts(self._path)
         if rescheduled:
             self._note(f"inbox: {counted(rescheduled, 'event')} of a process that ended: handled again")
             self.wake()
@@ -201,13 +229,14 @@ class FileQueue:
         await self._submit(partial(changes.release, owner=self._owner, now=time.time()))
 
     def depth(self) -> Mapping[str, float]:
-        with contextlib.suppress(sqlite3.Error):
-            self._depth = counts(self._reader)
+        if self._reader is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._depth = counts(self._reader)
         return self._depth
 
     async def close(self) -> None:
-        self._reader.close()
-        if self._writer is None:
-            self._connection.close()
-        elif await self._writer.close() and self._whereabouts is not None:
+        for connection in (self._reader, self._connection if self._writer is None else None):
+            if connection is not None:
+                connection.close()
+        if self._writer is not None and await self._writer.close() and self._whereabouts is not None:
             self._whereabouts.close()

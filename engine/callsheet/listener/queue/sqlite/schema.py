@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import stat
@@ -72,15 +73,27 @@ END""",
 )
 
 
+class Unwritable(CallsheetError):
+    """The disk is full or fails, which may pass."""
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
+
+
 def open_inbox(path: str) -> sqlite3.Connection:
-    """For writing; made where it does not exist. Raises `UsageError` for what is no inbox, and leaves it alone."""
+    """For writing; made where it does not exist.
+
+    Raises `UsageError` for what is no inbox, and leaves it alone; `Unwritable` where the disk takes nothing now.
+    """
     try:
         check_is_inbox(path, allow_new=True)
         if not os.path.exists(path):
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         return _connect(path, "rw", _prepare)
     except OSError as error:
-        raise CallsheetError(f"inbox {path}: {error.strerror or error}") from None
+        raise (Unwritable if error.errno in _NO_SPACE else CallsheetError)(
+            f"inbox {path}: {error.strerror or error}"
+        ) from None
 
 
 def open_existing(path: str, *, write: bool) -> sqlite3.Connection:
@@ -123,7 +136,12 @@ def check_is_inbox(path: str, *, allow_new: bool) -> None:
         with contextlib.closing(sqlite3.connect(_uri(path, parameters), uri=True, timeout=BUSY_WAIT)) as connection:
             _check_tables(connection, path, allow_new=allow_new)
     except (sqlite3.Error, ValueError) as error:
-        raise UsageError(f"inbox {path}: {error}") from None
+        raise _explained(path, error) from None
+
+
+def _explained(path: str, error: Exception) -> CallsheetError:
+    is_disk = getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+    return (Unwritable if is_disk else UsageError)(f"inbox {path}: {error}")
 
 
 def _size(path: str) -> int:
@@ -159,7 +177,7 @@ def _connect(path: str, mode: str, prepare: Callable[[sqlite3.Connection], None]
         prepare(connection)
     except (sqlite3.Error, ValueError) as error:
         connection.close()
-        raise UsageError(f"inbox {path}: {error}") from None
+        raise _explained(path, error) from None
     except BaseException:
         connection.close()
         raise

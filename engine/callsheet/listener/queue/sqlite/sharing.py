@@ -30,22 +30,31 @@ class Sharing:
     def __init__(self, path: str) -> None:
         self._path = path
         self._alone = False
-        try:
-            self._descriptor = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT, PRIVATE)
-        except OSError as error:
-            raise UsageError(f"inbox {path}: cannot lock it: {error.strerror}") from None
+        self._descriptor: int | None = None
 
     def claim(self, *, alone: bool) -> None:
         """Beside others, or `alone` from now on. Raises `UsageError` where others are there, or one that is alone."""
         alone = self._alone = alone or self._alone
-        if _lock(self._descriptor, alone=alone):
+        try:
+            descriptor = self._open()
+        except OSError as error:
+            if alone:
+                raise UsageError(f"inbox {self._path}: cannot lock it: {error.strerror}") from None
+            return  # on a full disk; senders are told
+        if _lock(descriptor, alone=alone):
             return
         self._alone = False
-        if alone and _lock(self._descriptor, alone=False):  # a lock that is not changed may be lost
+        if alone and _lock(descriptor, alone=False):  # a lock that is not changed may be lost
             problem = "a route has `order`, which holds in one process only, and another one uses the inbox"
         else:
             problem = "another process uses it alone, because a route there has `order`"
         raise UsageError(f"inbox {self._path}: {problem}", hint="stop the other one, or give each an inbox of its own")
 
+    def _open(self) -> int:
+        if self._descriptor is None:
+            self._descriptor = os.open(f"{self._path}-lock", os.O_RDWR | os.O_CREAT, PRIVATE)
+        return self._descriptor
+
     def close(self) -> None:
-        os.close(self._descriptor)
+        if self._descriptor is not None:
+            os.close(self._descriptor)

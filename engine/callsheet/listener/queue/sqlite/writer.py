@@ -27,6 +27,10 @@ MAX_DELAY = 0.005
 _SHORT_LOG = ("PRAGMA wal_autocheckpoint = 100", "PRAGMA journal_size_limit = 500000")
 
 
+class Damaged(QueueFailed):
+    """The file is not what SQLite wrote."""
+
+
 class _Change(NamedTuple):
     operation: Callable[[sqlite3.Connection], Any]
     future: asyncio.Future[Any]
@@ -167,7 +171,7 @@ class InboxWriter:
     def _classify(self, error: Exception) -> QueueFailed:
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, _DATA_ERRORS):
             self.problem = f"{type(error).__name__}: {error}"
-            return QueueFailed(str(error))
+            return (Damaged if _primary_code(error) in _DAMAGE else QueueFailed)(str(error))
         return Unstorable(f"{type(error).__name__}: {error}")
 
     def _deliver(self, batch: list[_Change], results: list[Any]) -> None:
@@ -187,7 +191,11 @@ class InboxWriter:
 
 def _is_busy(error: Exception) -> bool:
     """Another process is writing."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return _primary_code(error) == sqlite3.SQLITE_BUSY
+
+
+def _primary_code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _is_out_of_space(error: Exception) -> bool:
@@ -195,6 +203,7 @@ def _is_out_of_space(error: Exception) -> bool:
     return getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 
 
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _DATA_ERRORS = (sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.IntegrityError)
 
 
