@@ -103,6 +103,7 @@ OF_A_SITE = (
     Variable("PREFIX_DEPLOYMENT", "`cloud` or `datacenter`."),
     Variable("PREFIX_COMPLETION", "`off`: completion asks no site for names."),
     Variable("PREFIX_JOURNAL", "Which changes are kept in a journal, for `undo`: `always`, `many` or `never`."),
+    Variable("PREFIX_MIRROR", "The mirror that agents may ask in SQL: a file that `mirror` made."),
     Variable("PREFIX_SITE", "Name of the site to use, instead of the one chosen by `config use`."),
 )
 OF_ALL = (

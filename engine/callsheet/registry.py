@@ -87,7 +87,7 @@ BUILTINS: dict[str, str] = {
 }
 
 # Those that agents may run as tools: nothing else of a program's own is offered to them, whatever definitions say.
-FOR_AGENTS: frozenset[str] = frozenset({"op call", "op describe", "op search", "undo"})
+FOR_AGENTS: frozenset[str] = frozenset({"op call", "op describe", "op search", "sql", "undo"})
 # The tool that reads the rest of an answer.
 READ_MORE = "read_more"
 # Those of them that are as harmless, or not, as the operation that they are called with.

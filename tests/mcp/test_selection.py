@@ -135,7 +135,7 @@ def test_nothing_that_reveals_or_changes_this_side_can_be_a_tool(base: Context, 
         "open",
     } <= left_out
     served = {base.catalog.get("command", command).get("builtin") for command in selection.commands} - {None}
-    assert served == {"op call", "op describe", "op search", "undo"}
+    assert served == {"op call", "op describe", "op search", "sql", "undo"}
 
 
 def test_no_tool_reads_or_writes_files(base: Context, everything: list[Tool]) -> None:

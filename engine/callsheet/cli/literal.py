@@ -52,7 +52,8 @@ class LiteralValues:
             param = known.get(name)
             if param is None:
                 raise UsageError(f"{command} has no parameter {name!r}{did_you_mean(name, known)}")
-            if name not in self.typed and self._is_a_persons(param):
+            # What is empty names no file and no site: the command then takes what a person set.
+            if value != "" and name not in self.typed and self._is_a_persons(param):
                 raise UsageError(
                     f"{command}: {name} cannot be set by a tool call or an event", hint="write it out whole"
                 )

@@ -285,7 +285,12 @@ class Site:
         """What stands in for a parameter that was not given."""
         return self._settings.get(key)
 
-    def _absolute_path(self, key: Literal["ca_bundle", "client_cert", "client_key"]) -> str | None:
+    @property
+    def mirror(self) -> str | None:
+        """The file of a mirror that agents may ask."""
+        return self._absolute_path("mirror")
+
+    def _absolute_path(self, key: Literal["ca_bundle", "client_cert", "client_key", "mirror"]) -> str | None:
         path = self._settings.get(key)
         return absolute(path, self._environ, self._catalog.program) if path else None
 

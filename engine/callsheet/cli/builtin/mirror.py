@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from json import dumps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError, counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...language.shape.commands import ViewDefinition
+
+
+_MOST_ROWS, _MOST_SECONDS = 1000, 10.0  # of what a program asks
 
 
 def mirror(context: Context, values: ParameterValues) -> None:
@@ -48,10 +54,22 @@ def mirror(context: Context, values: ParameterValues) -> None:
 
 
 def sql(context: Context, values: ParameterValues) -> None:
+    """Of the file that is named. An agent, which names none, asks that of the settings, and gets so much at most."""
     from ...commands.mirror.sql import asked
 
-    query: str = values["query"]
+    query: str = values["select"]
     text = context.read(query).decode("utf-8", "replace") if query == "-" or query.startswith("@") else query
-    with asked(values["file"], text) as (names, rows):
+    named = context.environ.get(f"{context.definition['prefix']}_MIRROR", "").strip()
+    path = values["file"] or named or context.site().mirror
+    if not path:
+        raise UsageError("no mirror is named", hint="a person does it: `{program} config set mirror FILE`")
+    is_limited = not values["file"]
+    with asked(path, text, most_seconds=_MOST_SECONDS if is_limited else None) as (names, rows):
         view: ViewDefinition = {"columns": [{"name": name, "value": dumps(name)} for name in names]}
-        context.output(view).items(rows)
+        context.output(view).items(_some(context, rows) if is_limited else rows)
+
+
+def _some(context: Context, rows: Iterator[Any]) -> Iterator[Any]:
+    yield from islice(rows, _MOST_ROWS)
+    if next(rows, None) is not None:
+        context.note(f"there are more than {_MOST_ROWS} rows: ask for fewer, or for a sum of them")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -17,15 +18,19 @@ _PRAGMAS = frozenset({"table_info", "table_list", "data_version"})  # what the f
 _REFUSED = frozenset({"load_extension", "edit", "readfile", "writefile", "fts3_tokenizer"})
 
 _COLUMNS = "SELECT DISTINCT c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.sql LIKE 'CREATE TABLE%'"
+_LARGEST = 16 << 20  # bytes of one value of a query that has limits
 _STEPS = 100_000  # of SQLite's own machine, after which a signal is heard: a query may have no end
 
 
 @contextmanager
-def asked(path: str, query: str) -> Iterator[tuple[list[str], Iterator[dict[str, Any]]]]:
+def asked(
+    path: str, query: str, *, most_seconds: float | None = None
+) -> Iterator[tuple[list[str], Iterator[dict[str, Any]]]]:
     """The names of the columns, and the rows, of one query.
 
-    Raises `UsageError` for what is no query, or would do more than read.
+    Raises `UsageError` for what is no query, would do more than read, or takes longer than it may.
     """
+    end = time.monotonic() + most_seconds if most_seconds is not None else math.inf
     if not os.path.isfile(path):
         raise UsageError(f"{path}: no such file", hint="`{program} mirror FILE` makes one")
     if not query.strip():
@@ -35,7 +40,9 @@ def asked(path: str, query: str) -> Iterator[tuple[list[str], Iterator[dict[str,
     columns: set[str] = set()
     with closing(sqlite3.connect(address, uri=True)) as connection:
         connection.text_factory = _decoded
-        connection.set_progress_handler(lambda: 0, _STEPS)
+        connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+        if most_seconds is not None:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
         try:
             connection.execute("PRAGMA query_only = ON")
             tables += [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
@@ -51,7 +58,10 @@ def asked(path: str, query: str) -> Iterator[tuple[list[str], Iterator[dict[str,
             raise UsageError("one query at a time") from None
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-                raise KeyboardInterrupt from None
+                if time.monotonic() <= end:
+                    raise KeyboardInterrupt from None
+                hint = "ask for less: a condition, or a limit within a recursive table"
+                raise UsageError(f"the query was stopped after {most_seconds:g} s", hint=hint) from None
             raise UsageError(f"{path}: {_worded(str(error), tables, columns)}") from None
 
 

@@ -30,5 +30,6 @@ SETTINGS: dict[str, str] = {
     "read_only": "boolean",
     "completion": "boolean",
     "journal": "",
+    "mirror": "",
     "policy": "",
 }

@@ -107,6 +107,7 @@ class SiteProfile(Access, total=False):
         Literal["always", "many", "never"],
         Field(description="Which changes are kept in a journal, for `undo`: all, those of more than 20 items, none."),
     ]
+    mirror: Annotated[Text, Field(description="The mirror that agents may ask in SQL: a file that `mirror` made.")]
     policy: Annotated[
         str | dict[str, Any],
         BeforeValidator(_check_policy),
