@@ -117,3 +117,19 @@ def test_a_misspelt_site_is_told_before_any_is_asked(sites: tuple[Server, Server
     assert (done.exit, done.stdout) == (2, b"")
     assert "error: unknown site 'tow', did you mean 'two'?" in done.stderr
     assert one.requests + two.requests == []
+
+
+def test_what_has_no_columns_stands_one_below_the_other(sites: tuple[Server, Server, Sites]) -> None:
+    one, two, run = sites
+    for server, key in ((one, "A-1"), (two, "B-9")):
+        server.exchanges.append(exchange("GET", "/rest/api/3/field", reply(json=[])))
+        due = {"issues": [{"key": key, "fields": {"summary": "Sweep", "duedate": "soon"}}]}
+        for answer in (due, *[{"issues": []}] * 3):
+            answers(server, answer)
+        server.exchanges.append(exchange("GET", "/rest/api/3/status", reply(json=[])))
+        server.exchanges.append(exchange("GET", "/rest/servicedeskapi/request", reply(404, json={})))
+        server.exchanges.append(exchange("GET", "/wiki/rest/api/search", reply(json={"results": []})))
+    done = run("status")
+    assert (done.exit, done.stderr) == (0, "")
+    shown = "SITE  {}\n\nDue within a week\n  {}  Sweep  soon\n"
+    assert done.stdout.decode() == shown.format("one", "A-1") + "\n" + shown.format("two", "B-9")

@@ -344,3 +344,61 @@ def test_who_removes_a_base_is_told_what_needs_it(kind: str, id: str, tmp_path: 
     over = f'{tmp_path / "over" / "over.toml"}:1: {kind} "{id}": this breaks '
     assert caught.value.details
     assert all(detail.startswith(over) for detail in caught.value.details), caught.value.details
+
+
+PART = """
+[operation.listOrders]
+product  = "shop"
+http     = "GET /v1/orders"
+params   = [{ name = "state" }]
+
+[part.late]
+command = "orders day"
+title   = "Late"
+step    = [{ call = "listOrders", args = { state = "open" } }]
+line    = [{ name = "SKU", value = "sku" }]
+
+[part.early]
+command = "orders day"
+title   = "Early"
+order   = -1
+step    = [{ as = "all", call = "listOrders" }, { as = "few", value = "all[:1]" }]
+line    = [{ name = "SKU", value = "sku" }]
+
+[command."orders day"]
+help     = "Show the day"
+view     = "day-of-orders"
+examples = ["orders day"]
+
+[view.day-of-orders]
+columns = []
+"""
+
+
+def test_parts_are_steps_of_their_command_and_sections_of_its_view(tmp_path: Path) -> None:
+    loaded = tables(tmp_path, PART)
+    steps = loaded["command", "orders day"]["step"]
+    assert [step["as"] for step in steps] == ["all", "early", "late"]
+    assert [step.get("tolerate") for step in steps] == ["Early: {error}", None, "Late: {error}"]
+    sections = loaded["view", "day-of-orders"]["detail"]
+    assert [(section["title"], section["items"]) for section in sections] == [("Early", "early"), ("Late", "late")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('call = "listOrders", args', 'call = "listOrder", args', 'part "late": step.0.call: no operation'),
+        ('value = "sku" }]', 'value = "sku ||" }]', 'part "late": line.0.value'),
+        (
+            'command = "orders day"\ntitle   = "Late"',
+            'command = "orders dya"\ntitle   = "Late"',
+            "no command 'orders dya'",
+        ),
+        ("all[:1]", "al[:1]", "shop.toml:17: "),
+    ],
+)
+def test_a_fault_of_a_part_is_told_of_the_part(old: str, new: str, told: str, tmp_path: Path) -> None:
+    assert old in PART
+    with pytest.raises(DefinitionError) as caught:
+        tables(tmp_path, PART.replace(old, new, 1))
+    assert any(told in detail for detail in caught.value.details), caught.value.details

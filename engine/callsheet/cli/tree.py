@@ -11,6 +11,7 @@ from .. import __version__
 from ..catalog.catalog import Child
 from ..commands.context import Context
 from ..errors import UsageError
+from ..language.parameters import is_required
 from ..language.safety import CHANGES
 from .options import (
     argument_name,
@@ -212,7 +213,9 @@ class DefinedGroup(WithHelp, click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """With a default command, words that name no command of the group are that command's."""
         default = self.default
-        if default and args and args[0] not in ctx.help_option_names and not self._names_a_command(ctx, args):
+        if default and not args:
+            args = [default] if self._needs_nothing(default) and not ctx.resilient_parsing else args
+        elif default and args[0] not in ctx.help_option_names and not self._names_a_command(ctx, args):
             args = [default, *args]
         return super().parse_args(ctx, args)
 
@@ -231,6 +234,11 @@ class DefinedGroup(WithHelp, click.Group):
     def default(self) -> str | None:
         found: str | None = self.context.catalog.get("group", self.path).get("default") if self.path else None
         return found
+
+    def _needs_nothing(self, name: str) -> bool:
+        """Whether the group means the command when it is called alone; else it shows its help."""
+        params = self.context.catalog.get("command", f"{self.path} {name}").get("params", ())
+        return not any(is_required(param) for param in params)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

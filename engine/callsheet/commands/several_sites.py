@@ -16,6 +16,7 @@ from .streams import Streams
 if TYPE_CHECKING:
     from ..language.shape.commands import ViewDefinition
     from ..language.shape.compiled import CompiledCommand
+    from ..output import Output
 
 Run = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
 _WORKERS = 8
@@ -64,9 +65,17 @@ def run_on_each(
             items = [item for outcome in outcomes for item in outcome.items]
             if items and all(item.keys() == _COUNTED for item in items):
                 output = context.output(None)
-            output.items(items)
+            in_full = view is not None and not view["columns"] and context.output_format == "table"
+            _show_in_full(context, output, items) if in_full else output.items(items)
     if failed:
         raise _failure(failed, len(outcomes))
+
+
+def _show_in_full(context: Context, output: Output, items: list[Any]) -> None:
+    """Things that have no columns, which no table can hold, stand one below the other."""
+    for place, item in enumerate(items):
+        context.streams.out.write("\n" if place else "")
+        output.one(item)
 
 
 def _refuse(context: Context, command: CompiledCommand, values: Mapping[str, Any]) -> None:

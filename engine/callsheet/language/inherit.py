@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from ..errors import did_you_mean
-from .checks.problem import Finding, Problem, stale_by, worded
+from .checks.problem import PART, Finding, Problem, stale_by, worded
 from .definition import Definition, Definitions, Inherited
 from .deployment import ON
+from .identifier import identifier
 from .locate import Path
 from .merge import CALLS, Table, idle_removals, lay_over, merge
 from .renames import lost
@@ -109,10 +110,42 @@ class _Merger:
     def fill(self, definition: Definition) -> None:
         """Put shared parameters below those that are like them."""
         definition.table = _with_own_lists(definition.table)
+        if definition.kind in ("command", "view"):
+            self._add_parts(definition)
         for at, holder, key in _param_lists(definition.kind, definition.table):
             holder[key] = [self._filled(definition, (*at, place), param) for place, param in enumerate(holder[key])]
         if definition.kind != STEPS:
             definition.table = self._with_shared_steps(definition, definition.table, ())
+
+    def _add_parts(self, definition: Definition) -> None:
+        """Behind a command's own steps those of its parts, each named as the part; below its view what they show."""
+        view = definition.kind == "view"
+        parts = [
+            part for part in self._parts() if definition.id == (self._view_of(part) if view else _command_of(part))
+        ]
+        if not parts:
+            return
+        key = "detail" if view else "step"
+        listed = list(definition.table.get(key, ()))
+        for part in parts:
+            for place, shown in enumerate([_shown(part)] if view else _read(part)):
+                if shown in listed:  # pasted from what `definitions show` prints
+                    continue
+                inside: Path = () if view else ("step", place)
+                definition.inherited.append(Inherited((key, len(listed)), part, inside))
+                listed.append(shown)
+        definition.table[key] = listed
+        if not view:
+            members = ", ".join(f"{identifier(part.id)}: {identifier(part.id)} || `[]`" for part in parts)
+            definition.table.setdefault("result", f"{{ {{{members}}} }}")
+
+    def _parts(self) -> list[Definition]:
+        found = [definition for (kind, _), definition in self.definitions.items() if kind == PART]
+        return sorted(found, key=lambda part: (_order_of(part), part.id))
+
+    def _view_of(self, part: Definition) -> Any:
+        command = self.definitions.get(("command", _command_of(part) or ""))
+        return command.table.get("view") if command is not None else None
 
     def _with_shared_steps(self, definition: Definition, table: Table, at: Path) -> Table:
         """A copy of a table with steps in which those that `use` shared ones are these."""
@@ -165,6 +198,33 @@ class _Merger:
             return param
         definition.inherited.append(Inherited(at, shared))
         return lay_over(shared.table, _without(param, {LIKE}))
+
+
+def _command_of(part: Definition) -> str | None:
+    command = part.table.get("command")
+    return command if isinstance(command, str) else None
+
+
+def _order_of(part: Definition) -> int:
+    order = part.table.get("order", 0)
+    return order if isinstance(order, int) else 0
+
+
+def _read(part: Definition) -> list[Any]:
+    """A part's steps. The last one is named as the part, and none of them stops the others."""
+    steps = part.table.get("step")
+    found = [dict(step) for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    for step in found:
+        if "call" in step:
+            step.setdefault("tolerate", f"{part.table.get('title', part.id)}: {{error}}")
+    if found:
+        found[-1]["as"] = identifier(part.id)
+    return found
+
+
+def _shown(part: Definition) -> Table:
+    kept = {key: part.table[key] for key in ("title", "line") if key in part.table}
+    return {**kept, "items": identifier(part.id)}
 
 
 def _heritable(definition: Definition, base: Definition) -> Table:

@@ -80,7 +80,10 @@ def detail(
     columns = with_names(columns, [thing], context)
     rows = ((Cell(one_line(column.name), "dim"), column.cell(thing, context)) for column in columns)
     shown = ([name, text] for name, text in rows if text)
-    yield from table(None, shown, wrapped=[False, True], width=manner.width, styles=manner.styles)
+    above = ""
+    for line in table(None, shown, wrapped=[False, True], width=manner.width, styles=manner.styles):
+        above = "\n"
+        yield line
     inside = manner.within(_INDENT)
     for section in sections:
         items = section.items(thing)
@@ -90,7 +93,8 @@ def detail(
             body.pop()
         if body:
             title = painted(section.title, "bold") if manner.styles else section.title
-            yield f"\n{title}\n" + "".join(f"{_INDENT}{line}".rstrip() + "\n" for line in body)
+            yield f"{above}{title}\n" + "".join(f"{_INDENT}{line}".rstrip() + "\n" for line in body)
+            above = "\n"
 
 
 def _lines(items: Sequence[Any], section: DetailSection, context: FormatContext, manner: Manner) -> Iterator[str]:

@@ -216,8 +216,9 @@ class Checker(CallChecker):
             given = several if does else f"needs one of: {', '.join(verbs)}"
             yield at, given
         inner = names | {"batch", "item"} if "batch" in step else names
+        told = _TOLD if "call" in step else {**_TOLD, "hint": set()}
         for key in _PLACEHOLDERS:
-            yield from value_faults(step.get(key), inner | _TOLD.get(key, set()), (*at, key))
+            yield from value_faults(step.get(key), inner | told.get(key, set()), (*at, key))
         if "when" in step:
             yield from expression_faults(step["when"], names, (*at, "when"))
         if does == ["value"]:

@@ -121,9 +121,14 @@ def _rank(file: SourceFile) -> tuple[int, int]:
     return file.layer, -file.depth
 
 
+PART = "part"  # what a command shows beside other parts: a definition that nothing but itself can mend
+
+
 def own_spot(definition: Definition, path: Path) -> Spot:
     """The last of the definition's own files that says something at `path`, or at the nearest key above it."""
-    for at, _, _, use in definition.inherited:
+    for at, base, inside, use in definition.inherited:
+        if path[: len(at)] == at and base.kind == PART:
+            return own_spot(base, (*inside, *path[len(at) :]))
         if use and path[: len(at)] == at:
             path = use
     found = (_said(definition, definition.table, path[:length]) for length in range(len(path), -1, -1))

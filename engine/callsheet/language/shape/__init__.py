@@ -26,6 +26,7 @@ from .commands import (
     GroupDefinition,
     InputDefinition,
     PaletteDefinition,
+    PartDefinition,
     ProgramDefinition,
     ViewDefinition,
 )
@@ -52,6 +53,7 @@ KINDS: dict[str, Any] = {
     "command": CommandDefinition,
     "input": InputDefinition,
     "palette": PaletteDefinition,
+    "part": PartDefinition,
     **access.KINDS,
     **hosts.KINDS,
     **listener.KINDS,

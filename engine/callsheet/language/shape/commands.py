@@ -120,6 +120,19 @@ class Detail(Shape, total=False):
     format: Annotated[str, reference("engine:format", description="A registered format for the text.")]
 
 
+class PartDefinition(Shape, total=False):
+    """A part of what a command shows as one thing: the steps that read it, and how it stands below its title.
+
+    The answer of the last step are its items. Where it cannot be read, that is noted, and the other parts are shown.
+    """
+
+    command: Required[Annotated[str, reference("command", description="The command that shows it.")]]
+    title: Required[Words]
+    order: Annotated[int, Field(description="Parts with a smaller number stand above.")]
+    step: Required[Annotated[list[ItemStep], Field(min_length=1, description="What is read, in order.")]]
+    line: Required[Annotated[list[ColumnDefinition], Field(min_length=1, description="The parts of an item's line.")]]
+
+
 class ViewDefinition(Shape, total=False):
     """Output columns, and what identifies an item."""
 
