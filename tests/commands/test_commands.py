@@ -128,7 +128,8 @@ def test_every_column_shows_something_of_its_sample(catalog: Catalog) -> None:
 
 def test_nothing_is_defined_that_no_command_uses(catalog: Catalog) -> None:
     commands = catalog.all("command").values()
-    text = str([*commands, *catalog.all("assignment").values(), *catalog.all("operation").values()])
+    others = (each for kind in ("assignment", "operation", "resource") for each in catalog.all(kind).values())
+    text = str([*commands, *others])
     # A few views belong to the engine's own commands.
     text += "".join(
         path.read_text(encoding="utf-8").replace('"', "'") for path in [*BUILTINS.glob("*.py"), *AGENTS.glob("*.py")]
