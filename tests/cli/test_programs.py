@@ -32,12 +32,12 @@ def test_a_new_program_is_listed_checked_run_and_completed(shop: Machine, monkey
     assert shop.out.strip() == str(shop.bin / "shop")
     assert shop("check") == 0
     assert shop.out.startswith("shop: ")
-    assert shop("run", "shop", "pets-co", "list", "--tenant", "a", "--x-trace", "1", "--dry-run") == 0
+    assert shop("run", "shop", "pets", "list", "--tenant", "a", "--x-trace", "1", "--dry-run") == 0
     assert "curl 'https://pets.example.org/v2/api/pets" in shop.out
     assert shop("run", "shop", "op", "list", "-o", "id") == 0
     assert "listPets" in shop.out.split()
     monkeypatch.setitem(shop.environ, "_SHOP_COMPLETE", "fish")
-    shop("pets-co", "list", "--kind", "", program="shop")
+    shop("pets", "list", "--kind", "", program="shop")
     assert shop.out.split() == ["word", "cat", "word", "dog"]
 
 
@@ -134,7 +134,7 @@ def test_a_program_is_shared_removed_and_installed_again(machine: Machine) -> No
     made = {path for path in machine.files() if path.startswith("home/definitions/")}
     target = machine.root / "shared"
     assert machine("share", "shop", "--to", str(target)) == 0
-    assert "shop pets-co list" in (target / "README.md").read_text(encoding="utf-8")
+    assert "shop pets list" in (target / "README.md").read_text(encoding="utf-8")
     assert machine("share", "shop", "--to", str(target)) == 2
     assert machine("install", str(target)) == 2
     assert "program 'shop' already exists" in machine.err

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
@@ -40,7 +42,9 @@ def pay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Payments]:
         exchange("POST", f"/v1/{name}", reply(json={}), repeat=None) for name in ("charges", "sources", "documents")
     ]
     listed = exchange("GET", "/v1/charges", reply(json={"data": []}), repeat=None)
-    with serve([*posts, listed]) as server:
+    pages = exchange("POST", "/v1/documents/pages", reply(json={}), repeat=None)
+    file = exchange("GET", "/v1/documents/d1/content", reply(body=b"%PDF"), repeat=None)
+    with serve([*posts, listed, pages, file]) as server:
         machine.environ |= {"PAY_BASE_URL": server.url, "PAY_METHOD": "none"}
         machine.requests = server.requests
         yield machine
@@ -176,3 +180,40 @@ def test_what_must_be_there_is_marked_and_missed_by_its_option(pay: Payments) ->
 def test_the_nearest_form_of_several_is_named(pay: Payments, words: list[str], message: str) -> None:
     given = [part for word in words for part in ("--set", f"method.{word}")]
     assert message in pay.refused("sources", "create", "--name", "n", *given)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    paths = [tmp_path / name for name in ("one.txt", "two.txt")]
+    for path in paths:
+        path.write_text(f"of {path.name}")
+    return [str(path) for path in paths]
+
+
+def test_a_file_is_sent_with_what_is_said_of_it(pay: Payments, files: list[str]) -> None:
+    words = ["documents", "upload", files[0], "--set", "attributes.name=One", "--set", "attributes.parent.id=0"]
+    request = pay.send(*words)
+    parts = {part.partition(b'name="')[2].partition(b'"')[0]: part for part in request.body.split(b"\r\n--")}
+    assert b'filename="one.txt"' in parts[b"file"]
+    assert parts[b"file"].endswith(b"of one.txt")
+    assert b"Content-Type: application/json" in parts[b"attributes"]
+    assert json.loads(parts[b"attributes"].partition(b"\r\n\r\n")[2]) == {"name": "One", "parent": {"id": "0"}}
+    assert 'requires the part "attributes"' in pay.refused("documents", "upload", files[0])
+    assert "FILE" in pay.refused("documents", "upload")
+
+
+def test_several_files_have_options_of_their_own(pay: Payments, files: list[str]) -> None:
+    body = pay.send("documents", "pages", "upload", files[0], "--cover", files[1]).body
+    assert body.index(b'name="page"; filename="one.txt"') < body.index(b'name="cover"; filename="two.txt"')
+    assert b"cover" not in pay.send("documents", "pages", "upload", files[0]).body
+
+
+def test_an_answer_that_is_a_file_is_saved(pay: Payments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pay.send("documents", "download", "d1", "--to", "mine.pdf")
+    assert (tmp_path / "mine.pdf").read_bytes() == b"%PDF"
+    pay.send("documents", "download", "d1")
+    assert (tmp_path / "document-d1").read_bytes() == b"%PDF"
+    assert pay.out.split() == ["FILE", "SIZE", "document-d1", "4", "B"]
+    request = pay.send("documents", "upload", str(tmp_path / "mine.pdf"), "--set", "attributes.name=x")
+    assert b"%PDF" in request.body

@@ -50,17 +50,17 @@ def test_the_document_decides_title_groups_and_commands(petshop: Made) -> None:
     kinds = tables(petshop)
     program = kinds["program"]["pets"]
     assert (program["title"], program["prefix"], program["uses"]) == ("The pet shop", "PETS", ["client", "listener"])
-    assert program["sections"]["Commands"] == ["orders", "pets-co"]
+    assert program["sections"]["Commands"] == ["orders", "pets", "direct"]
     assert set(kinds["command"]) == {
-        *(f"pets-co {verb}" for verb in ("list", "get", "create", "delete", "create-vaccination")),
-        "orders create",
+        *(f"pets {verb}" for verb in ("list", "create", "photo download", "photo upload", "vaccinations add")),
+        *("direct pets get", "direct pets delete", "orders create"),
     }
     assert petshop.commands == len(kinds["command"])
     assert petshop.operations == 8
 
 
 def test_a_list_has_filters_pages_and_columns(petshop: Made) -> None:
-    command = tables(petshop)["command"]["pets-co list"]
+    command = tables(petshop)["command"]["pets list"]
     params = {param["name"]: param for param in command["params"]}
     assert params["kind"]["choices"] == ["cat", "dog"]
     assert params["tenant"]["required"] is True
@@ -83,10 +83,10 @@ def test_a_list_has_filters_pages_and_columns(petshop: Made) -> None:
 
 def test_a_change_takes_options_or_a_whole_body_and_a_removal_asks(petshop: Made) -> None:
     commands = tables(petshop)["command"]
-    create = commands["pets-co create"]
+    create = commands["pets create"]
     assert create["body"] == {"kind": "{kind}", "name": "{name}", "lives": "{lives}"}
     assert create["over"] == ["{data}", "{set}"]
-    assert commands["pets-co delete"]["confirm"] == "Delete pet {pet_id}?"
+    assert commands["direct pets delete"]["confirm"] == "Delete pet {pet_id}?"
     assert "discount" in commands["orders create"]["body"]
     assert "id" not in commands["orders create"]["body"]
 

@@ -1,13 +1,20 @@
-"""Which operations are the obvious ones, and what their commands are called."""
+"""What the commands for a few operations are called: which names stand in the way of which."""
 
 from __future__ import annotations
 
+import tomllib
 from typing import Any
 
 import pytest
 
 from callsheet.openapi import DocumentedReply
-from callsheet.programs.resources import named_commands, resources_of, word
+from callsheet.programs.naming import named_commands, words_of
+from callsheet.programs.nouns import word
+from support.places import DEFINITIONS
+
+NAMING = tomllib.loads((DEFINITIONS / "client" / "program.toml").read_text(encoding="utf-8"))["program"]["client"][
+    "naming"
+]
 
 
 def commands(*lines: str, taken: set[str] | None = None) -> dict[str, str]:
@@ -19,11 +26,11 @@ def commands(*lines: str, taken: set[str] | None = None) -> dict[str, str]:
         id = f"{method} {path}"
         operations[id] = {"http": id, "tag": tag[0] if tag else ""}
         replies[id] = DocumentedReply(is_list=method == "GET" and not path.endswith("}"), items=None, fields={})
-    named = named_commands(resources_of(operations, replies), taken or set(), "api")
+    named = named_commands(operations, replies, taken or set(), "api", words_of([NAMING]))
     return {" ".join(each.words): each.operation for each in named}
 
 
-def test_five_verbs_stand_in_the_group_of_their_tag() -> None:
+def test_the_usual_verbs_stand_in_the_group_of_a_thing() -> None:
     found = commands(
         "GET /v1/pets Pets",
         "POST /v1/pets Pets",
@@ -31,29 +38,30 @@ def test_five_verbs_stand_in_the_group_of_their_tag() -> None:
         "PUT /v1/pets/{id} Pets",
         "PATCH /v1/pets/{id} Pets",
         "DELETE /v1/pets/{id} Pets",
+        "DELETE /v1/pets Pets",
     )
-    assert list(found) == [f"pets {verb}" for verb in ("list", "get", "create", "update", "delete")]
+    verbs = ("list", "get", "create", "update", "delete", "delete-all")
+    assert {f"pets {verb}" for verb in verbs} <= set(found)
     assert found["pets update"] == "PATCH /v1/pets/{id}"
+    assert found["pets delete-all"] == "DELETE /v1/pets"
 
 
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["GET /v1/customers", "GET /v1/customers/{id}/cards"], ["customers list", "customers cards"]),
-        (["GET /pets x", "POST /pets/{id}/toys x"], ["x list", "x create-toy"]),
-        (["GET /x x", "POST /x/{id}/toys x", "GET /x/{id}/toys x"], ["x toys list", "x toys create"]),
-        (["GET /repos/{o}/{r}/issues issues", "GET /issues issues"], ["issues list", "issues issues"]),
-        (
-            ["GET /Accounts/{Sid}/Messages.json", "GET /Accounts/{Sid}/Messages/{Id}.json"],
-            ["accounts list", "accounts get"],
-        ),
+        (["GET /v1/customers", "GET /v1/customers/{id}/cards"], ["customers list", "customers cards list"]),
+        (["GET /x", "POST /x/{id}/toys", "GET /x/{id}/toys"], ["x toys list", "x toys create"]),
+        (["GET /repos/{o}/{r}/issues issues", "GET /issues issues"], ["issues list", "repos issues list"]),
+        (["GET /a/b/c/d", "GET /x/b/c/d"], ["c d list", "b c d list"]),
+        (["GET /Accounts/{Sid}/Messages.json", "GET /Accounts/{Sid}/Messages/{Id}.json"],
+         ["accounts messages list", "accounts messages get"]),
         (["GET /op op"], ["api-op list"]),
-        (["GET /a/pets pets", "DELETE /b/pets/{id} pets"], ["pets list", "pets delete"]),
-        (["PUT /pet pet", "GET /pet/{id} pet"], ["pet get", "pet update"]),
-        (["DELETE /pets pets", "POST /pets/{id} pets"], []),
+        (["POST /orders/{id}/cancel", "DELETE /orders/{id}/cancel"], ["orders cancel"]),
+        (["POST /jobs/{id}:stop", "GET /jobs/{id}"], ["jobs stop", "jobs get"]),
+        (["GET /albums/albums/{id}"], ["albums get"]),
         (["GET /{id}", "GET /v1", "GET /"], []),
     ],
-)
+)  # fmt: skip
 def test_commands_are_called(lines: list[str], words: list[str]) -> None:
     assert set(words) <= set(found := commands(*lines, taken={"op"}))
     assert len(found) == len(set(found.values()))

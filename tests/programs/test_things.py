@@ -107,14 +107,14 @@ def test_words_are_looked_up_and_completed(kinds: dict[str, dict[str, Any]]) -> 
     assert lookup["sole"] == "`false`"  # no list is read where an id is given
     argument = kinds["command"]["shelf get"]["params"][0]
     assert argument["lookup"] == "shelf"
-    assert "lookup" not in kinds["command"]["books get"]["params"][1]
+    assert "lookup" not in kinds["command"]["shelf books get"]["params"][1]
     agents = kinds["resource"]["shelf"]["agents"]
     assert (agents["uri"], agents["command"], agents["values"]) == ("shelf/{id}", "shelf get", {"shelf-id": "{id}"})
 
 
 def test_a_change_can_be_taken_back(kinds: dict[str, dict[str, Any]]) -> None:
     assert kinds["command"]["shelf update"]["keep"] == {"snapshot": "shelf", "of": "shelf-id"}
-    keep = kinds["command"]["books update"]["keep"]
+    keep = kinds["command"]["shelf books update"]["keep"]
     assert keep == {"snapshot": "book", "of": "isbn", "args": {"shelf": "{shelf_id}"}}
     snapshot = kinds["snapshot"]["book"]
     assert snapshot["state"] == 'found | @ | {fields: picked({"title": "title"}, `["title"]`), shelf: $shelf}'

@@ -19,6 +19,7 @@ from ..openapi.sound import SoundImport, sound
 from .everyday import TakenNames, everyday, shared_views
 from .manifest import NO_MANIFEST, Manifest, changes_of_files, is_untouched
 from .names import prefix_of
+from .naming import words_of
 from .things import Api
 
 if TYPE_CHECKING:
@@ -148,8 +149,10 @@ def _commands(
         _option_names(programs, "paging"),
         {id for kind, id in below if kind == "view"},
         {id for kind, id in below if kind == "resource"},
+        words_of([table.get("naming", {}) for table in programs]),
     )
-    made = everyday(Api(result.operations, result.schemas, result.replies, paginators), taken)
+    api = Api(result.operations, result.schemas, result.replies, paginators, taken.naming.nouns)
+    made = everyday(api, taken)
     return {group: _kept(kinds, without) for group, kinds in made.items()} if without else made
 
 

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.safety import class_of_operation
 from ..openapi.bodies import JSON, is_json
-from .resources import NamedCommand, named_commands, resources_of, word
+from .naming import CommandWords, NamedCommand, named_commands
+from .nouns import word
+from .resources import resources_of
 from .things import Api, WordedCommand, add_resources
-from .values import DATA, SET, CommandValues, arguments_of, body_of, first_sentence, identifier, options_of
+from .values import DATA, SET, CommandValues, arguments_of, body_of, first_sentence, identifier, option_name, options_of
 from .views import path, view_of
 
 if TYPE_CHECKING:
-    from ..language.shape.rest import OperationDefinition
+    from ..language.shape.rest import Body, OperationDefinition
 
 Tables = dict[str, dict[str, Any]]
 _DATA = {
@@ -33,7 +35,14 @@ _DONE = {
     "columns": [{"name": "ID", "value": "id"}, {"name": "DONE", "value": "done"}],
     "id": "id",
 }
-_CHANGED = "done"
+_CHANGED, _SAVED = "done", "saved"
+_FILE = {"kind": "argument", "type": "path", "metavar": "FILE"}
+_TO = {"name": "to", "type": "path", "metavar": "FILE", "help": "file to write; - is standard output"}
+_FILES = {
+    "columns": [{"name": "FILE", "value": "file"}, {"name": "SIZE", "value": "bytes", "format": "bytes"}],
+    "id": "file",
+}
+_SHARED = {_CHANGED: _DONE, _SAVED: _FILES}
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _LIMIT = "limit"
 
@@ -47,6 +56,7 @@ class TakenNames(NamedTuple):
     paging: set[str]
     views: set[str]
     resources: set[str]
+    naming: CommandWords
 
 
 def everyday(api: Api, program: TakenNames) -> dict[str, dict[str, Tables]]:
@@ -54,13 +64,14 @@ def everyday(api: Api, program: TakenNames) -> dict[str, dict[str, Tables]]:
     made: dict[str, dict[str, Tables]] = {}
     found, commands, groups = resources_of(api.operations, api.replies), dict[str, WordedCommand](), dict[str, str]()
     tags = {id: table.get("tag") or "" for id, table in api.operations.items()}
-    for named in named_commands(found, program.words, program.name):
+    for named in named_commands(api.operations, api.replies, program.words, program.name, program.naming):
         command = _command(api, program, named)
         if command is None:
             continue
         kinds = made.setdefault(named.words[0], {"group": {}, "resource": {}, "view": {}, "command": {}})
         for length in range(1, len(named.words)):
-            title = tags[named.operation] if length == 1 else ""
+            tag = tags[named.operation]
+            title = tag if length == 1 and word(tag) == named.words[0] else ""
             kinds["group"].setdefault(" ".join(named.words[:length]), {"help": title or _title(named.words[:length])})
         _add_view(kinds["view"], api, program, named, command)
         kinds["command"][" ".join(named.words)] = command
@@ -85,7 +96,7 @@ def _command(api: Api, program: TakenNames, named: NamedCommand) -> dict[str, An
     has_pages = named.verb == "list"
     taken = program.options | (_taken_by_paging(program, operation) if has_pages else program.paging)
     arguments = arguments_of(operation, taken)
-    if arguments is None or operation.get("reply") == "binary":
+    if arguments is None:
         return None
     taken = taken | {param["name"] for param in arguments.params}
     options = options_of(operation, taken, _sent_by_paging(api, operation) if has_pages else ())
@@ -96,7 +107,19 @@ def _command(api: Api, program: TakenNames, named: NamedCommand) -> dict[str, An
     templates = {**arguments.templates, **options.templates}
     command: dict[str, Any] = {"help": help, "params": [*arguments.params, *options.params, *sent.pop("params", [])]}
     command |= {"call": named.operation, **({"args": templates} if templates else {}), **sent}
+    if operation.get("reply") == "binary":
+        saved = _saved(named, arguments, taken)
+        return {**command, **saved, "params": [*command["params"], *saved["params"]]} if saved else None
     return _ended(command, api, operation, named, arguments)
+
+
+def _saved(named: NamedCommand, arguments: CommandValues, taken: Collection[str]) -> dict[str, Any] | None:
+    """Where the file goes that is answered."""
+    if _TO["name"] in taken:
+        return None
+    names = [identifier(param["name"]) for param in arguments.params[-1:]]
+    default = f"join('-', ['{named.noun}', {names[0]}])" if names else f"'{named.noun}'"
+    return {"params": [_TO], "save": f"{{to || filename({default})}}", "view": _SAVED}
 
 
 def _taken_by_paging(program: TakenNames, operation: OperationDefinition) -> set[str]:
@@ -114,26 +137,62 @@ def _sent_by_paging(api: Api, operation: OperationDefinition) -> Collection[str]
 def _sent(api: Api, operation: OperationDefinition, named: NamedCommand, taken: set[str]) -> dict[str, Any] | None:
     """The body: options for its members, and one for the whole of it. None where it takes files or other media."""
     body = operation.get("body")
-    if body is None or named.verb in ("list", "get"):
+    if body is None or operation["http"].startswith("GET "):
         return None if body is not None and not body.get("optional") else {}
     media = body.get("media", JSON)
-    if not (is_json(media) or media in _FORMS) or any(part.get("file") for part in body.get("parts", {}).values()):
-        return None
+    files = _files(body, taken)
+    if files is None or not (is_json(media) or media in _FORMS):
+        return files
+    taken = taken | {param["name"] for param in files.get("params", ())}
     members = body_of(body, api.schemas, taken, named.noun)
     whole = [_DATA, {**_SET, "members": named.operation}]
     templates = {"body": members.templates} if members is not None else {}
     return {
-        "params": [*(members.params if members else ()), *whole],
+        **files,
+        "params": [*files.get("params", ()), *(members.params if members else ()), *whole],
         **templates,
         "over": [f"{{{DATA}}}", f"{{{SET}}}"],
     }
 
 
+def _files(body: Body, taken: Collection[str]) -> dict[str, Any] | None:
+    """Parameters for the files of a body; None where one has no name."""
+    parts = body.get("parts")
+    media = body.get("media", JSON)
+    if parts is None and not is_json(media) and not media.startswith("text/"):
+        return {"params": [{**_FILE, "name": "file"}], "files": "{file}"} if "file" not in taken else None
+    files = {name: part for name, part in (parts or {}).items() if part.get("file")}
+    params: list[dict[str, Any]] = []
+    templates: list[str] = []
+    for name, part in sorted(files.items(), key=lambda each: not each[1].get("required")):
+        named = option_name(name, "", {*taken, *(param["name"] for param in params)})
+        if named is None:
+            return None
+        many = {"multiple": True} if part.get("many") else {}
+        is_first = not params and (part.get("required") or len(files) == 1)
+        kind = (
+            {**_FILE, "name": named, **many} if is_first else {"name": named, "type": "path", "metavar": "FILE", **many}
+        )
+        params.append({**kind, **({"help": first_sentence(part["help"])} if "help" in part else {})})
+        seen = identifier(named)
+        each = f"{seen}[].join('=', ['{name}', @])" if many else f"{seen} && join('=', ['{name}', {seen}])"
+        templates.append(each)
+    if not files:
+        return {}
+    if len(files) == 1:
+        return {"params": params, "files": f"{{{identifier(params[0]['name'])}}}"}
+    return {"params": params, "files": f"{{[{', '.join(templates)}][]}}"}
+
+
 def _help(named: NamedCommand) -> str:
     noun = named.noun.replace("-", " ")
-    if named.verb == "list":
-        return f"List {named.words[-2 if named.words[-1] == 'list' else -1].replace('-', ' ')}"
-    return f"{named.verb.capitalize()} {'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+    if named.verb == "list" or "-" in named.words[-1]:
+        return f"{_spoken(named)} {named.words[-2].replace('-', ' ')}"
+    return f"{_spoken(named)} {'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
+def _spoken(named: NamedCommand) -> str:
+    return named.words[-1].replace("-", " ").capitalize()
 
 
 def _ended(
@@ -145,7 +204,8 @@ def _ended(
         command["items"] = path(reply.items)
     last = identifier(arguments.params[-1]["name"]) if arguments.params else ""
     if class_of_operation(operation) == "destroy":
-        command["confirm"] = f"Delete {named.noun.replace('-', ' ')} {{{last}}}?" if last else "Delete it?"
+        thing = "" if "-" in named.words[-1] else f" {named.noun.replace('-', ' ')}"
+        command["confirm"] = f"{_spoken(named)}{thing}{f' {{{last}}}' if last else ''}?"
     if operation.get("reply") == "none" and last:
         done = {"create": "created", "update": "changed", "delete": "deleted"}.get(named.verb, "done")
         command |= {"result": {"id": f"{{{last}}}", "done": done}, "view": _CHANGED}
@@ -159,7 +219,7 @@ def _ended(
 def _add_view(views: Tables, api: Api, program: TakenNames, named: NamedCommand, command: dict[str, Any]) -> None:
     """One view for all that shows the same thing; the list's is the one that counts."""
     if "view" in command:
-        views[_CHANGED] = _DONE
+        views[command["view"]] = _SHARED[command["view"]]
         return
     reply = api.replies.get(named.operation)
     view = view_of(reply.fields, named.noun) if reply is not None else None
@@ -178,6 +238,5 @@ def shared_views(made: Mapping[str, Mapping[str, Tables]]) -> Tables:
     """The views that several groups have, taken out of all of them."""
     found: Tables = {}
     for kinds in made.values():
-        if _CHANGED in kinds["view"]:
-            found[_CHANGED] = kinds["view"].pop(_CHANGED)
+        found |= {id: kinds["view"].pop(id) for id in _SHARED if id in kinds["view"]}
     return found

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.identifier import identifier
 from ..openapi.bodies import JSON, is_json
-from .resources import Resource, singular, word
+from .nouns import Nouns, word
+from .resources import Resource
 from .values import members_of
 from .views import id_of, name_of, path
 
@@ -33,6 +34,7 @@ class Api(NamedTuple):
     schemas: Tables
     replies: Mapping[str, Any]
     paginators: Mapping[str, PaginatorDefinition]
+    nouns: Nouns
 
 
 class WordedCommand(NamedTuple):
@@ -52,7 +54,7 @@ def add_resources(
     named: dict[str, _Thing] = {}
     for resource in sorted(found, key=lambda each: -len(each.verbs)):  # what can be done most with has the plain name
         thing = _Thing(resource, api)
-        above, id = (singular(word(part)) for part in ("", *resource.path)[-2:])
+        above, id = (api.nouns.singular(word(part)) for part in ("", *resource.path)[-2:])
         above = above if above and not above.isdigit() else word(resource.tag)
         for free in (id, f"{above}-{id}", f"{id}-{len(named)}"):
             if free and free not in taken and free not in named and identifier(free) not in _TAKEN:
@@ -82,7 +84,7 @@ class _Thing:
         self.item = next(ends, None)
         replies = [api.replies[resource.verbs[verb]] for verb in ("get", "list") if verb in resource.verbs]
         self.fields: dict[str, Any] = next((reply.fields for reply in replies if reply.fields), {})
-        names, noun = list(self.fields), singular(word(resource.name))
+        names, noun = list(self.fields), api.nouns.singular(word(resource.name))
         key = _HOLE.findall(self.item)[-1] if self.item else ""
         self.id = key if key in names else id_of(names, noun)
         self.name = next((name for name in [name_of(names)] if name != self.id), "")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .resources import word
+from .nouns import word
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject

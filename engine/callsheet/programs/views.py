@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .resources import word
+from .nouns import word
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject

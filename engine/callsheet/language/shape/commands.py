@@ -29,6 +29,15 @@ HelpText = Annotated[str, StringConstraints(pattern=SOME_WORDS)]
 CommandLines = Annotated[list[HelpText], Field(min_length=1)]
 
 
+class ImportNaming(Shape, total=False):
+    """How commands are called that are made of a document."""
+
+    actions: Annotated[list[Name], Field(description="Words of paths and of ids of operations that are verbs.")]
+    synonyms: Annotated[dict[Name, list[Name]], Field(description="Verb of commands → other words for it.")]
+    contents: Annotated[list[Name], Field(description="Ends of paths that are the bytes of what stands before them.")]
+    unchanging: Annotated[list[Name], Field(description="Words of one thing that look like words of many.")]
+
+
 class ProgramDefinition(Shape, total=False):
     """One console program."""
 
@@ -56,6 +65,7 @@ class ProgramDefinition(Shape, total=False):
             "document have one, the credential of a site fills it, and no operation takes it."
         ),
     ]
+    naming: ImportNaming
     synonyms: Annotated[dict[str, list[str]], Field(description="Everyday word → words of the catalog, for searches.")]
     verbs: Annotated[
         dict[str, list[str]],

@@ -1,0 +1,225 @@
+"""What the commands for the operations of an API are called: the words of the path, and a verb that says what is done.
+
+The path comes first: `GET /customers/{id}/sources` is `customers sources list`. A verb in the path is the verb
+(`/orders/{id}/cancel`), else the method says it, and an operation's id only where it says more: a DELETE that an API
+calls `removeMember` is `members remove`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .nouns import Nouns, word
+
+if TYPE_CHECKING:
+    from ..language.shape.rest import OperationDefinition
+
+_PARAMETER = re.compile(r"\{[^{}]+\}(?:\.\w+)?")
+_CALL = re.compile(r"[A-Za-z]+(?:\.[A-Za-z]+)+")
+_ENDING = re.compile(r"\.(?:json|xml)$")
+# Parts of a path that say where an API is, and nothing of what is in it.
+NO_RESOURCE = re.compile(r"v\d+(?:[._]?\w+)?|api|rest|latest|public|\d{4}-\d{2}(?:-\d{2})?", re.IGNORECASE)
+_KEPT = 2  # words of a path before the verb, unless it takes more to tell two commands apart
+_OF_METHOD = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
+_RPC = 0.8  # of the operations of an API that only has calls
+
+
+class CommandWords(NamedTuple):
+    """How an API's words are read: verbs in paths and ids, what is another word for one of ours, odd nouns.
+
+    `actions` are verbs, `synonyms` words by the verb that they mean, `contents` parts of a path that are the bytes of
+    the thing before them.
+    """
+
+    actions: frozenset[str]
+    synonyms: Mapping[str, str]
+    contents: frozenset[str]
+    nouns: Nouns
+
+
+class NamedCommand(NamedTuple):
+    """One command: its words, the operation, what kind of verb it is, and what one thing of it is called.
+
+    The kinds are list, get, create, update, delete, upload, download, and act for all others.
+    """
+
+    words: tuple[str, ...]
+    operation: str
+    verb: str
+    noun: str
+
+
+class _Path(NamedTuple):
+    """`nouns` without parameters; `action` is a verb at the end; `of_item`: a parameter stands at the end.
+
+    `is_call`: the API names its calls so (`chat.postMessage`, `jobs/7:cancel`).
+    """
+
+    nouns: tuple[str, ...]
+    action: str
+    of_item: bool
+    is_call: bool
+
+
+def words_of(tables: Sequence[Mapping[str, Any]]) -> CommandWords:
+    """Out of the `naming` tables of programs."""
+    synonyms = {each: verb for table in tables for verb, words in table.get("synonyms", {}).items() for each in words}
+    lists = {
+        key: [each for table in tables for each in table.get(key, ())] for key in ("actions", "contents", "unchanging")
+    }
+    return CommandWords(frozenset(lists["actions"]), synonyms, frozenset(lists["contents"]), Nouns(lists["unchanging"]))
+
+
+def named_commands(
+    operations: Mapping[str, OperationDefinition],
+    replies: Mapping[str, Any],
+    taken: Collection[str],
+    program: str,
+    words: CommandWords,
+) -> list[NamedCommand]:
+    """Words for every operation that can have any of its own, those in use first. `taken` mean something already."""
+    is_rpc = _has_calls_alone(operations)
+    found: dict[tuple[str, ...], NamedCommand] = {}
+    tables = sorted(operations.items(), key=lambda pair: pair[1].get("deprecated", False))
+    told = [(id, table, _Reader(id, table, replies.get(id), words, is_rpc=is_rpc)) for id, table in tables]
+    # The plainest first: lists, single things and their changes, before what shares their path.
+    for id, table, reader in sorted(
+        told, key=lambda each: (each[2].is_odd, each[2].method == "PUT", len(each[2].path.nouns))
+    ):
+        for candidate in reader.candidates(table.get("tag") or ""):
+            named = (f"{program}-{candidate[0]}", *candidate[1:]) if candidate[0] in taken else candidate
+            if len(named) > 1 and not _clashes(named, found):
+                found[named] = NamedCommand(named, id, reader.kind, words.nouns.singular(named[-2]))
+                break
+    order = {id: place for place, id in enumerate(operations)}
+    return sorted(found.values(), key=lambda each: order[each.operation])
+
+
+def _clashes(words: tuple[str, ...], found: Mapping[tuple[str, ...], NamedCommand]) -> bool:
+    """Whether a command would be called like another one, or like a group."""
+    return any(words[: len(other)] == other or other[: len(words)] == words for other in found)
+
+
+def _has_calls_alone(operations: Mapping[str, OperationDefinition]) -> bool:
+    calls = [table["http"] for table in operations.values()]
+    posts = sum(call.startswith("POST ") for call in calls)
+    return posts > _RPC * len(calls) and not any("{" in call for call in calls)
+
+
+class _Reader:
+    """What one operation is called: its verb, and the words before it."""
+
+    def __init__(self, id: str, table: Mapping[str, Any], reply: Any, words: CommandWords, *, is_rpc: bool) -> None:
+        self.words = words
+        self.method, _, path = table["http"].partition(" ")
+        self.path = _read(path, words)
+        acts = (
+            self.method in ("POST", "PUT", "PATCH")
+            or is_rpc
+            or self._plain(self.path.action.partition("-")[0]) in _READING
+        )
+        self.is_action = bool(self.path.action) and (acts or self.path.is_call)
+        self.said = _verbs_said(id, table, self.method.lower(), words)
+        self.is_list = reply is not None and reply.is_list
+        self.is_rpc = is_rpc
+        body = table.get("body", {})
+        self.takes_file = body.get("media", "").startswith(
+            ("application/octet-stream", "image/", "*/*", "video/")
+        ) or any(part.get("file") for part in body.get("parts", {}).values())
+        self.gives_file = table.get("reply") == "binary"
+        self.id_word = word(re.split(r"[/.]", id)[-1])
+        self.verb = self._verb()
+        self.kind = self._kind()
+        self.is_odd = bool(self.path.action) or self.kind not in ("list", "get", "create", "update", "delete")
+
+    def candidates(self, tag: str) -> Iterator[tuple[str, ...]]:
+        """From the shortest words to those that nothing else has."""
+        nouns, end = self.path.nouns, self.verb
+        if self.path.action and not self.is_action:  # a verb that this method undoes, or asks about
+            says_more = end not in ("get", "list", "create", "update", "delete")
+            end = end if says_more else f"{end}-{self.path.action}"
+        if self.is_rpc or self.path.is_call or not nouns:
+            yield (*nouns, end)
+            return
+        start = next((place for place, each in enumerate(nouns[:-1]) if self.words.nouns.are_same(each, word(tag))), 0)
+        if self.kind in ("upload", "download") and nouns[-1] in self.words.contents and len(nouns) > 1:
+            yield (*nouns[max(start, len(nouns) - 1 - _KEPT) : -1], end)
+        for first in range(max(start, len(nouns) - _KEPT), -1, -1):
+            yield (*nouns[first:], end)
+        one, many = self.words.nouns.singular(nouns[-1]), nouns[-1]
+        rest = re.sub(rf"(?:^|-)(?:{re.escape(many)}|{re.escape(one)})(?=-|$)", "", self.id_word).strip("-")
+        yield (*nouns[max(start, len(nouns) - _KEPT) :], rest or self.id_word)
+
+    def _plain(self, verb: str) -> str:
+        return self.words.synonyms.get(verb, verb)
+
+    def _verb(self) -> str:
+        if self.is_action:
+            return self.path.action
+        if self.takes_file and self.method in ("POST", "PUT"):
+            return "upload"
+        if self.gives_file and self.method == "GET":
+            return "download"
+        if self.method in ("GET", "HEAD"):
+            more = next((each for each in self.said if each not in ("get", "list", "create", "update", "delete")), "")
+            return (
+                "list"
+                if self.is_list and not self.path.of_item
+                else more
+                if more in {*_READING} - {*self.path.nouns}
+                else "get"
+            )
+        usual = "update" if self.method == "POST" and self.path.of_item else _OF_METHOD.get(self.method, "get")
+        if usual == "delete" and not self.said and not self.path.of_item and self._is_many():
+            return "delete-all"
+        said = next(iter(self.said), usual)
+        return usual if usual in self.said or (self.method == "DELETE" and said in _READING) else said
+
+    def _is_many(self) -> bool:
+        last = self.path.nouns[-1:] or ("",)
+        return self.words.nouns.singular(last[0]) != last[0]
+
+    def _kind(self) -> str:
+        if self.verb in ("upload", "download"):
+            return self.verb
+        if self.method == "GET":
+            return "list" if self.is_list and not self.path.of_item else "get"
+        return self.verb if self.verb in ("create", "update", "delete") else "act"
+
+
+_READING = ("get", "list", "search", "check", "count", "export", "preview", "validate", "verify", "download", "compare")
+
+
+def _read(path: str, words: CommandWords) -> _Path:
+    parts = [_ENDING.sub("", each) for each in path.split("/") if each]
+    action = ""
+    if parts and (call := re.fullmatch(r"(.*[^:]):([A-Za-z]+)", parts[-1])):  # as in /jobs/{id}:cancel
+        parts[-1], action = call[1], word(call[2])
+    of_item = bool(parts) and _PARAMETER.fullmatch(parts[-1]) is not None
+    nouns: list[str] = []
+    for part in parts:
+        if "{" not in part and not NO_RESOURCE.fullmatch(part):
+            nouns += [word(each) for each in (part.split(".") if _CALL.fullmatch(part) else [part])]
+    nouns = [
+        each
+        for place, each in enumerate(nouns)
+        if each and not (place and words.nouns.are_same(each, nouns[place - 1]))
+    ]
+    is_call = bool(action) or (bool(parts) and _CALL.fullmatch(parts[-1]) is not None)
+    is_verb = len(nouns) > 1 and (is_call or nouns[-1].partition("-")[0] in words.actions)
+    if is_verb and not action and not of_item:
+        action = words.synonyms.get(nouns[-1], nouns[-1])
+        nouns = nouns[:-1]
+    return _Path(tuple(nouns), action, of_item, is_call)
+
+
+def _verbs_said(id: str, table: Mapping[str, Any], method: str, words: CommandWords) -> list[str]:
+    """The verbs that an operation's id, else its title, begins with, in our words: `createOrUpdate` has two."""
+    for text in (re.split(r"[/.]", id)[-1], id, str(table.get("title", ""))):
+        pieces = word(text).split("-")
+        verbs = [words.synonyms.get(each, each) for each in pieces[:1] + pieces[2:3] * (pieces[1:2] == ["or"])]
+        if verbs[0] in words.actions and pieces[0] != method:  # else it says no more than the method
+            return verbs
+    return []
