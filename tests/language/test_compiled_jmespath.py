@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
 
-from callsheet.language.compiled_jmespath import compile_node, equal, is_true
+from callsheet.language.compiled_jmespath import compile_condition, compile_fast, compile_node, equal, is_true
 from callsheet.language.functions import parse
+from callsheet.language.template import TemplateError, compile_expression
 
 SCOPE = {"a": {"b": {"c": 3}}, "n": 2, "t": "x", "empty": "", "none": None, "yes": True, "l": [1]}
 
@@ -44,6 +46,11 @@ SCOPE = {"a": {"b": {"c": 3}}, "n": 2, "t": "x", "empty": "", "none": None, "yes
         ("@.n", 2),
         ('`{"k": 1}`', {"k": 1}),
         ("'raw'", "raw"),
+        ("contains(t, 'x')", True),
+        ("contains(l, `1`)", True),
+        ("contains(l, 'x')", False),
+        ("starts_with(t, 'y')", False),
+        ("ends_with(t, t) && !contains(t, 'z')", True),
     ],
 )
 def test_the_usual_expressions_are_compiled(expression: str, value: Any) -> None:
@@ -53,7 +60,18 @@ def test_the_usual_expressions_are_compiled(expression: str, value: Any) -> None
 
 
 @pytest.mark.parametrize(
-    "expression", ["l[0]", "l[?a]", "length(t)", "a.*", "t || length(t)", "not_null(l[0])", "[n, t]"]
+    "expression",
+    [
+        "l[0]",
+        "l[?a]",
+        "length(t)",
+        "a.*",
+        "t || length(t)",
+        "not_null(l[0])",
+        "[n, t]",
+        "not_null(n, contains(n, t))",
+        "contains(l[*], n)",
+    ],
 )
 def test_the_others_are_left_to_the_library(expression: str) -> None:
     assert compile_node(parse(expression).parsed) is None
@@ -83,3 +101,28 @@ def test_what_counts_as_true(value: Any, true: bool) -> None:
 )
 def test_a_boolean_is_no_number(left: Any, right: Any, same: bool) -> None:
     assert equal(left, right) is same
+
+
+VALUES = ["t", "l", "n", "none", "yes", "a", "missing", "'x'", "`1`", "`true`", '`["x", 1, true]`', "`null`", "`1.0`"]
+
+
+@pytest.mark.parametrize("function", ["contains", "starts_with", "ends_with"])
+@pytest.mark.parametrize("around", ["{}", "{} || n", "n && {}", "!{}", "missing && {}"])
+def test_functions_give_and_refuse_what_the_library_does(function: str, around: str) -> None:
+    def outcome(evaluate: Any) -> Any:
+        try:
+            return evaluate(SCOPE)
+        except TemplateError as error:
+            return str(error)
+
+    failed = set()
+    for first, second in product(VALUES, VALUES):
+        expression = around.format(f"{function}({first}, {second})")
+        try:
+            expected = outcome(compile_expression(expression))
+        except TemplateError:  # whatever the values are
+            continue
+        assert outcome(compile_fast(expression)) == expected, expression
+        failed.add(isinstance(expected, str))
+        assert compile_condition(expression)(SCOPE) == (is_true(expected) and not isinstance(expected, str)), expression
+    assert failed == ({False} if "missing" in around else {False, True})

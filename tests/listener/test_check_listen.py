@@ -109,3 +109,26 @@ def test_options_that_exclude_each_other_are_refused_here_too(tmp_path: Path) ->
     queue = ("--inbox", "in.db", "--queue", "nats://127.0.0.1:1/EVENTS")
     (row,) = rows(tmp_path, "--addr", "127.0.0.1:0", *queue, code=1)["sources and routes"]
     assert row["detail"] == "--queue and --inbox cannot be used together"
+
+
+TWINS = """
+[source.first]
+title = "First"
+path = "/same"
+type = "payload.type"
+[source.second]
+title = "Second"
+path = "/same"
+type = "payload.type"
+"""
+
+
+@pytest.mark.parametrize("words", [("check",), ("check", "--listen", "--addr", ":0"), ("listen", "--addr", ":0")])
+def test_two_sources_of_one_path_are_named(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own.toml").write_text(TWINS, encoding="utf-8")
+    given = ("--source", "first", "--source", "second", "--insecure")
+    done = run(tmp_path, *words, *given[: 4 if words == ("check",) else 5], LMS_DEFINITIONS=str(tmp_path / "own"))
+    assert done.returncode in (1, 2)
+    said = " ".join((done.stderr + done.stdout).split())
+    assert "sources 'first' and 'second' have the same path, /same" in said

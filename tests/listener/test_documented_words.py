@@ -9,7 +9,7 @@ from support.places import ROOT
 LISTENER = ROOT / "engine" / "callsheet" / "listener"
 # Where a status, or what stands for one, is followed by its word.
 SAID = re.compile(
-    r'(?:refuse|on_refused|Rejected|DispatchVerdict)\((?:\d{3}|NO_EVENT|[A-Z]+\.status), "([a-z_]+)"'
+    r'(?:refuse|on_refused|Rejected|DispatchVerdict)\((?:\d{3}|NO_EVENT|UNAVAILABLE|[A-Z]+\.status), "([a-z_]+)"'
     r'|not_genuine\("([a-z_]+)"|self\.log\.delivery\(\d{3}, "([a-z_]+)"|\((?:413|503), "([a-z_]+)"\)'
 )
 # Said of an event in another way, or told together with the reason of its neighbour.

@@ -21,9 +21,27 @@ Ast = dict[str, Any]
 @lru_cache(maxsize=8192)
 def compile_fast(expression: str) -> Evaluate:
     """The same as `template.compile_expression`, faster where the expression is simple. Raises `TemplateError`."""
-    checked = compile_expression(expression)
+    checked, compiled = compile_expression(expression), _compiled(expression)
+    if compiled is None or not _may_fail(tree(expression) or {}):
+        return compiled or checked
+
+    def evaluate(scope: Any) -> Any:
+        try:
+            return compiled(scope)
+        except _UnfitArgument:
+            return checked(scope)  # which says what is wrong with it
+
+    return evaluate
+
+
+@lru_cache(maxsize=8192)
+def _compiled(expression: str) -> Evaluate | None:
     node = tree(expression)
-    return (compile_node(node) if node else None) or checked
+    return compile_node(node) if node else None
+
+
+class _UnfitArgument(Exception):
+    """A function met a value that it is not made for."""
 
 
 def tree(expression: str) -> Ast | None:
@@ -52,12 +70,13 @@ def _first_names(node: Any, found: set[str]) -> None:
 
 def compile_condition(expression: str) -> Callable[[Any], bool]:
     """Whether an expression is true of a scope, as JMESPath sees truth; an expression that fails is not."""
-    evaluate = compile_fast(expression)
+    evaluate = compile_fast(expression)  # raises where it cannot be used
+    evaluate = _compiled(expression) or evaluate
 
     def holds(scope: Any) -> bool:
         try:
             return is_true(evaluate(scope))
-        except (TemplateError, TypeError):
+        except (_UnfitArgument, TemplateError, TypeError):
             return False
 
     return holds
@@ -136,11 +155,39 @@ def _not(_: Ast, parts: list[Any]) -> Evaluate:
 
 
 def _function(node: Ast, parts: list[Any]) -> Evaluate | None:
-    return _not_null(parts) if node["value"] == "not_null" and parts else None
+    name = node["value"]
+    if name == "not_null" and parts and not any(map(_may_fail, node["children"])):
+        return _not_null(parts)
+    return _of_two(name, *parts) if name in _FUNCTIONS_OF_TWO and len(parts) == 2 else None
+
+
+def _may_fail(node: Ast) -> bool:
+    is_function = node.get("type") == "function_expression" and node["value"] in _FUNCTIONS_OF_TWO
+    return is_function or any(map(_may_fail, node.get("children", ())))
+
+
+def _of_two(name: str, first: Evaluate, second: Evaluate) -> Evaluate:
+    """A look at a text, or for a value in a list: what conditions do most after they compare."""
+    apply, is_list_fit = _FUNCTIONS_OF_TWO[name], name == "contains"
+
+    def call(value: Any) -> Any:
+        subject, wanted = first(value), second(value)
+        if (type(subject) is str and type(wanted) is str) or (is_list_fit and type(subject) is list):
+            return apply(subject, wanted)
+        raise _UnfitArgument
+
+    return call
+
+
+_FUNCTIONS_OF_TWO: dict[str, Callable[[Any, Any], bool]] = {
+    "contains": lambda subject, wanted: wanted in subject,
+    "starts_with": lambda subject, wanted: bool(subject.startswith(wanted)),
+    "ends_with": lambda subject, wanted: bool(subject.endswith(wanted)),
+}
 
 
 def _not_null(parts: list[Any]) -> Evaluate:
-    """What is compiled here never fails, so nothing is hidden by leaving the rest alone."""
+    """No part fails, so nothing is hidden by leaving the rest alone."""
 
     def first(value: Any) -> Any:
         for part in parts:

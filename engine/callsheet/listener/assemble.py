@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import seconds
-from ..errors import CallsheetError, UsageError, counted
+from ..errors import CallsheetError, counted
 from .budget import budget_of
 from .dispatch.dispatcher import SynchronousDispatcher
 from .dispatch.event_table import EventTable
@@ -32,7 +32,7 @@ from .telemetry.log import Log
 from .telemetry.metrics import Metrics
 from .verify.proof_settings import ProofSettings
 from .verify.proofs import variables_of
-from .verify.source import Source
+from .verify.source import Source, check_paths
 from .verify.unverified import check_proofs
 from .workers.team import Team
 
@@ -158,9 +158,8 @@ class Assembly:
         dispatcher: Dispatcher
         dispatcher = self._intake(runner) if self.has_queue else SynchronousDispatcher(self._event_table(), runner)
         received = [] if self.options.works else self.sources
+        check_paths({source.name: source.definition for source in received})
         paths = {source.path: source for source in received}
-        if len(paths) < len(received):
-            raise UsageError("two sources have the same path", hint="give one of them another path in your definitions")
         clients = ClientAddresses(self.options.trusted)
         return App(paths, self.route_set.routing_table, dispatcher, self.log, self.metrics, clients, self._pages())
 
@@ -214,7 +213,8 @@ class Assembly:
         kept = self.inbox is None or self.inbox.problem is None
         kept = kept and not (self.worker is not None and self.worker.cannot_save)
         started = self.team is None or self.team.has_started()
-        return kept and started and not self.app.draining and not self.overdue.stuck()
+        proves = all(source.can_prove for source in self.app.sources.values())
+        return kept and started and proves and not self.app.draining and not self.overdue.stuck()
 
     def _start_metrics(self) -> None:
         keyed = {source.name: source.keys for source in self.sources if source.keys is not None}

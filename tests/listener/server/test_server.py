@@ -182,6 +182,12 @@ def test_signatures_from_any_of_the_secrets_pass(signed: Listener) -> None:
     assert signed.send(b"{}").status == 400
 
 
+@pytest.mark.parametrize("blank", [" ", "\t", " \t  "])
+def test_blanks_around_a_header_are_no_part_of_it(blank: str, signed: Listener) -> None:
+    body = event(f"blank{len(blank)}{blank}")
+    assert signed.post(body, {HEADER: f"{blank}{signature(body)}{blank}"}).status == 200
+
+
 def test_nothing_of_a_body_is_printed_without_being_asked(signed: Listener) -> None:
     assert signed.send(event("p1", secret_word="xyzzy")).status == 200
     assert signed.send(event("p2", "quiz_submitted", secret_word="xyzzy")).status == 200

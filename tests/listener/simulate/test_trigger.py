@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.cli.builtin import trigger
+from callsheet.listener.verify.signed_message import other_spellings
 from support.canary import given_file
 from support.listening import SECRET, listening, run, until
 
@@ -195,6 +196,36 @@ def test_what_may_be_wrong_with_a_signature_depends_on_how_it_is_made(tmp_path: 
             to = ("--source", source, "--to", f"http://127.0.0.1:{here.port}/{source}", "--secret", "11" * 32)
             refused = run(tmp_path, "trigger", type, *to)
             assert (refused.returncode, words in refused.stderr) == (3, True), refused.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("given", ["https://hooks.example.com", "https://hooks.example.com:443"])
+def test_senders_sign_an_address_with_its_usual_port_or_without_and_each_value_of_a_field_once(
+    given: str, tmp_path: Path
+) -> None:
+    """As the sender's own libraries check it: fields by name, their values in order, equal ones once."""
+    options = ("--source", "twilio", "--public-url", given)
+    with listening(tmp_path, *options, environ={"TWILIO_AUTH_TOKEN": "12345"}) as listener:
+        for fields, body in (
+            ("MediaAMediaBMessageSidSM1", b"Media=B&MessageSid=SM1&Media=A&Media=B"),
+            ("A2AA1MessageSidSM2", b"AA=1&A=2&MessageSid=SM2"),
+        ):
+            for port, status in (("", 204), (":443", 204), (":80", 401), (":8443", 401)):
+                signed = twilio(f"https://hooks.example.com{port}/twilio", fields, "12345")
+                answer = listener.post(body, {"X-Twilio-Signature": signed}, path="/twilio")
+                assert answer.status == status, (port, fields)
+
+
+@pytest.mark.parametrize(
+    ("url", "other"),
+    [
+        ("https://h", "https://h:443"), ("https://h:443/a/b", "https://h/a/b"), ("http://h:80", "http://h"),
+        ("http://[::1]", "http://[::1]:80"), ("https://[::1]:443", "https://[::1]"), ("https://h:80", None),
+        ("http://[::1]:8080", None), ("", None),
+    ],
+)  # fmt: skip
+def test_the_other_spelling_of_an_address(url: str, other: str | None) -> None:
+    assert other_spellings(url) == ([] if other is None else [other])
 
 
 def twilio(url: str, fields: str, token: str) -> str:

@@ -82,8 +82,10 @@ def test_a_bad_key_set_is_not_used_and_said_so(fault: str, tmp_path: Path) -> No
         url = keys.url if fault != "down" else f"http://127.0.0.1:{free_port()}/"
         with listening(tmp_path, "--jwks-url", url) as listener:
             started = time.monotonic()
-            assert listener.post(token(CLAIMS).encode()).status == 401
+            answer = listener.post(token(CLAIMS).encode())
+            assert (answer.status, answer.headers["retry-after"]) == (503, "5")  # nobody knows whether it is genuine
             assert time.monotonic() - started < 15  # the sender's patience
+            assert listener.request("GET", "/ready").status == 503
             listener.logged(words[fault])
             assert good.fetches == 0
 
@@ -100,6 +102,22 @@ def test_a_hanging_key_set_holds_nobody_for_long_and_good_tokens_not_at_all(tmp_
         assert held.is_alive()
         held.join(PATIENCE)
         listener.logged("no whole answer within 2 s")
+        assert listener.request("GET", "/ready").status == 200  # the old keys serve
+
+
+def test_where_the_key_set_hangs_from_the_start_tokens_are_to_come_again_and_signatures_pass(tmp_path: Path) -> None:
+    patch = "from callsheet.listener.verify import fetch; fetch.TIMEOUT = 0.5"
+    secret = str(given_file(tmp_path, SECRET))
+    with key_server(jwk("k1")) as keys:
+        keys.delay = 30
+        with listening(tmp_path, "--jwks-url", keys.url, "--secret-file", secret, patch=patch) as listener:
+            body = json.dumps(CLAIMS).encode()
+            assert listener.post(body, {HEADER: signature(body)}).status == 200
+            assert listener.post(token(CLAIMS).encode()).status == 503
+            listener.logged("503 key_set_unavailable")
+            assert listener.request("GET", "/ready").status == 200  # for those that sign
+            keys.delay = 0
+            until(lambda: listener.post(token(CLAIMS).encode()).status == 200, "the key set")
 
 
 def test_a_restart_while_the_key_set_is_down(tmp_path: Path) -> None:

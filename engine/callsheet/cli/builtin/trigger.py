@@ -157,7 +157,7 @@ def _send_until_known(client: httpx.Client, url: str, delivery: Delivery, patien
     for _ in range(patience):
         try:
             _send(client, url, delivery)
-        except NotAllowed:
+        except (NotAllowed, RateLimited):  # the set was fetched without this key, or not at all
             time.sleep(1)
         else:
             return

@@ -30,11 +30,13 @@ def check(context: Context, values: ParameterValues) -> None:
     from ...listener.routing.doubts import doubts
     from ...listener.routing.route import split_commas
     from ...listener.routing.route_set import RouteSelection, check_order, read_routes
-    from ...listener.verify.source import Source
+    from ...listener.verify.source import Source, check_paths
     from ..main import run_literally
 
-    for name in values["source"]:
-        Source(name, context.catalog.get("source", name))
+    sources = {name: context.catalog.get("source", name) for name in values["source"]}
+    for name, definition in sources.items():
+        Source(name, definition)
+    check_paths(sources)
     selection = RouteSelection(
         tuple(values["source"]), tuple(split_commas(values["events"] or ())), tuple(values["routes"] or ()), ()
     )

@@ -268,7 +268,7 @@ class LimitedProtocol(PiecewiseProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.phase == HEADERS:
-            self.headers.append((name.lower(), value))
+            self.headers.append((name.lower(), value.rstrip(b" \t")))  # they are not part of it (RFC 9110, 5.5)
             return
         self.trailers += len(name) + len(value) + 4  # they say nothing that counts here, and cost no more than headers
         if self.trailers > self.limits.max_header and self.phase != CLOSING:

@@ -21,7 +21,7 @@ from ...durations import seconds
 from ...errors import CallsheetError
 from ...files import changeable, locked, make_private_directory, open_regular
 from .keys import Key, KeysById, read_keys
-from .rejection import Rejected, not_genuine
+from .rejection import UNAVAILABLE, Rejected, not_genuine
 
 if TYPE_CHECKING:
     from ...language.shape.listener import Jwt
@@ -131,6 +131,11 @@ class KeySet:
         return self._wall() - self.fetched_at if self._keys else float("inf")
 
     @property
+    def is_usable(self) -> bool:
+        """Whether a token can be proved at all."""
+        return self.age <= self.grace
+
+    @property
     def names(self) -> list[str]:
         """Ids of the keys at hand."""
         return sorted({key.kid or "without an id" for key in self._keys.values()})
@@ -185,9 +190,9 @@ class KeySet:
             allowed = self._waiting < MAX_WAITING
         if allowed:
             return
-        if self.failures:
+        if self.failures or self._is_refreshing or not self.is_usable:  # nobody knows whether it is genuine
             detail = f"no key {key_request[0]!r}, and the key set failed: {self.problem}"
-            raise not_genuine("key_set_unavailable", detail)
+            raise Rejected(UNAVAILABLE, "key_set_unavailable", detail)
         raise not_genuine("token_key", f"no key {key_request[0]!r} for {key_request[1]} in the key set")
 
     def _remember_unknown(self, key_request: KeyRequest) -> None:
@@ -254,7 +259,7 @@ class KeySet:
             delay = min(delay, BACKOFF_QUICK)
         self.failures += 1
         self._next_attempt = self._clock() + delay
-        serving = f"keys of {self.age:.0f} s ago serve" if self.age <= self.grace else "no token can be proved"
+        serving = f"keys of {self.age:.0f} s ago serve" if self.is_usable else "no token can be proved"
         self._report(f"key set: {problem}; {serving}; next attempt in {delay:g} s")
 
     def load_cache(self) -> None:

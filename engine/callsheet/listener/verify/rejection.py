@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 NO_EVENT = 400
+UNAVAILABLE = 503  # whether it is genuine cannot be told now
 
 
 class Rejected(Exception):

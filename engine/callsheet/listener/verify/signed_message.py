@@ -52,6 +52,25 @@ class SignedRequest(NamedTuple):
 NO_REQUEST = SignedRequest()
 
 
+_PORTS = {"http": ":80", "https": ":443"}
+
+
+def other_spellings(url: str) -> list[str]:
+    """The same address with the usual port, or without it: senders sign either."""
+    scheme, slashes, rest = url.partition("://")
+    port = _PORTS.get(scheme)
+    if port is None:
+        return []
+    host, slash, path = rest.partition("/")
+    if host.endswith(port):
+        host = host.removesuffix(port)
+    elif ":" not in host.rpartition("]")[2]:
+        host += port
+    else:
+        return []
+    return [f"{scheme}{slashes}{host}{slash}{path}"]
+
+
 class SignedMessage:
     """Finds the signatures of a delivery, and the bytes that they must be of."""
 
@@ -99,7 +118,7 @@ class SignedMessage:
     def _around(self, body: bytes, scope: Mapping[str, Any], request: SignedRequest) -> bytes:
         scope = {**scope, "url": request.url}
         if not self.has_body:
-            scope["form"] = [{"name": name, "value": value} for name, value in fields_of(body)]
+            scope["form"] = [{"name": name, "value": value} for name, value in dict.fromkeys(fields_of(body))]
             body = b""
         return to_text(fill_text(self.before, scope)).encode() + body + to_text(fill_text(self.after, scope)).encode()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...errors import UsageError
 from ...language.compiled_jmespath import compile_fast, first_names
 from ...language.template import expressions
 from .challenge import Challenge, Challenged
@@ -13,8 +15,8 @@ from .jws import TokenVerifier
 from .keyset import KeySet, UnknownKey
 from .payload import json_of, parse_payload
 from .proofs import Proof, covered_by, proof_of
-from .rejection import NO_EVENT, Rejected, unreadable
-from .signed_message import NO_REQUEST, Headers, SignedRequest, are_signed, text_headers
+from .rejection import NO_EVENT, UNAVAILABLE, Rejected, unreadable
+from .signed_message import NO_REQUEST, Headers, SignedRequest, are_signed, other_spellings, text_headers
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
@@ -52,6 +54,7 @@ class Source:
         self.signs_url = any("url" in first_names(text) for text in expressions(self.covered or ""))
         self.wants_request = "token" in definition or self.signs_url
         self.public_url = public_url
+        self.other_urls = other_spellings(public_url) if self.signs_url else []
         self.content = definition.get("content", "json")
         self.form_field = definition.get("form_field")
         self.questions = [challenge for challenge in answers if challenge.method == "POST"]
@@ -79,11 +82,16 @@ class Source:
     def is_verified(self) -> bool:
         return self.tokens is not None or self.proof is not None
 
+    @property
+    def can_prove(self) -> bool:
+        """Whether genuine deliveries can be told now."""
+        return self.keys is None or self.proof is not None or self.keys.is_usable
+
     def receive(self, headers: Headers, query: bytes, data: bytes, now: float) -> Event:
         """The event of a genuine delivery. Raises `Rejected`; `UnknownKey` where keys may be missing."""
         if self.tokens is None or self.keys is None:
             if self.proof is not None:
-                self.proof.check(headers, data, now, self._request(query) if self.wants_request else NO_REQUEST)
+                self._prove(self.proof, headers, query, data, now)
             text = data if self.content == "json" else self._json(data)
             return self._event(parse_payload(text), headers, query, data, text)
         try:
@@ -109,9 +117,16 @@ class Source:
                     raise answer
         return Event(self, payload, headers, query, data, text)
 
-    def _request(self, query: bytes) -> SignedRequest:
-        text = query.decode("latin-1")
-        return SignedRequest(f"{self.public_url}{self.path}{'?' + text if text else ''}", query)
+    def _prove(self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float) -> None:
+        if not self.wants_request:
+            proof.check(headers, data, now, NO_REQUEST)
+            return
+        path = f"{self.path}{'?' if query else ''}{query.decode('latin-1')}"
+        for other in self.other_urls:
+            with suppress(Rejected):
+                proof.check(headers, data, now, SignedRequest(other + path, query))
+                return
+        proof.check(headers, data, now, SignedRequest(self.public_url + path, query))
 
     def _json(self, data: bytes) -> bytes:
         """The payload's JSON, where forms are accepted.
@@ -129,9 +144,9 @@ class Source:
         self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float, first: Rejected
     ) -> None:
         try:
-            proof.check(headers, data, now, self._request(query))
+            self._prove(proof, headers, query, data, now)
         except Rejected as second:
-            if isinstance(first, UnknownKey):
+            if isinstance(first, UnknownKey) or first.status == UNAVAILABLE:
                 raise first from None
             detail = f"{first.detail}; {second.detail}"
             raise Rejected(second.status, second.reason, detail) from None
@@ -159,6 +174,18 @@ class Source:
         if self.tokens is None:
             return {}
         return {name: value for name, value in payload.items() if name not in self.registered}
+
+
+def check_paths(definitions: Mapping[str, shape.SourceDefinition]) -> None:
+    """Raises `UsageError` where a delivery could be of two sources."""
+    names: dict[str, str] = {}
+    for name, definition in definitions.items():
+        other = names.setdefault(definition["path"], name)
+        if other != name:
+            raise UsageError(
+                f"sources {other!r} and {name!r} have the same path, {definition['path']}",
+                hint="give one of them another path in your definitions, or serve it by another listener",
+            )
 
 
 def _is_text(text: str) -> bool:

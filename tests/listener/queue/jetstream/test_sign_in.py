@@ -13,6 +13,7 @@ from callsheet.errors import CallsheetError, NetworkError, NotAllowed, UsageErro
 from callsheet.listener.queue.jetstream.credentials import credentials_of
 from callsheet.listener.queue.jetstream.driver import JetStream
 from callsheet.listener.queue.port import QueueEnvironment
+from support.listening import run
 from support.nats import Server, nats_server, needs_server
 from support.tls import Authority
 
@@ -95,6 +96,21 @@ def test_certificates_of_both_sides(tmp_path: Path) -> None:
         assert facts(server, "nats", tls={"ca": ca, "cert": own, "key": own})
         for tls in ({"cert": own}, {"ca": ca}, {"ca": ca, "cert": foreign}):
             assert isinstance(refusal(server, "tls", tls=tls), NetworkError)
+
+
+@needs_server
+def test_nothing_is_said_that_is_not_about_the_queue(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    certificate = authority.certificate("localhost")
+    config = f'tls {{ cert_file: "{certificate}", key_file: "{certificate}" }}'
+    (tmp_path / "own").mkdir()
+    text = f'[extend.queue.jetstream.tls]\nca = "{authority.bundle}"\n'
+    (tmp_path / "own" / "own.toml").write_text(text, encoding="utf-8")
+    with nats_server(tmp_path, config) as server:
+        url = server.url.replace("nats://127.0.0.1", "tls://localhost")
+        done = run(tmp_path, "check", "--queue", url, LMS_DEFINITIONS=str(tmp_path / "own"))
+    assert done.returncode == 0, done.stderr
+    assert {line.partition(" ")[0] for line in done.stderr.splitlines()} == {"note:", "warning:"}
 
 
 @needs_server

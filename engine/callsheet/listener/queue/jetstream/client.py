@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import ssl
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +32,7 @@ def make_client(tell: Callable[[str], None], tls: ssl.SSLContext | None) -> Any:
     class Client(_PersistentClient, nats.NATS):  # type: ignore[misc]  # the library has no types
         failure = nats.errors.Error
 
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it remarks on what the library does with TLS
     client = Client()
     client.tell, client.is_secure = tell, tls is not None
     return client
