@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from callsheet.cli.main import run
-from support.cases import environment
+from support.cases import datacenter, environment, run_program
 from support.server import Exchange, exchange, reply, serve
 from support.terminal import Dialog, Screen
 
@@ -111,6 +111,19 @@ def test_a_missing_value_is_an_error_without_a_person(tmp_path: Path) -> None:
     ):
         code, _, screen = at_terminal(tmp_path, [*argv, "--no-input"], "A-1\n")
         assert (code, missing in screen) == (2, True), screen
+
+
+def test_an_argument_with_a_setting_is_that_of_the_site(tmp_path: Path) -> None:
+    sprints = {"isLast": True, "values": [{"id": 1, "name": "One", "state": "active"}]}
+    with serve(
+        [exchange("GET", "/tracker/rest/agile/1.0/board/7/sprint", reply(json=sprints))], trusted=True
+    ) as server:
+        environ = datacenter(tmp_path, server.url)
+        profiles = tmp_path / "profiles.toml"
+        text = profiles.read_text("utf-8").replace("[sites.dc]\n", '[sites.dc]\nboard = "7"\n')
+        profiles.write_text(text, encoding="utf-8")
+        done = run_program("suite", ["boards", "sprints", "-o", "id"], environ)
+    assert (done.exit, done.stdout) == (0, b"1\n"), done.stderr
 
 
 def test_other_faults_are_told_before_anything_is_asked(tmp_path: Path) -> None:

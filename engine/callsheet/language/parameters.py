@@ -16,8 +16,12 @@ def first_argument(command: CommandDefinition) -> Param | None:
 
 
 def is_required(param: Param) -> bool:
-    """Whether a command cannot run without it: an argument unless it says otherwise, an option only if it does."""
-    return bool(param.get("required", param.get("kind") == "argument" and "default" not in param))
+    """Whether a command cannot run without it: an argument unless it says otherwise, an option only if it does.
+
+    One with a setting may have its value from the site; a command says itself what is wrong where that has none.
+    """
+    has_value = "default" in param or "setting" in param
+    return bool(param.get("required", param.get("kind") == "argument" and not has_value))
 
 
 def is_json(param: Param) -> bool:

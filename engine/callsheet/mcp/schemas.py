@@ -6,7 +6,7 @@ references and no alternatives, and a tool takes at least one parameter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..calls.fields import name_of_field
@@ -54,9 +54,14 @@ def offered(command: CompiledCommand, tool: ToolDefinition | None = None) -> dic
 
 
 def input_schema(
-    catalog: Catalog, command: CompiledCommand, params: Mapping[str, Param], view: ViewDefinition | None
+    catalog: Catalog,
+    command: CompiledCommand,
+    params: Mapping[str, Param],
+    view: ViewDefinition | None,
+    in_words: Callable[[str], str],
 ) -> Schema:
-    properties = {name: _property(catalog, param) for name, param in params.items()}
+    """`in_words` puts what is said of a parameter in the words of tools."""
+    properties = {name: _property(param, in_words(_help(catalog, param))) for name, param in params.items()}
     if command["safety"] == "read" and (view is not None or "builtin" not in command):
         properties[FIELDS] = {**_TEXTS, "description": _fields_help(view)}
     if command["safety"] in ("write", "destroy"):
@@ -66,9 +71,8 @@ def input_schema(
     return {**schema, "required": required} if required else schema
 
 
-def _property(catalog: Catalog, param: Param) -> Schema:
+def _property(param: Param, help: str) -> Schema:
     schema = _typed(param)
-    help = _help(catalog, param)
     return {**schema, "description": help} if help else schema
 
 

@@ -20,12 +20,12 @@ from .render import rendered
 from .run import ToolContext, Watch
 from .tools import Tool
 from .untrusted import clean, cleaned, marked
+from .wording import with_arguments
 
 if TYPE_CHECKING:
     from ..client.request.model import Request
     from ..commands.context import Context, ParameterValues
 
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 _NEVER = (
     "show-token",
     "verbose",
@@ -190,7 +190,7 @@ class Toolbox:
         """In the words of the command line, but for options, which are arguments here."""
         error.hint = error.hint and self._in_tools(named(error.hint, self.base.program))
         spelt = {str(param["name"]): name for name, param in tool.params.items()}
-        text = _OPTION.sub(lambda match: spelt.get(match[1], match[0]), describe_error(error))
+        text = with_arguments(describe_error(error), spelt)
         return ToolAnswer(self.told(text, error, watch), is_error=True)
 
     def told(self, text: str, error: CallsheetError, watch: Watch) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.deployment import variants
@@ -10,6 +11,7 @@ from ..language.identifier import tool_name
 from ..language.safety import Safety
 from ..registry import FOR_AGENTS, OF_ANY_OPERATION, READ_MORE
 from .schemas import Schema, input_schema, offered
+from .wording import for_tools
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -53,6 +55,10 @@ class Tools:
         described = self._described.get(command)
         return tool_name(described[0] if described else command)
 
+    def _tool_of(self, command: str) -> str | None:
+        definition = self._catalog.find("command", command)
+        return self.name(command) if definition is not None and can_be_offered(definition) else None
+
     def tool(self, command: str, *, reads: bool = False) -> Tool:
         """`reads`: where it could call any operation, it may only read."""
         definition = self._catalog.get("command", command)
@@ -62,7 +68,9 @@ class Tools:
         _, described = self._described.get(command, ("", None))
         params = offered(definition, described)
         view = self._catalog.get("view", definition["view"]) if "view" in definition else None
-        help = (described.get("help") if described else None) or definition["help"]
+        arguments = {str(param["name"]): name for name, param in params.items()}
+        in_words = partial(for_tools, arguments=arguments, tool_of=self._tool_of)
+        help = in_words((described.get("help") if described else None) or definition["help"])
         return Tool(
             self.name(command),
             definition["help"],
@@ -71,7 +79,7 @@ class Tools:
             definition["safety"],
             params,
             definition.get("view"),
-            input_schema(self._catalog, definition, params, view),
+            input_schema(self._catalog, definition, params, view, in_words),
             bool(definition.get("pages")),
             described.get("values", {}) if described else {},
             any_operation,

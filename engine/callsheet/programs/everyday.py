@@ -23,7 +23,7 @@ _DATA = {
     "short": "d",
     "metavar": "JSON|@FILE|@-",
     "convert": "json",
-    "help": "the body of the request, alone or together with options",
+    "help": "the body of the request, or more of it, as JSON",
 }
 _SET = {
     "name": SET,

@@ -41,8 +41,8 @@ def wanted(context: Context, params: Sequence[Param], scope: Scope) -> list[Para
 
 
 def _is_asked(param: Param, scope: Scope) -> bool:
-    if "ask" not in param:
-        return is_required(param)
+    if "ask" not in param:  # the site has had its say: what it does not set is missing
+        return is_required(param) or ("setting" in param and param.get("kind") == "argument")
     return "when" not in param["ask"] or is_true(evaluate(param["ask"]["when"], scope))
 
 
