@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sqlite3
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,13 +15,16 @@ from typing import Any
 
 import pytest
 
+from callsheet.cli.main import run
 from callsheet.commands.mirror import file as mirror_file
+from callsheet.commands.mirror.sync import Mirror
 from callsheet.commands.mirror.tables import column_name, sql_value, storable, table_name
 from support.imports import DOCUMENTS
 from support.machine import Machine
 from support.sampled import sampled
 from support.shell_user import ShellUser
 from support.simulated import serving
+from support.waiting import PATIENCE
 
 
 class Site(ShellUser):
@@ -353,3 +358,36 @@ def test_sql_prints_what_json_has_no_word_for(cloud: Site) -> None:
 def test_texts_that_sqlite_has_not() -> None:
     assert storable("a\ud800b\x00") == "a\ufffd\ufffd\ufffdb\x00"
     assert [column_name(name) for name in ("Größe", "状态", 'a"; DROP')] == ["grösse", "状态", "a_drop"]
+
+
+def test_what_is_asked_for_thing_by_thing_is_asked_several_at_a_time(
+    cloud: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, begun, both = Mirror._fetched, iter(range(1000)), threading.Event()
+
+    def waiting(self: Mirror, *job: Any) -> Any:
+        if next(begun) == 1:
+            both.set()
+        assert both.wait(PATIENCE)
+        return whole(self, *job)
+
+    for key in ("DEMO-1", "DEMO-3", "OPS-4"):
+        assert cloud("issues", "comment", key, "hello", "--quiet") == 0
+    monkeypatch.setattr(Mirror, "_fetched", waiting)
+    assert cloud.mirror("comment")["comments"]["read"] == 3
+    assert cloud("issues", "delete", "DEMO-3", "--yes", "--quiet") == 0
+    assert cloud.mirror("comment", "--prune")["comments"]["pruned"] == 1
+
+
+def test_a_person_at_a_terminal_sees_how_far_it_is(cloud: Site) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    words = ["mirror", str(cloud.path), "issue", "component"]
+    assert run("suite", words, environ=cloud.environ, stdin=io.StringIO(), stdout=io.StringIO(), stderr=screen) == 0
+    shown = screen.getvalue()
+    assert "\rissues: 17 read ..." in shown
+    last = shown.rpartition("note: ")[0].rpartition("\n")[2]
+    assert last.endswith("\r")  # a note stands where the line stood

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..terminal import drawing
@@ -49,6 +50,26 @@ def with_count(context: Context, things: Iterable[Thing], total: int) -> Iterato
         for thing in things:
             yield thing
             bar.update(thing.counts)
+
+
+@contextmanager
+def with_line(context: Context) -> Iterator[Callable[[str], None]]:
+    """Shows one line in the place of the one before, where a person watches; at the end it is gone."""
+    if not context.streams.err.isatty() or context.option("quiet"):
+        yield lambda _: None
+        return
+    stream, shown = drawing(context.streams.err), ""
+
+    def show(line: str) -> None:
+        nonlocal shown
+        stream.write(f"\r{line.ljust(len(shown))}" if line else f"\r{' ' * len(shown)}\r")
+        stream.flush()
+        shown = line
+
+    try:
+        yield show
+    finally:
+        show("")
 
 
 def _is_watched(context: Context) -> bool:

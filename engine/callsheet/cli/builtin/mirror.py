@@ -22,6 +22,7 @@ def mirror(context: Context, values: ParameterValues) -> None:
     """Bring the file up to date, resource by resource. Parameters that are called like a resource narrow it."""
     from ...commands.mirror.file import MirrorFile
     from ...commands.mirror.sync import Mirror
+    from ...commands.progress import with_line
     from ...commands.steps.dispatcher import StepDispatcher
 
     if context.option("dry-run"):
@@ -32,17 +33,20 @@ def mirror(context: Context, values: ParameterValues) -> None:
     rows, dispatcher = [], StepDispatcher(context)
     file = MirrorFile(values["file"], context.program, " ".join(sorted(context.site().addresses)))
     try:
-        found = Mirror(
-            dispatcher,
-            file,
-            wanted=values["resource"] or (),
-            within=within,
-            query=values.get("where"),
-            prune=bool(values["prune"]),
-        )
-        for done in found.run():
-            rows.append(done._asdict())
-            context.note(f"{done.table}: {done.read} read, {done.changed} changed, {done.gone} gone")
+        with with_line(context) as show:
+            found = Mirror(
+                dispatcher,
+                file,
+                wanted=values["resource"] or (),
+                within=within,
+                query=values.get("where"),
+                prune=bool(values["prune"]),
+                told=lambda done: show(f"{done.table}: {done.read} read ..."),
+            )
+            for done in found.run():
+                rows.append(done._asdict())
+                show("")
+                context.note(f"{done.table}: {done.read} read, {done.changed} changed, {done.gone} gone")
         file.check()
     finally:
         dispatcher.close()

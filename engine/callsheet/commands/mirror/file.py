@@ -25,6 +25,8 @@ CREATE TABLE mirror_part (resource TEXT, part TEXT, cursor TEXT, state TEXT, com
 CREATE VIRTUAL TABLE search USING fts5(resource UNINDEXED, id UNINDEXED, name, words, text, tokenize = 'unicode61');
 """
 _INDEXES = "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL"
+WHOLE = ""  # the part of what is not read under a parent
+QUERY = "query"  # the part whose state is the query that a resource was narrowed by first
 _ROWS_OF_ONE = 1 << 40  # rows of the index that belong to one resource
 
 
@@ -229,18 +231,19 @@ class MirrorFile:
         found = self._connection.execute(sql, values).fetchone()
         return found[0] if found else None
 
-    def mark_orphans(self, table: ResourceTable, parent: ResourceTable, when: str) -> int:
-        """What belongs to a thing that is gone is gone with it."""
+    def mark_orphans(self, table: ResourceTable, parent: ResourceTable, when: str, *, pruned: bool) -> int:
+        """What belongs to a thing that is gone is gone with it. `pruned`: such things may be out of the file."""
         column = next(iter(table.parents.values()))
-        gone = f'SELECT id FROM "{parent.name}" WHERE gone_at IS NOT NULL'
+        gone = f'IN (SELECT id FROM "{parent.name}" WHERE gone_at IS NOT NULL)'
+        if pruned:
+            gone = f'NOT IN (SELECT id FROM "{parent.name}" WHERE gone_at IS NULL)'
         # Where it comes back, what stands in it or below it is read again.
-        sql = f"DELETE FROM mirror_part WHERE resource = ? AND part IN ({gone})"
-        self._connection.execute(sql, (table.things.resource,))
-        sql = f'UPDATE "{table.name}" SET gone_at = ? WHERE gone_at IS NULL AND "{column}" IN ({gone})'
+        self._connection.execute(
+            f"DELETE FROM mirror_part WHERE resource = ? AND part NOT IN (?, ?) AND part {gone}",
+            (table.things.resource, WHOLE, QUERY),
+        )
+        sql = f'UPDATE "{table.name}" SET gone_at = ? WHERE gone_at IS NULL AND "{column}" {gone}'
         return self._connection.execute(sql, (when,)).rowcount
-
-    def has_table(self, resource: str) -> bool:
-        return self._one("SELECT 1 FROM mirror_resource WHERE resource = ?", resource) is not None
 
     def mark_gone(self, table: ResourceTable, part: str | None, present: Callable[[str], bool], when: str) -> int:
         """Mark what is not present any more; returns how many."""

@@ -5,31 +5,31 @@ The file alone is the state: what was written is whole, and a run that was stopp
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...client.pagination.ahead import in_order
 from ...client.request.arguments import MissingArguments
 from ...errors import CallsheetError, NotFound, UsageError, did_you_mean
 from ...jsontext import dump, parse
 from ...language.template import fill
 from ...richtext import convert
 from ..resources.things import Thing, Things, parents_first
-from .file import MirrorFile
+from .file import QUERY, WHOLE, MirrorFile
 from .tables import MirrorRow, ResourceTable, storable
 
 if TYPE_CHECKING:
     from ..context import Context
     from ..steps.dispatcher import StepDispatcher
 
+_WORKERS = 8
 _BATCH = 100  # things in one transaction: what a stop costs, and what a wait for the disk is shared by
 _COMPARED = timedelta(days=1)  # what is deleted says nothing of it, and asking for every id costs as many pages as ids
 _NOT_THERE = frozenset({403, 404, 405, 410, 501})
 _FOR_ALL = frozenset({None, 401, 429})
-_WHOLE = ""  # the part of what is not read under a parent
-_QUERY = "query"  # the part whose state is the query that a resource was narrowed by first
 
 
 class Mirrored(NamedTuple):
@@ -45,6 +45,13 @@ class Mirrored(NamedTuple):
     failed: bool = False  # and not just something that this site does not have, or this person may not see
 
 
+Listing = tuple[str, datetime | None, Callable[[], Iterator[Thing]]]  # a part, since when, and what is there
+
+
+def _raised(error: CallsheetError) -> Iterator[Thing]:
+    raise error
+
+
 class Mirror:
     """One run. `within` are the things whose children are wanted, by resource: the others are left alone."""
 
@@ -57,8 +64,10 @@ class Mirror:
         within: Mapping[str, Sequence[str]] | None = None,
         query: str | None = None,
         prune: bool = False,
+        told: Callable[[Mirrored], None] = lambda _: None,
     ) -> None:
-        """Raises `UsageError` for a resource that there is not."""
+        """`told` how far it is, after each batch. Raises `UsageError` for a resource that there is not."""
+        self._told = told
         self.dispatcher, self.file, self.prune = dispatcher, file, prune
         self._context: Context = dispatcher.context
         self._query = query
@@ -87,9 +96,9 @@ class Mirror:
             table = self._tables[id] = ResourceTable(things, self._view(things), partial(self._text, things))
             self.file.add_table(table)
             done = Mirrored(id, table.name)
-            for part in self._parts(things):
+            for part, since, listed in self._listings(things):
                 try:
-                    done = self._part(table, part, done)
+                    done = self._part(table, part, since, listed, done)
                 except CallsheetError as error:
                     if error.status in _FOR_ALL and not isinstance(error, UsageError):
                         raise  # no answer, no credential, too many requests: the others would meet it, too
@@ -107,7 +116,7 @@ class Mirror:
         if self._query and not narrowed:
             raise UsageError("nothing that is wanted here takes a query")
         for things in narrowed:
-            known = self.file.state(things.resource, _QUERY)
+            known = self.file.state(things.resource, QUERY)
             if known is not None and known != (self._query or ""):
                 found = f"those {things.plural} that {known!r} finds" if known else f"all {things.plural}"
                 raise UsageError(
@@ -167,35 +176,61 @@ class Mirror:
 
     def _parts(self, things: Things) -> Iterator[str]:
         if not things.parents:
-            yield _WHOLE
+            yield WHOLE
             return
         first = things.parents[0]
         chosen = self._within.get(first)
         if not self._needs_parent(things):
-            yield from chosen or [_WHOLE]
+            yield from chosen or [WHOLE]
         elif chosen is None or self._is_inside(things):
             parent = self._tables.get(first)
             above = self._within.get(parent.things.parents[0]) if parent is not None and parent.parents else None
             if parent is not None and self._is_inside(things):
-                yield from above or [_WHOLE]
+                yield from above or [WHOLE]
             elif parent is not None:
                 for part in above or (None,):
                     yield from [id for (id,) in self.file.rows(parent, part, "id")]
         else:
             yield from chosen
 
-    def _part(self, table: ResourceTable, part: str, done: Mirrored) -> Mirrored:
+    def _listings(self, things: Things) -> Iterator[Listing]:
+        """Each part in turn; what is asked for thing by thing is asked several at a time, as it is little of each."""
+        jobs = ((part, self._since(things, part)) for part in self._parts(things))
+        if self._is_deep(things.resource):
+            yield from in_order(partial(self._fetched, things), jobs, _WORKERS)
+        else:
+            yield from ((part, since, partial(self._listed, things, part, since)) for part, since in jobs)
+
+    def _since(self, things: Things, part: str) -> datetime | None:
+        cursor = self.file.cursor(things.resource, part) if things.asks_since else None
+        return datetime.fromisoformat(cursor) if cursor else None
+
+    def _listed(self, things: Things, part: str, since: datetime | None) -> Iterator[Thing]:
+        yield from things.all({things.parents[0]: part} if part else {}, since=since, query=self._asked(things))
+
+    def _fetched(self, things: Things, job: tuple[str, datetime | None]) -> Listing:
+        try:
+            found = [*self._listed(things, *job)]
+        except CallsheetError as error:
+            return *job, partial(_raised, error)
+        return *job, found.__iter__
+
+    def _part(
+        self,
+        table: ResourceTable,
+        part: str,
+        since: datetime | None,
+        listing: Callable[[], Iterator[Thing]],
+        done: Mirrored,
+    ) -> Mirrored:
         things = table.things
         parents = {things.parents[0]: part} if part else {}
         if self._is_inside(things):
             return self._inside(table, part, done)
-        cursor = self.file.cursor(things.resource, part) if things.asks_since else None
-        since = datetime.fromisoformat(cursor) if cursor else None
         latest, seen = since, set[str]()
-        asked = self._asked(things)  # which may have an order of its own
-        is_in_order = asked is None and bool(things.definition.get("changed", {}).get("oldest_first"))
+        is_in_order = self._asked(things) is None and bool(things.definition.get("changed", {}).get("oldest_first"))
         try:
-            listed = iter(things.all(parents, since=since, query=asked))
+            listed = listing()
             while batch := list(islice(listed, _BATCH)):
                 rows = [table.row(thing, parents, self._stamp) for thing in batch]
                 seen.update(row.id for row in rows)
@@ -206,7 +241,7 @@ class Mirror:
                     if latest is not None and is_in_order:
                         self.file.note(things.resource, part, cursor=min(latest, self._now).isoformat())
         except NotFound:
-            if part == _WHOLE:
+            if part == WHOLE:
                 raise
             return done  # the parent was deleted meanwhile
         latest = min(latest, self._now) if latest is not None else None  # what has a date to come hides nothing
@@ -238,12 +273,14 @@ class Mirror:
     def _note_query(self, things: Things) -> None:
         """With the first answer: a query that the site refuses has found nothing."""
         if things.takes_query:
-            self.file.note(things.resource, _QUERY, state=self._query or "")
+            self.file.note(things.resource, QUERY, state=self._query or "")
 
     def _put(self, table: ResourceTable, rows: Sequence[MirrorRow], done: Mirrored) -> Mirrored:
         new = [row for row in rows if self.file.data(table, row) != row.values["data"]]
         self.file.put(table, ((row.id, row.values) for row in new))
-        return done._replace(read=done.read + len(rows), changed=done.changed + len(new))
+        done = done._replace(read=done.read + len(rows), changed=done.changed + len(new))
+        self._told(done)
+        return done
 
     # What is gone
 
@@ -277,7 +314,8 @@ class Mirror:
         with self.file.transaction():
             for id in table.things.parents[:1]:
                 if id in self._tables and id != table.things.resource:
-                    done = done._replace(gone=done.gone + self.file.mark_orphans(table, self._tables[id], self._stamp))
+                    gone = self.file.mark_orphans(table, self._tables[id], self._stamp, pruned=self.prune)
+                    done = done._replace(gone=done.gone + gone)
             return done._replace(pruned=self.file.prune(table)) if self.prune else done
 
     # What it takes
