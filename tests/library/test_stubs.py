@@ -93,5 +93,5 @@ def test_a_new_program_of_ones_own_gets_its_types_and_is_a_library(
     with callsheet.open("shop", dry_run=True) as shop:
         (planned,) = shop.op.listPets(tenant="a", params={"X-Trace": "1"})
         assert planned.url.startswith("https://pets.example.org/v2/api/pets")
-        (same,) = shop.pets_co.list(tenant="a", x_trace="1")
+        (same,) = shop.pets.list(tenant="a", x_trace="1")
         assert same.url == planned.url

@@ -22,6 +22,7 @@ _ENDING = re.compile(r"\.(?:json|xml)$")
 # Parts of a path that say where an API is, and nothing of what is in it.
 NO_RESOURCE = re.compile(r"v\d+(?:[._]?\w+)?|api|rest|latest|public|\d{4}-\d{2}(?:-\d{2})?", re.IGNORECASE)
 _KEPT = 2  # words of a path before the verb, unless it takes more to tell two commands apart
+_USUAL = ("list", "get", "create", "update", "delete")
 _OF_METHOD = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
 _RPC = 0.8  # of the operations of an API that only has calls
 
@@ -93,8 +94,25 @@ def named_commands(
             if len(named) > 1 and not _clashes(named, found):
                 found[named] = NamedCommand(named, id, reader.kind, words.nouns.singular(named[-2]))
                 break
-    order = {id: place for place, id in enumerate(operations)}
-    return sorted(found.values(), key=lambda each: order[each.operation])
+    return _in_order(list(found.values()), {id: place for place, id in enumerate(operations)})
+
+
+def _in_order(commands: list[NamedCommand], order: Mapping[str, int]) -> list[NamedCommand]:
+    """Groups as the document has them; in each the usual verbs, then all others."""
+    first: dict[tuple[str, ...], int] = {}
+    for each in commands:
+        place = order[each.operation]
+        first[each.words[:-1]] = min(place, first.get(each.words[:-1], place))
+    usual = {verb: place for place, verb in enumerate(_USUAL)}
+    return sorted(
+        commands,
+        key=lambda each: (
+            first[each.words[:-1]],
+            each.words[:-1],
+            usual.get(each.words[-1], len(usual)),
+            order[each.operation],
+        ),
+    )
 
 
 def _clashes(words: tuple[str, ...], found: Mapping[tuple[str, ...], NamedCommand]) -> bool:
@@ -132,13 +150,13 @@ class _Reader:
         self.id_word = word(re.split(r"[/.]", id)[-1])
         self.verb = self._verb()
         self.kind = self._kind()
-        self.is_odd = bool(self.path.action) or self.kind not in ("list", "get", "create", "update", "delete")
+        self.is_odd = bool(self.path.action) or self.kind not in _USUAL
 
     def candidates(self, tag: str) -> Iterator[tuple[str, ...]]:
         """From the shortest words to those that nothing else has."""
         nouns, end = self.path.nouns, self.verb
         if self.path.action and not self.is_action:  # a verb that this method undoes, or asks about
-            says_more = end not in ("get", "list", "create", "update", "delete")
+            says_more = end not in _USUAL
             end = end if says_more else f"{end}-{self.path.action}"
         if self.is_rpc or self.path.is_call or not nouns:
             yield (*nouns, end)
@@ -163,7 +181,7 @@ class _Reader:
         if self.gives_file and self.method == "GET":
             return "download"
         if self.method in ("GET", "HEAD"):
-            more = next((each for each in self.said if each not in ("get", "list", "create", "update", "delete")), "")
+            more = next((each for each in self.said if each not in _USUAL), "")
             return (
                 "list"
                 if self.is_list and not self.path.of_item
@@ -201,12 +219,8 @@ def _read(path: str, words: CommandWords) -> _Path:
     nouns: list[str] = []
     for part in parts:
         if "{" not in part and not NO_RESOURCE.fullmatch(part):
-            nouns += [word(each) for each in (part.split(".") if _CALL.fullmatch(part) else [part])]
-    nouns = [
-        each
-        for place, each in enumerate(nouns)
-        if each and not (place and words.nouns.are_same(each, nouns[place - 1]))
-    ]
+            nouns += [word(each) or "more" for each in (part.split(".") if _CALL.fullmatch(part) else [part])]
+    nouns = [each for place, each in enumerate(nouns) if not (place and words.nouns.are_same(each, nouns[place - 1]))]
     is_call = bool(action) or (bool(parts) and _CALL.fullmatch(parts[-1]) is not None)
     is_verb = len(nouns) > 1 and (is_call or nouns[-1].partition("-")[0] in words.actions)
     if is_verb and not action and not of_item:
@@ -217,9 +231,12 @@ def _read(path: str, words: CommandWords) -> _Path:
 
 def _verbs_said(id: str, table: Mapping[str, Any], method: str, words: CommandWords) -> list[str]:
     """The verbs that an operation's id, else its title, begins with, in our words: `createOrUpdate` has two."""
-    for text in (re.split(r"[/.]", id)[-1], id, str(table.get("title", ""))):
+    title = str(table.get("title", "")) if method == "post" else ""  # nobody's title of a DELETE says more
+    for text in (re.split(r"[/.]", id)[-1], id, title):
         pieces = word(text).split("-")
         verbs = [words.synonyms.get(each, each) for each in pieces[:1] + pieces[2:3] * (pieces[1:2] == ["or"])]
-        if verbs[0] in words.actions and pieces[0] != method:  # else it says no more than the method
+        if pieces[0] == method:  # it says no more than that
+            return []
+        if verbs[0] in words.actions:
             return verbs
     return []
