@@ -28,6 +28,21 @@ def hang(event):
     os.rename("pids.tmp", "pids")
     time.sleep(600)
 """
+FORKS = """
+import os, stat, time
+def handle(event):
+    if os.fork():
+        return
+    for name in os.listdir("/dev/fd"):
+        try:
+            if int(name) < 3 or stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                os.close(int(name))
+        except OSError:
+            pass
+    with open("forked", "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(600)
+"""
 HANDLERS = {
     "exec": '{ handler = "exec", run = ["./hang"], timeout = "600s" }',
     "python": '{ handler = "python", call = "functions:hang", process = true, timeout = "600s" }',
@@ -44,12 +59,14 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in done.stdout.split()]
 
 
-def killed_while_it_runs(folder: Path, kind: str, kill: Callable[[Listener], Any], *options: str) -> list[int]:
+def killed_while_it_runs(
+    folder: Path, kind: str, kill: Callable[[Listener], Any], *options: str, more: str = ""
+) -> list[int]:
     """The processes that ran, and that watched."""
     (folder / "hang").write_text(PROGRAM, encoding="utf-8")
     (folder / "hang").chmod(0o755)
     (folder / "functions.py").write_text(FUNCTIONS, encoding="utf-8")
-    routes = f"[route.r]\ndo = [{HANDLERS[kind]}]\n"
+    routes = f"[route.r]\non = ['grade_change']\ndo = [{HANDLERS[kind]}]\n{more}"
     with listening(
         folder, *options, routes=routes, environ={"LMS_SECRET": SECRET}
     ) as listener, ThreadPoolExecutor(1) as pool:  # fmt: skip
@@ -69,6 +86,24 @@ def killed_while_it_runs(folder: Path, kind: str, kill: Callable[[Listener], Any
 def test_programs_end_with_a_listener_that_is_killed(kind: str, tmp_path: Path) -> None:
     started = killed_while_it_runs(tmp_path, kind, lambda listener: listener.stop(signal.SIGKILL))
     until(lambda: not any(map(is_running, started)), "the end of all")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes have descriptors there")
+def test_programs_end_also_where_a_function_had_forked(tmp_path: Path) -> None:
+    """What is left of the listener then has all that it had open."""
+    (tmp_path / "forks.py").write_text(FORKS, encoding="utf-8")
+    more = '\n[route.fork]\non = ["quiz_submitted"]\ndo = [{ handler = "python", call = "forks:handle" }]\n'
+
+    def kill(listener: Listener) -> None:
+        assert listener.send(event("f", "quiz_submitted")).status == 200
+        until(lambda: (tmp_path / "forked").exists() and (tmp_path / "forked").read_text(encoding="utf-8"))
+        listener.process.kill()
+
+    try:
+        started = killed_while_it_runs(tmp_path, "exec", kill, more=more)
+        until(lambda: not any(map(is_running, started)), "the end of all")
+    finally:
+        os.kill(int((tmp_path / "forked").read_text(encoding="utf-8")), signal.SIGKILL)
 
 
 def test_programs_end_with_a_worker_that_is_killed(tmp_path: Path) -> None:

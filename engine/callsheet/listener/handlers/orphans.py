@@ -18,16 +18,24 @@ from typing import Any
 MOST = 4096  # programs that run at the same time
 _NUMBER = struct.Struct("=I")
 _SIZE = MOST * _NUMBER.size
-# It is given where that memory is, and lives as long as there is somebody at the other end of its standard input.
-# A service manager that ends all processes of a service asks each of them first.
+# It is given where that memory is and whom it belongs to, and waits for the end of that process: by its descriptor
+# where the system has such, because a fork of the process has the other end of the pipe too. A service manager that
+# ends all processes of a service asks each of them first.
 _WATCH = f"""
-import mmap, os, signal, struct, sys
+import mmap, os, select, signal, struct, sys
 for name in ("SIGTERM", "SIGINT", "SIGHUP"):
     if hasattr(signal, name):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
 windows = sys.platform == "win32"
 memory = mmap.mmap(-1, {_SIZE}, tagname=sys.argv[1]) if windows else mmap.mmap(int(sys.argv[1]), {_SIZE})
-sys.stdin.buffer.read()
+try:
+    ends = [0, os.pidfd_open(int(sys.argv[2]))]
+except (AttributeError, OSError):
+    ends = []
+if ends and os.getppid() == int(sys.argv[2]):
+    select.select(ends, [], [])
+elif not ends:
+    sys.stdin.buffer.read()
 for number, in struct.iter_unpack("{_NUMBER.format}", memory[:]):
     try:
         if number and windows:
@@ -55,7 +63,7 @@ class Orphans:
             options = {"pass_fds": (descriptor,), "start_new_session": True, "env": {}}
         try:
             self._watcher = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _WATCH, name],
+                [sys.executable, "-I", "-S", "-c", _WATCH, name, str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
