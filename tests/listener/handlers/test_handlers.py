@@ -355,7 +355,7 @@ def test_check_names_routes_that_never_match(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(
         '[defaults.route]\ndo = [{ handler = "append", file = "x" }]\n'
         "[route.good]\nwhen = \"body.score < `60` && event_type == 'grade_change'\"\n"
-        '[route.literal]\nwhen = "`false`"\n'
+        '[route.literal]\nwhen = "body.score < `true`"\n'
         "[route.type]\non = ['grade_*']\nwhen = \"event_type == 'quiz_submitted'\"\n"
         '[route.filtered]\non = ["quiz_*"]\n',
         encoding="utf-8",

@@ -63,7 +63,7 @@ class Orphans:
             options = {"pass_fds": (descriptor,), "start_new_session": True, "env": {}}
         try:
             self._watcher = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _WATCH, name, str(os.getpid())],
+                [sys.executable, "-P", "-S", "-c", _WATCH, name, str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

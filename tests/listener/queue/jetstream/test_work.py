@@ -40,7 +40,7 @@ def test_a_worker_tells_how_it_is_reads_routes_again_and_ends_its_work(tmp_path:
     credentials.chmod(0o600)
     own = f'{QUICK}credentials = "{credentials}"\n'
     with nats_server(tmp_path, "authorization { user: u, password: hunter2 }") as server, Crew(
-        tmp_path, server, '[route.none]\nwhen = "`false`"\ndo = [{ handler = "exec", run = ["true"] }]\n', own
+        tmp_path, server, '[route.none]\nwhen = "body.no"\ndo = [{ handler = "exec", run = ["true"] }]\n', own
     ) as crew:  # fmt: skip
         listener, worker = crew.listener(), crew.worker("--addr", "127.0.0.1:0", "--metrics")
         ready(listener, worker)
