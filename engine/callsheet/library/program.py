@@ -52,8 +52,25 @@ def open_program(
     """
     options = {"site": site, "dry-run": dry_run or None, "yes": yes or None}
     environ = dict(os.environ)
-    session = Session(program, environ, {name: value for name, value in options.items() if value is not None})
     _refuse_mixed(site, base_url, email, token)
+    session = Session(program, environ, {name: value for name, value in options.items() if value is not None})
+    try:
+        _set_site(session, environ, base_url, email, token)
+        if policy is not None:
+            session.restrict(policy)
+        if site is not None or base_url is not None:
+            with session.telling():
+                session.base.site()  # one that there is not is told now, and not by the first call
+    except BaseException:
+        session.close()
+        raise
+    return Program(session)
+
+
+def _set_site(
+    session: Session, environ: dict[str, str], base_url: str | None, email: str | None, token: str | None
+) -> None:
+    """An address and its credential stand where the environment has them; an address alone, where the option does."""
     prefix = session.base.definition["prefix"]
     if token is not None and base_url is not None:
         environ.pop(f"{prefix}_SITE", None)  # the address that is given is meant
@@ -63,12 +80,6 @@ def open_program(
     for name, value in (("EMAIL", email), ("TOKEN", token)):
         if value is not None:
             environ[f"{prefix}_{name}"] = value
-    if policy is not None:
-        session.restrict(policy)
-    if site is not None or base_url is not None:
-        with session.telling():
-            session.base.site()  # one that there is not is told now, and not by the first call
-    return Program(session)
 
 
 def _refuse_mixed(site: str | None, base_url: str | None, email: str | None, token: str | None) -> None:
@@ -198,7 +209,10 @@ class Program(ProgramGroup):
         return ResourceThings(self._session, name)
 
     def command(self, words: str) -> ProgramCommand:
-        """A command by its words, also one whose name something else has here."""
+        """A command by its words, also one whose name something else has here; of a group, its default command."""
+        group = self._session.catalog.find("group", words)
+        if group is not None and "default" in group:
+            words = f"{words} {group['default']}"
         if self._session.catalog.find("command", words) is None:
             near = did_you_mean(words, self._session.catalog.ids("command"))
             raise UsageError(f"{self._session.base.program} has no command {words!r}{near}")

@@ -37,6 +37,7 @@ class Session:
         with self.telling():
             _ = self.base.catalog
             if self.base.broken is not None:
+                self.base.close()
                 raise self.base.broken
 
     @property
