@@ -37,6 +37,7 @@ class InputDefinition(Shape, total=False):
     ]
     split: Annotated[bool, Field(description="The text is a list with commas between its items.")]
     lines: Annotated[bool, Field(description="The word - reads more values from standard input, one a line.")]
+    query: Annotated[str, reference("query", description="It is a query of this language.")]
     excludes: Annotated[bool, Field(description="A word may start with `not:`, and keeps it for `among`.")]
     removes: Annotated[
         bool, Field(description="A word behind a hyphen is to go: expressions see a table of `add` and `remove`.")

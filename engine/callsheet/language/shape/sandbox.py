@@ -296,6 +296,9 @@ class QueryDefinition(Shape, total=False):
     reserved: Annotated[list[str], Field(description="Words that must stand in quotation marks.")]
     numbered: Annotated[str, Field(description="The word that names a field by its number, in brackets.")]
     functions: Annotated[dict[str, QueryFunction], Field(description="By their names in lower case.")]
+    names: Annotated[list[str], Field(description="Of fields: what a misspelt one is compared with.")]
+    words: Annotated[str, reference("lookup", description="Lists the names of a site's fields and functions.")]
+    values: Annotated[str, reference("lookup", description="Lists the values of a `field` that begin as `start` does.")]
     errors: Annotated[
         dict[Literal["syntax", "field", "value", "function", "operator"], Template],
         Field(description="The text of errors: sees message, field, value, function and operator."),
