@@ -384,3 +384,12 @@ def test_options_of_whoever_starts_the_server_show_an_agent_no_credential(variab
         assert not text_leaks(answer.text)
     finally:
         context.close()
+
+
+def test_the_bytes_of_a_file_never_reach_the_protocols_own_output(
+    make: Make, tracker: Tracker, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    toolbox = make()
+    answer = toolbox.call("op_call", {"id": "getAttachmentContent", "param": {"id": "31"}})
+    assert capfdbinary.readouterr().out == b""
+    assert told(answer)
