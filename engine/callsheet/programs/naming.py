@@ -20,10 +20,13 @@ _PARAMETER = re.compile(r"\{[^{}]+\}(?:\.\w+)?")
 _CALL = re.compile(r"[A-Za-z]+(?:\.[A-Za-z]+)+")
 _ENDING = re.compile(r"\.(?:json|xml)$")
 # Parts of a path that say where an API is, and nothing of what is in it.
-NO_RESOURCE = re.compile(r"v\d+(?:[._]?\w+)?|api|rest|latest|public|\d{4}-\d{2}(?:-\d{2})?", re.IGNORECASE)
+NO_RESOURCE = re.compile(
+    r"v\d+(?:[._]?\w+)?|\d+(?:\.\d+)+|api|rest|latest|public|\d{4}-\d{2}(?:-\d{2})?", re.IGNORECASE
+)
 _KEPT = 2  # words of a path before the verb, unless it takes more to tell two commands apart
 _USUAL = ("list", "get", "create", "update", "delete")
 _OF_METHOD = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
+_FEWEST = 5  # operations of an API whose paths tell what all of them share
 _RPC = 0.8  # of the operations of an API that only has calls
 
 
@@ -83,15 +86,19 @@ def named_commands(
     """Words for every operation that can have any of its own, those in use first. `taken` mean something already."""
     is_rpc = _has_calls_alone(operations)
     found: dict[tuple[str, ...], NamedCommand] = {}
+    groups: set[tuple[str, ...]] = set()
     tables = sorted(operations.items(), key=lambda pair: pair[1].get("deprecated", False))
     told = [(id, table, _Reader(id, table, replies.get(id), words, is_rpc=is_rpc)) for id, table in tables]
+    _drop_shared([reader for _, _, reader in told])
     # The plainest first: lists, single things and their changes, before what shares their path.
     for id, table, reader in sorted(
         told, key=lambda each: (each[2].is_odd, each[2].method == "PUT", len(each[2].path.nouns))
     ):
         for candidate in reader.candidates(table.get("tag") or ""):
             named = (f"{program}-{candidate[0]}", *candidate[1:]) if candidate[0] in taken else candidate
-            if len(named) > 1 and not _clashes(named, found):
+            above = {named[:length] for length in range(1, len(named))}
+            if above and named not in groups and not found.keys() & {named, *above}:
+                groups |= above
                 found[named] = NamedCommand(named, id, reader.kind, words.nouns.singular(named[-2]))
                 break
     return _in_order(list(found.values()), {id: place for place, id in enumerate(operations)})
@@ -115,9 +122,14 @@ def _in_order(commands: list[NamedCommand], order: Mapping[str, int]) -> list[Na
     )
 
 
-def _clashes(words: tuple[str, ...], found: Mapping[tuple[str, ...], NamedCommand]) -> bool:
-    """Whether a command would be called like another one, or like a group."""
-    return any(words[: len(other)] == other or other[: len(words)] == words for other in found)
+def _drop_shared(readers: Sequence[_Reader]) -> None:
+    """Words that every path of an API begins with say nothing, where each has more."""
+    nouns = [reader.path.nouns for reader in readers]
+    shared = 0
+    while nouns and all(len(each) > shared + 1 for each in nouns) and len({each[shared] for each in nouns}) == 1:
+        shared += 1
+    for reader in readers if len(readers) >= _FEWEST else ():
+        reader.path = reader.path._replace(nouns=reader.path.nouns[shared:])
 
 
 def _has_calls_alone(operations: Mapping[str, OperationDefinition]) -> bool:

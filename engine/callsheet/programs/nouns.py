@@ -25,6 +25,7 @@ class Nouns:
 
     def __init__(self, unchanging: Collection[str] = ()) -> None:
         self._unchanging = frozenset(unchanging)
+        self.singular = cache(self.singular)  # type: ignore[method-assign]  # an API has few words, each many times
 
     def singular(self, name: str) -> str:
         """One of what a word names; a word of one thing as it is. Of several words the last one counts."""
