@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sqlite3
 import stat
 import threading
@@ -391,3 +392,21 @@ def test_a_person_at_a_terminal_sees_how_far_it_is(cloud: Site) -> None:
     assert "\rissues: 17 read ..." in shown
     last = shown.rpartition("note: ")[0].rpartition("\n")[2]
     assert last.endswith("\r")  # a note stands where the line stood
+
+
+def test_attached_files_are_downloaded_once_under_names_of_our_own(site: Site) -> None:
+    for key, name, text in (("DEMO-1", "up.PNG", "one"), ("DEMO-3", "b.a-b", "two"), ("DEMO-3", "same.png", "one")):
+        (site.home / name).write_text(text)
+        assert site("issues", "attach", key, str(site.home / name), "--quiet") == 0, site.err
+    site.mirror("issue-attachment")
+    assert site.column("SELECT file FROM issue_attachments WHERE file IS NOT NULL") == []
+    site.mirror("issue-attachment", "--files")
+    asked = len(site.sent)
+    paths = site.column("SELECT file FROM issue_attachments ORDER BY name")
+    assert len(paths) == 3
+    assert sorted((site.home / path).read_text() for path in paths) == ["one", "one", "two"]
+    assert len({*paths}) == 2
+    assert all(re.fullmatch(r"site\.sqlite\.files/[0-9a-f]{2}/[0-9a-f]{64}(\.png)?", path) for path in paths)
+    assert len([path for path in (site.home / "site.sqlite.files").rglob("*") if path.is_file()]) == 2
+    site.mirror("issue-attachment", "--files")
+    assert len(site.sent) <= asked - 3

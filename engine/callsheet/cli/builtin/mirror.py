@@ -21,6 +21,7 @@ _MOST_ROWS, _MOST_SECONDS = 1000, 10.0  # of what a program asks
 def mirror(context: Context, values: ParameterValues) -> None:
     """Bring the file up to date, resource by resource. Parameters that are called like a resource narrow it."""
     from ...commands.mirror.file import MirrorFile
+    from ...commands.mirror.files import FileStore
     from ...commands.mirror.sync import Mirror
     from ...commands.progress import with_line
     from ...commands.steps.dispatcher import StepDispatcher
@@ -41,6 +42,7 @@ def mirror(context: Context, values: ParameterValues) -> None:
                 within=within,
                 query=values.get("where"),
                 prune=bool(values["prune"]),
+                store=FileStore(values["file"]) if values["files"] else None,
                 told=lambda done: show(f"{done.table}: {done.read} read ..."),
             )
             for done in found.run():

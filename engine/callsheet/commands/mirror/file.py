@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import CallsheetError, UsageError
 from ...files import PRIVATE, refuse_irregular
 from ...jsontext import parse
-from .tables import MirrorRow, ResourceTable
+from .tables import FILE, MirrorRow, ResourceTable
 
 _FORMAT = 1
 _APPLICATION = 0x63616C6C  # "call": what tells the file of a mirror from other SQLite files
@@ -134,12 +134,14 @@ class MirrorFile:
             self._forget_texts(table)
             columns = {row[1] for row in self._connection.execute(f'PRAGMA table_info("{old}")')}
             parents = {id: column for id, column in table.parents.items() if column in columns}
-            names = ["data", "read_at", "gone_at", *parents.values()]
-            listed = ", ".join(f'"{name}"' for name in names)
-            for data, read_at, gone_at, *ids in self._connection.execute(f'SELECT {listed} FROM "{old}"').fetchall():
+            file = FILE if FILE in columns and FILE in table.kept else "NULL"
+            listed = ", ".join(["data", "read_at", "gone_at", file, *(f'"{name}"' for name in parents.values())])
+            for data, read_at, gone_at, place, *ids in self._connection.execute(
+                f'SELECT {listed} FROM "{old}"'
+            ).fetchall():
                 under = {id: found for id, found in zip(parents, ids, strict=True) if found is not None}
                 row = table.row(parse(data), under, read_at)
-                row.values["gone_at"] = gone_at
+                row.values.update({"gone_at": gone_at, FILE: place})
                 self._put(table, row.id, row.values)
             self._connection.execute(f'DROP TABLE "{old}"')
 
@@ -175,6 +177,17 @@ class MirrorFile:
     def _forget_texts(self, table: ResourceTable) -> None:
         first = self._first_row(table)
         self._connection.execute("DELETE FROM search WHERE rowid >= ? AND rowid < ?", (first, first + _ROWS_OF_ONE))
+
+    # Files
+
+    def without_file(self, table: ResourceTable) -> list[tuple[int, str | None, str]]:
+        """Row, first parent and JSON of what is there and has no bytes yet, or was changed since."""
+        above = next((f'"{column}"' for column in table.parents.values()), "NULL")
+        sql = f'SELECT rowid, {above}, data FROM "{table.name}" WHERE gone_at IS NULL AND {FILE} IS NULL'
+        return self._connection.execute(sql).fetchall()
+
+    def set_file(self, table: ResourceTable, row: int, path: str) -> None:
+        self._connection.execute(f'UPDATE "{table.name}" SET {FILE} = ? WHERE rowid = ?', (path, row))
 
     # What was read
 

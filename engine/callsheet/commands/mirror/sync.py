@@ -19,6 +19,7 @@ from ...language.template import fill
 from ...richtext import convert
 from ..resources.things import Thing, Things, parents_first
 from .file import QUERY, WHOLE, MirrorFile
+from .files import FileStore
 from .tables import MirrorRow, ResourceTable, storable
 
 if TYPE_CHECKING:
@@ -64,10 +65,11 @@ class Mirror:
         within: Mapping[str, Sequence[str]] | None = None,
         query: str | None = None,
         prune: bool = False,
+        store: FileStore | None = None,
         told: Callable[[Mirrored], None] = lambda _: None,
     ) -> None:
         """`told` how far it is, after each batch. Raises `UsageError` for a resource that there is not."""
-        self._told = told
+        self._told, self._store = told, store
         self.dispatcher, self.file, self.prune = dispatcher, file, prune
         self._context: Context = dispatcher.context
         self._query = query
@@ -106,7 +108,30 @@ class Mirror:
                     done = done._replace(problem=done.problem or error.message, failed=done.failed or not is_missing)
                     if error.status not in _NOT_THERE:
                         break  # what one person may not see of one thing is no reason to read none of the others
+            if self._store is not None and things.can("content"):
+                done = self._save_files(table, self._store, done)
             yield self._ended(table, done)
+
+    def _save_files(self, table: ResourceTable, store: FileStore, done: Mirrored) -> Mirrored:
+        """The bytes of each file that are not there yet, several at a time."""
+        things = table.things
+
+        def save(job: tuple[int, str | None, str]) -> tuple[int, str | CallsheetError]:
+            row, above, data = job
+            try:
+                return row, store.save(things, parse(data), {things.parents[0]: above} if above else {})
+            except CallsheetError as error:
+                return row, error
+
+        for row, found in in_order(save, self.file.without_file(table), _WORKERS):
+            if isinstance(found, str):
+                with self.file.transaction():
+                    self.file.set_file(table, row, found)
+            elif found.status in _FOR_ALL and not isinstance(found, UsageError):
+                raise found
+            else:
+                done = done._replace(problem=done.problem or found.message, failed=True)
+        return done
 
     # What is read
 

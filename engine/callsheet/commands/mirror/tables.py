@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..resources.things import Thing, Things
 
 KEPT = ("name", "text", "data", "changed_at", "read_at", "gone_at")
+FILE = "file"
 _WORD = re.compile(r"[\W_]+")
 _LARGEST = 2**63
 
@@ -37,11 +38,16 @@ class ResourceTable:
 
     @property
     def _fixed(self) -> set[str]:
-        return {"rowid", "id", *self.parents.values(), *KEPT}
+        return {"rowid", "id", *self.parents.values(), *self.kept}
 
     @property
     def columns(self) -> list[str]:
-        return ["id", *self.parents.values(), *self._view, *KEPT]
+        return ["id", *self.parents.values(), *self._view, *self.kept]
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """With where the bytes of a file are."""
+        return (*KEPT, FILE) if "content" in self.things.definition else KEPT
 
     @property
     def key(self) -> list[str]:
@@ -62,7 +68,7 @@ class ResourceTable:
             for column, table in parents.items()
         ]
         lines += [f'"{column}"' for column in self._view]
-        lines += [f"{column} TEXT" for column in KEPT]
+        lines += [f"{column} TEXT" for column in self.kept]
         lines.append(f"PRIMARY KEY ({', '.join(_quoted(column) for column in self.key)})")
         indexed = ["read_at", *[column for column in list(self.parents.values())[:1] if column not in self.key]]
         made = [f'CREATE TABLE "{self.name}" ({", ".join(lines)})']
