@@ -88,7 +88,11 @@ def named_commands(
     found: dict[tuple[str, ...], NamedCommand] = {}
     groups: set[tuple[str, ...]] = set()
     tables = sorted(operations.items(), key=lambda pair: pair[1].get("deprecated", False))
-    told = [(id, table, _Reader(id, table, replies.get(id), words, is_rpc=is_rpc)) for id, table in tables]
+    of_items = {table["http"].rpartition("/")[0] for table in operations.values() if table["http"].endswith("}")}
+    told = [
+        (id, table, _Reader(id, table, replies.get(id), words, is_rpc=is_rpc, has_items=table["http"] in of_items))
+        for id, table in tables
+    ]
     _drop_shared([reader for _, _, reader in told])
     # The plainest first: lists, single things and their changes, before what shares their path.
     for id, table, reader in sorted(
@@ -141,7 +145,10 @@ def _has_calls_alone(operations: Mapping[str, OperationDefinition]) -> bool:
 class _Reader:
     """What one operation is called: its verb, and the words before it."""
 
-    def __init__(self, id: str, table: Mapping[str, Any], reply: Any, words: CommandWords, *, is_rpc: bool) -> None:
+    def __init__(
+        self, id: str, table: Mapping[str, Any], reply: Any, words: CommandWords, *, is_rpc: bool, has_items: bool
+    ) -> None:
+        """`has_items`: single things can be had at the paths below, so what this answers are all of them."""
         self.words = words
         self.method, _, path = table["http"].partition(" ")
         self.path = _read(path, words)
@@ -153,7 +160,7 @@ class _Reader:
         self.is_action = bool(self.path.action) and (acts or self.path.is_call)
         self.said = _verbs_said(id, table, self.method.lower(), words)
         self.is_list = reply is not None and reply.is_list
-        self.is_rpc = is_rpc
+        self.is_rpc, self.has_items = is_rpc, has_items
         body = table.get("body", {})
         self.takes_file = body.get("media", "").startswith(
             ("application/octet-stream", "image/", "*/*", "video/")
@@ -194,13 +201,9 @@ class _Reader:
             return "download"
         if self.method in ("GET", "HEAD"):
             more = next((each for each in self.said if each not in _USUAL), "")
-            return (
-                "list"
-                if self.is_list and not self.path.of_item
-                else more
-                if more in {*_READING} - {*self.path.nouns}
-                else "get"
-            )
+            if (self.is_list or self.has_items) and not self.path.of_item:
+                return "list"
+            return more if more in {*_READING} - {*self.path.nouns} else "get"
         usual = "update" if self.method == "POST" and self.path.of_item else _OF_METHOD.get(self.method, "get")
         if usual == "delete" and not self.said and not self.path.of_item and self._is_many():
             return "delete-all"
