@@ -7,6 +7,7 @@ name counts as misspelt.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ def suggestions(catalog: Catalog, path: str, words: Sequence[str]) -> list[str]:
         or _same_verb(catalog, path, word, children)
         or _in_groups(catalog, path, word, children)
         or _misspelt(catalog, path, word, children)
+        or _shown_by(catalog, path, words[0], children)
     )
     return found[:_MOST_NAMED]
 
@@ -55,6 +57,12 @@ def command_for_bare_word(catalog: Catalog, path: str, word: str) -> str | None:
 
 def _group(catalog: Catalog, path: str) -> GroupDefinition | ProgramDefinition:
     return catalog.get("group", path) if path else catalog.get("program", catalog.program)
+
+
+def _shown_by(catalog: Catalog, path: str, word: str, children: Mapping[str, Child]) -> list[str]:
+    """The command that shows the thing with this name, in a group that cannot tell names from misspelt commands."""
+    found = "get" in children and path and not _group(catalog, path).get("bare")
+    return [f"{path} get {shlex.quote(word)}"] if found else []
 
 
 def _instead(catalog: Catalog, path: str) -> Mapping[str, list[str]]:

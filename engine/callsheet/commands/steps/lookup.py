@@ -119,6 +119,8 @@ class Lookups:
         value = keyword.get("value", lookup.get("value", "@"))
         if answer is None:
             return Match(_unknown(value, lookup, word), word)
+        if answer == []:
+            raise CallsheetError(f"no {lookup['title']} is {word}", hint=lookup.get("hint"))
         return Match(_id(value, lookup, word, answer), _label({**lookup, "value": value}, answer) or word, answer)
 
     def _candidates(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> Candidates | None:

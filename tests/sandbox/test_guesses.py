@@ -1,0 +1,27 @@
+"""What people type who have not read the help: it works, or the error says what to type."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from support.cases import environment, run_program
+from support.places import CASES
+from support.simulated import serving
+
+
+@pytest.mark.slow
+def test_what_is_guessed_works_or_is_answered_with_what_to_type(tmp_path: Path) -> None:
+    guesses = tomllib.loads((CASES / "guesses.toml").read_text(encoding="utf-8"))
+    wrong = {}
+    with serving(deployment="cloud") as url:
+        environ = environment(tmp_path / "home", url)
+        for line, told in guesses.items():
+            done = run_program("suite", shlex.split(line), environ)
+            if (done.exit == 0) == bool(told) or told not in done.stderr:
+                wrong[line] = f"{done.exit}: {done.stderr}"
+    assert wrong == {}
+    assert len(guesses) > 100
