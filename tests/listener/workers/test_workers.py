@@ -149,7 +149,7 @@ def test_an_event_of_a_worker_that_is_killed_runs_at_another_one(tmp_path: Path)
         assert listener.stop() == 0
 
 
-HUNG = "from callsheet.listener.workers import supervisor as s; s.HUNG_AFTER = 5; s.LOOK_EVERY = 0.4"
+HUNG = "from callsheet.listener.workers import supervisor as s; s.HUNG_AFTER = 16; s.LOOK_EVERY = 0.5"
 BLOCKING = """
 import os, time
 async def handle(event):
@@ -160,10 +160,9 @@ async def handle(event):
 """
 
 
-@pytest.mark.parametrize(
-    "inbox", [(), pytest.param(("--inbox", "in.db"), marks=pytest.mark.slow)], ids=["waits", "inbox"]
-)
-@pytest.mark.parametrize("hangs", [pytest.param("stopped", marks=pytest.mark.slow), "blocked"])
+@pytest.mark.slow
+@pytest.mark.parametrize("inbox", [(), ("--inbox", "in.db")], ids=["waits", "inbox"])
+@pytest.mark.parametrize("hangs", ["stopped", "blocked"])
 def test_a_worker_that_hangs_is_replaced_and_its_event_comes_back(
     hangs: str, inbox: tuple[str, ...], tmp_path: Path
 ) -> None:
