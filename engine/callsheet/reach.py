@@ -52,7 +52,7 @@ REACH: dict[str, dict[str, dict[str, Reach]]] = {
         "apply": {ITSELF: "runs", "dir": "reads", "plan": "reads", "journal": "writes"},
         "plan": {ITSELF: "connects", "dir": "reads", "out": "writes"},
         "pull": {ITSELF: "writes", "dir": "writes"},
-        "sql": {"file": "reads", "query": "reads"},
+        "sql": {"file": "reads", "select": "reads"},
         "programs install": {ITSELF: "writes", "bin": "writes", "directory": "reads"},
         "programs link": {ITSELF: "writes", "bin": "writes"},
         "agent guard": {ITSELF: "writes", "dir": "writes"},
