@@ -1,7 +1,8 @@
 """Write the pages of the documentation that follow from others: `python3 scripts/reference.py [--check]`.
 
-docs/commands-*.md are the help of every command, docs/definitions-reference.md is every kind of definition with its
-keys. Exit codes, environment variables and messages are in `reference_facts.py`.
+docs/commands-*.md are the help of every command; those of a large program have a page each group.
+docs/definitions-reference.md is every kind of definition with its keys. Exit codes, environment variables and messages
+are in `reference_facts.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from reference_facts import table
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = "COLUMNS"
+WRITTEN = "Written by `scripts/reference.py` from the definitions."
+ON_ONE_PAGE = 100  # commands
 
 
 def paths(catalog: Catalog, parent: str = "") -> list[str]:
@@ -52,14 +55,29 @@ def help_of(program: str, path: str, environ: dict[str, str]) -> str:
     return out.getvalue().rstrip()
 
 
-def reference(program: str, environ: dict[str, str]) -> str:
+def command_pages(program: str, environ: dict[str, str]) -> dict[Path, str]:
+    """The help of all commands, by page. Groups of a program that has many commands have pages of their own."""
     catalog = open_catalog(program, environ)
-    blocks = [f"# The commands of `{program}`", "Written by `scripts/reference.py` from the definitions."]
-    for path in ["", *paths(catalog)]:
-        name = f"{program} {path}".strip()
-        blocks.append(f"## `{name}`\n\n```text\n{help_of(program, path, environ)}\n```")
+    top = [child for child in catalog.children("") if not child.hidden]
+    inside = {child.name: [child.name, *paths(catalog, child.name)] for child in top}
     catalog.close()
-    return "\n\n".join(blocks) + "\n"
+    groups = [child for child in top if child.kind == "group" and sum(map(len, inside.values())) > ON_ONE_PAGE]
+    page = ROOT / "docs" / f"commands-{program}.md"
+    blocks = [f"# The commands of `{program}`", WRITTEN]
+    if groups:
+        rows = [(f"[`{child.name}`]({page.stem}/{child.name}.md)", child.help) for child in groups]
+        blocks.append(table(("group", "what its commands are about"), rows))
+    here = [path for child in top if child not in groups for path in inside[child.name]]
+    found = {page: "\n\n".join([*blocks, *helps(program, ["", *here], environ)]) + "\n"}
+    for child in groups:
+        blocks = [f"# `{program} {child.name}`", WRITTEN, *helps(program, inside[child.name], environ)]
+        found[page.with_suffix("") / f"{child.name}.md"] = "\n\n".join(blocks) + "\n"
+    return found
+
+
+def helps(program: str, paths: Iterable[str], environ: dict[str, str]) -> Iterator[str]:
+    for path in paths:
+        yield f"## `{program} {path}".rstrip() + f"`\n\n```text\n{help_of(program, path, environ)}\n```"
 
 
 NAMES = (
@@ -128,18 +146,22 @@ def main(arguments: list[str]) -> int:
     os.environ[WIDTH] = "100"
     with tempfile.TemporaryDirectory() as home:
         environ = {"CALLSHEET_HOME": home, "HOME": home}
-        written = {
-            ROOT / "docs" / f"commands-{name}.md": reference(name, environ) for name in ("suite", "lms", "callsheet")
-        }
+        written: dict[Path, str] = {}
+        for name in ("suite", "lms", "callsheet"):
+            written |= command_pages(name, environ)
         written[ROOT / "docs" / "environment.md"] = reference_facts.environment(environ)
     written[ROOT / "docs" / "definitions-reference.md"] = language()
     written[ROOT / "docs" / "exit-codes.md"] = reference_facts.exit_codes()
     stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    left = [path for path in (ROOT / "docs").glob("commands-*/*.md") if path not in written]
     if "--check" in arguments:
-        for path in stale:
+        for path in [*stale, *left]:
             print(f"{path.relative_to(ROOT)} is not up to date: run python3 scripts/reference.py", file=sys.stderr)
-        return 1 if stale else 0
+        return 1 if stale or left else 0
+    for path in left:
+        path.unlink()
     for path in stale:
+        path.parent.mkdir(exist_ok=True)
         path.write_text(written[path], encoding="utf-8")
     return 0
 

@@ -30,8 +30,6 @@ def _route_warnings(route: Route, route_set: RouteSet, filters: Sequence[str]) -
 
 
 def _condition(when: str, node: Ast, types: Sequence[str]) -> Iterator[str]:
-    if node["type"] == "literal" and not node["value"]:
-        yield f"{when!r} is never true"
     if node["type"] == "comparator" and node["value"] in ("lt", "lte", "gt", "gte"):
         sides = [side for side in node["children"] if side["type"] == "literal"]
         if any(isinstance(side["value"], bool | list | dict | type(None)) for side in sides):
