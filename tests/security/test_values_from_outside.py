@@ -31,6 +31,7 @@ def server() -> Iterator[Server]:
         exchange("POST", "/rest/api/3/issue", reply(201, json={"key": "EDU-1"}), repeat=None),
         exchange("POST", "/rest/api/3/issue/DEMO-1/comment", reply(201, json={"id": "1"}), repeat=None),
         exchange("GET", "/rest/api/3/user/search", reply(json=[]), repeat=None),
+        exchange("GET", "/rest/api/3/users/search", reply(json=[]), repeat=None),  # whose names are close
         exchange(
             "GET", "/rest/api/3/issue/DEMO-1", reply(json={"id": "1", "key": "DEMO-1", "fields": {}}), repeat=None
         ),

@@ -36,7 +36,7 @@ def suggestions(catalog: Catalog, path: str, words: Sequence[str]) -> list[str]:
         or _same_verb(catalog, path, word, children)
         or _in_groups(catalog, path, word, children)
         or _misspelt(catalog, path, word, children)
-        or _shown_by(catalog, path, words[0], children)
+        or _shown_by(catalog, path, words, children)
     )
     return found[:_MOST_NAMED]
 
@@ -59,9 +59,12 @@ def _group(catalog: Catalog, path: str) -> GroupDefinition | ProgramDefinition:
     return catalog.get("group", path) if path else catalog.get("program", catalog.program)
 
 
-def _shown_by(catalog: Catalog, path: str, word: str, children: Mapping[str, Child]) -> list[str]:
+def _shown_by(catalog: Catalog, path: str, words: Sequence[str], children: Mapping[str, Child]) -> list[str]:
     """The command that shows the thing with this name, in a group that cannot tell names from misspelt commands."""
-    found = "get" in children and path and not _group(catalog, path).get("bare")
+    verbs = catalog.get("program", catalog.program).get("verbs", {})
+    word, *more = words
+    is_name = not more and not any(word.casefold() in (verb, *others) for verb, others in verbs.items())
+    found = is_name and "get" in children and path and not _group(catalog, path).get("bare")
     return [f"{path} get {shlex.quote(word)}"] if found else []
 
 
