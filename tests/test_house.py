@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import os
 import re
@@ -147,6 +148,23 @@ def imports() -> dict[tuple[str, ...], set[tuple[str, ...]]]:
 def test_the_order_of_packages_names_each_of_them_once() -> None:
     there = {name[0] for name in NAMES if name} - {"__main__"}
     assert sorted(order()) == sorted(there)
+
+
+def built_in_names_that_are_hidden(path: Path) -> list[str]:
+    """Python 3.12.1 cannot tell them apart where a comprehension has the name of a function that is called."""
+    found = []
+    for function in nodes(path):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = [*ast.walk(function)]
+            targets = [each.target for each in inside if isinstance(each, ast.comprehension)]
+            bound = {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+            called = {each.func.id for each in inside if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
+            found += [f"{function.name}: {name}" for name in sorted(bound & called & set(dir(builtins)))]
+    return found
+
+
+def test_no_comprehension_hides_a_function_that_is_called_beside_it() -> None:
+    assert of_each(built_in_names_that_are_hidden) == {}
 
 
 def test_imports_point_one_way() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ..commands.steps.addresses import is_url
@@ -62,7 +63,7 @@ def _group(catalog: Catalog, path: str) -> GroupDefinition | ProgramDefinition:
 def _shown_by(catalog: Catalog, path: str, words: Sequence[str], children: Mapping[str, Child]) -> list[str]:
     """The command that shows the thing with this name, in a group that cannot tell names from misspelt commands."""
     verbs = catalog.get("program", catalog.program).get("verbs", {})
-    word, *more = words
+    word, *more = takewhile(lambda each: not each.startswith("-"), words)
     is_name = not more and not any(word.casefold() in (verb, *others) for verb, others in verbs.items())
     found = is_name and "get" in children and path and not _group(catalog, path).get("bare")
     return [f"{path} get {shlex.quote(word)}"] if found else []

@@ -97,8 +97,8 @@ class Performing:
 
         in_turn = [
             pair
-            for id, things in self._things.items()
-            for pair in name_after_name([change for change in changes if change.resource == id], things.name_field)
+            for resource, things in self._things.items()
+            for pair in name_after_name([each for each in changes if each.resource == resource], things.name_field)
         ]
         for change, is_aside in in_turn:
             self._one(change, self._put_aside if is_aside else self._do)

@@ -63,7 +63,7 @@ class ThingsRecord:
     def __init__(self, things: Things, journal: Journal, snapshot: Any, changes: Sequence[PlannedChange]) -> None:
         self._things, self._journal, self._snapshot = things, journal, snapshot
         self._numbers = {id(change): number for number, change in enumerate(changes)}
-        self.parents = {resource: id for resource, id in changes[0].parents.items() if isinstance(id, str)}
+        self.parents = {resource: above for resource, above in changes[0].parents.items() if isinstance(above, str)}
 
     def has(self, change: PlannedChange) -> bool:
         return id(change) in self._numbers
