@@ -28,6 +28,7 @@ from support.forked_process import ForkedProcess
 from support.waiting import PATIENCE
 
 HEADER = "X-Lms-Signature"
+_TIME = re.compile(r"^\S+Z ")
 
 
 class Answer(NamedTuple):
@@ -106,10 +107,12 @@ class Listener:
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def logged(self, text: str) -> str:
-        """The first line of the log with this text, once there is one."""
-        found: str = until(
-            lambda: next((line for line in self._lines["err"] if text in line), None), f"{text!r} in the log"
-        )
+        """The first line of the log with this text, once there is one; not in the time that a line begins with."""
+
+        def first() -> str | None:
+            return next((line for line in self._lines["err"] if text in _TIME.sub("", line)), None)
+
+        found: str = until(first, f"{text!r} in the log")
         return found
 
     def memory(self) -> int:

@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from callsheet.listener.handlers import orphans
 from callsheet.listener.handlers.orphans import MOST, Orphans
 from support.listening import SECRET, Listener, event, listening, until
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="looks at processes with ps")
 PROGRAM = "#!/bin/sh\nsleep 600 &\necho $$ $! > pids.tmp\nmv pids.tmp pids\nwait\n"
@@ -129,6 +131,25 @@ def test_who_asks_all_processes_of_a_service_to_end_ends_the_listener_first(tmp_
 
     started = killed_while_it_runs(tmp_path, "exec", kill)
     until(lambda: not any(map(is_running, started)), "the end of all")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes have descriptors there")
+def test_a_listener_that_ended_before_it_could_be_watched_is_not_waited_for() -> None:
+    """Its fork has the other end of the pipe, so that has no end."""
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    program = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    memory = orphans._create_memory()
+    os.pwrite(memory, orphans._NUMBER.pack(program.pid), 0)
+    command = [sys.executable, "-P", "-S", "-c", orphans._WATCH, str(memory), str(gone.pid)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(memory,)) as watcher:
+        os.close(memory)
+        try:
+            assert watcher.wait(PATIENCE) == 0
+            assert program.wait(PATIENCE) == -signal.SIGKILL
+        finally:
+            watcher.kill()
+            program.kill()
 
 
 def test_there_is_room_again_for_what_has_ended() -> None:

@@ -32,10 +32,8 @@ try:
     ends = [0, os.pidfd_open(int(sys.argv[2]))]
 except (AttributeError, OSError):
     ends = []
-if ends and os.getppid() == int(sys.argv[2]):
-    select.select(ends, [], [])
-elif not ends:
-    sys.stdin.buffer.read()
+if os.getppid() == int(sys.argv[2]):  # else it has ended already, maybe before there was a descriptor of it
+    select.select(ends, [], []) if ends else sys.stdin.buffer.read()
 for number, in struct.iter_unpack("{_NUMBER.format}", memory[:]):
     try:
         if number and windows:
