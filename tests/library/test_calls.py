@@ -366,3 +366,16 @@ def test_every_public_name_is_there_and_no_other() -> None:
     assert all(getattr(callsheet, name) is not None for name in callsheet.__all__)
     with pytest.raises(AttributeError):
         _ = callsheet.opn  # type: ignore[attr-defined]
+
+
+def test_an_address_that_is_none_is_said_by_its_name_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SUITE_BASE_URL", raising=False)
+    for credential in ({}, {"email": "me@example.org", "token": TOKEN}):
+        with pytest.raises(callsheet.UsageError, match=r"^base_url: 'nope' is not an http"):
+            callsheet.open("suite", base_url="nope", **credential)
+
+
+def test_a_resource_that_there_is_not_is_told_which_there_are(suite: callsheet.Program) -> None:
+    with pytest.raises(callsheet.UsageError, match="did you mean 'page'") as error:
+        suite.resource("pgae")
+    assert "sprint" in str(error.value.hint)

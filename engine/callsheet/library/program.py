@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from .. import urls
 from ..errors import UsageError, did_you_mean
 from ..language.parameters import help_without_input, is_required
 from ..registry import SERVING, TALKING
@@ -74,9 +75,9 @@ def _set_site(
     prefix = session.base.definition["prefix"]
     if token is not None and base_url is not None:
         environ.pop(f"{prefix}_SITE", None)  # the address that is given is meant
-        environ[f"{prefix}_BASE_URL"] = base_url
+        environ[f"{prefix}_BASE_URL"] = urls.base_url(base_url, "base_url")
     elif base_url is not None:
-        session.base.options["base-url"] = base_url
+        session.base.options["base-url"] = urls.base_url(base_url, "base_url")
     for name, value in (("EMAIL", email), ("TOKEN", token)):
         if value is not None:
             environ[f"{prefix}_{name}"] = value

@@ -71,8 +71,11 @@ class ResourceThings:
 
     def __init__(self, session: Session, name: str) -> None:
         if session.catalog.find("resource", name) is None:
-            near = did_you_mean(name, session.catalog.ids("resource"))
-            raise UsageError(f"{session.base.program} has no resource {name!r}{near}")
+            known = sorted(session.catalog.ids("resource"))
+            near = did_you_mean(name, known)
+            raise UsageError(
+                f"{session.base.program} has no resource {name!r}{near}", hint=f"it has {', '.join(known)}"
+            )
         self._session = session
         self._name = name
 
