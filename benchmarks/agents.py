@@ -88,7 +88,7 @@ class Site(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815 - the library's names
+    do_GET = do_POST = do_PUT = do_DELETE = answer
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silent."""

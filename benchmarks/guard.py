@@ -21,20 +21,20 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from callsheet.agents.effect import Effect, effects, ruling
+from callsheet.agents.invocations import invocations
+from callsheet.agents.shell_syntax import Unclear
+from callsheet.agents.shell_words import Word
+from callsheet.cli.read_line import effect_of
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from callsheet.agents.effect import Effect, effects, ruling  # noqa: E402
-from callsheet.agents.invocations import invocations  # noqa: E402
-from callsheet.agents.shell_syntax import Unclear  # noqa: E402
-from callsheet.agents.shell_words import Word  # noqa: E402
-from callsheet.cli.read_line import effect_of  # noqa: E402
-from support.shell_lines import SETTINGS, RecordingShell, drawn_line  # noqa: E402
-
 PROGRAMS = ["callsheet", "lms", "suite"]
 
 
 def draw(count: int, seed: int) -> None:
+    sys.path.insert(0, str(ROOT / "tests"))
+    from support.shell_lines import SETTINGS, RecordingShell, drawn_line
+
     with tempfile.TemporaryDirectory() as folder:
         environ = {"CALLSHEET_HOME": f"{folder}/callsheet", "HOME": folder}
         shell = RecordingShell(Path(folder) / "shell")

@@ -83,7 +83,7 @@ def main() -> None:
     for source in sources:
         found = works(source, nodes)
         rounds = [{name: seconds(work) for name, work in found.items()} for _ in range(5)]
-        total.update({name: statistics.median(one[name] for one in rounds) for name in found})  # type: ignore[misc]
+        total.update({name: statistics.median(one[name] for one in rounds) for name in found})
     size = sum(len(source.encode()) for source in sources) / 1e6
     own = total["markdown-it-py"]
     print(f"{len(sources)} texts, {size:.2f} MB; seconds a megabyte, and times markdown-it-py")

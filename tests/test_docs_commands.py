@@ -97,7 +97,7 @@ def test_a_page_works_as_it_is_written(
     home, folder = tmp_path / "home", tmp_path / "here"
     (home / "config").mkdir(parents=True)
     folder.mkdir()
-    places = {"/home/you/work": str(folder), "/home/you/.config/callsheet": str(home / "config")}
+    places = {"~/work": str(folder), "~/.config/callsheet": str(home / "config")}
     for shown, fixture in (("https://example.atlassian.net", "cloud"), ("https://jira.example.org", "data_center")):
         if shown in text:
             places[shown] = request.getfixturevalue(fixture).address

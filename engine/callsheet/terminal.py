@@ -106,9 +106,6 @@ class SafeStream:
         for line in lines:
             self.write(line)
 
-    def write_styled(self, text: str) -> None:
-        self.stream.write(styled(text))
-
     def __getattr__(self, name: str) -> Any:
         if name in {"buffer", "detach", "raw"}:
             raise AttributeError(name)

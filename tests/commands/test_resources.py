@@ -183,20 +183,6 @@ def test_only_what_was_changed_since_is_asked_for(dispatcher: StepDispatcher) ->
     assert "summary" not in ids[0]["fields"]
 
 
-def test_versions_are_put_in_order(dispatcher: StepDispatcher) -> None:
-    versions = Things(dispatcher, "version")
-    parents = next(first_parents(versions, dispatcher))
-    made = [versions.create({"name": name}, parents) for name in ("order-a", "order-b")]
-    first, last = (versions.id_of(each) for each in made)
-    versions.move(made[0], after=last, parents=parents)
-    ids = [versions.id_of(each) for each in versions.all(parents)]
-    assert ids.index(last) < ids.index(first)
-    versions.move(made[0], parents=parents)
-    assert versions.id_of(next(versions.all(parents))) == first
-    for each in made:
-        versions.delete(each, parents)
-
-
 def test_what_is_wrong_is_said_before_anything_is_sent(dispatcher: StepDispatcher) -> None:
     versions = Things(dispatcher, "version")
     with pytest.raises(UsageError, match="versions are listed under one project"):

@@ -86,7 +86,7 @@ class Shop(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - names of the library
+    do_GET = do_POST = do_PUT = do_DELETE = _answer
 
     def log_message(self, *_: Any) -> None:
         """Nothing."""

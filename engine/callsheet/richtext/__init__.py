@@ -87,16 +87,6 @@ def _for_documents(tree: Node, rules: Rules, losses: Losses) -> Node:
     return for_documents(tree, rules, losses)
 
 
-def to_adf(markdown: str, nodes: Definitions) -> Any:
-    """Markdown as a document; every input gives a valid one."""
-    return convert(markdown, "markdown", "adf", nodes=nodes).value
-
-
-def from_adf(document: Any, nodes: Definitions) -> str:
-    """A document as readable Markdown."""
-    return str(convert(document, "adf", "markdown", nodes=nodes).value)
-
-
 _last: tuple[Definitions, Rules] | None = None
 
 

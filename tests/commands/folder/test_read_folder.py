@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,11 @@ def test_case(case: dict[str, Any], tmp_path: Path) -> None:
     programs = {name: DiagramProgram(tuple(run), "png", 60) for name, run in case.get("render", {}).items()}
     settings = FolderSettings(programs=programs, **case.get("settings", {}))
     folder = read_folder(str(tmp_path / case.get("root", "")), settings)
-    tree = {page.path: f"{page.parent or ''} > {page.position} {page.title}" for page in folder.pages}
+    positions: Counter[str | None] = Counter()
+    tree = {}
+    for page in folder.pages:
+        tree[page.path] = f"{page.parent or ''} > {positions[page.parent]} {page.title}"
+        positions[page.parent] += 1
     assert {path: tree.get(path) for path in case.get("pages", {})} == case.get("pages", {})
     if "order" in case:
         assert list(tree) == case["order"]

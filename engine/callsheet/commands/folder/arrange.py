@@ -20,7 +20,6 @@ class Place(NamedTuple):
     path: str
     title: str
     parent: str | None
-    position: int
 
 
 class Arrangement(NamedTuple):
@@ -59,16 +58,16 @@ class _Arranging:
             if parent is not None:
                 pending.append(parent)
         places: list[Place] = []
-        waiting: list[tuple[str | None, int, str]] = []
+        waiting: list[tuple[str | None, str]] = []
 
         def enter(parent: str | None) -> None:
-            children = list(enumerate(sorted(below.get(parent, []), key=self._rank)))
-            waiting.extend((parent, position, path) for position, path in reversed(children))
+            children = sorted(below.get(parent, []), key=self._rank)
+            waiting.extend((parent, path) for path in reversed(children))
 
         enter(None)
         while waiting:
-            parent, position, path = waiting.pop()
-            places.append(Place(path, self._title(path), parent, position))
+            parent, path = waiting.pop()
+            places.append(Place(path, self._title(path), parent))
             enter(path)
         folders = {directory: page for directory, page in self.folders.items() if page in known}
         return Arrangement(self._apart(places), folders)

@@ -90,21 +90,18 @@ class PageFile:
 class FolderPage:
     """A page. The body is read when it is asked for, so that ten thousand of them take little memory.
 
-    `path` is relative to the root, with slashes; that of a folder without a page of its own ends in one. `position` is
-    that among its siblings. `anchors` are the places in the body at which a name is put for links of other pages.
-    `source_hash` is over all that decides what the page says and shows, and over `fields`.
+    `path` is relative to the root, with slashes; that of a folder without a page of its own ends in one. `anchors`
+    are the places in the body at which a name is put for links of other pages.
     """
 
     path: str
     title: str
     parent: str | None
-    position: int
     id: str | None
     fields: Mapping[str, Any]
     links: tuple[PageLink, ...]
     files: tuple[PageFile, ...]
     anchors: tuple[tuple[int, str], ...]
-    source_hash: str
     first_line: int  # of the body, in its file
     file: str  # "" for a folder
     cut: int  # where the body starts in the text of the file

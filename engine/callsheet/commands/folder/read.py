@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 
 from ...collector import without_collector
 from ...errors import did_you_mean
@@ -146,26 +145,15 @@ class _Reading:
         links = tuple(link for link, _line in self.links.get(path, ()))
         files = tuple(self.attached.get(path, ()))
         anchors = tuple(self.anchors.get(path, ()))
-        fields = dict(text.front.fields) if text is not None else {}
-        decides = [
-            titles[path],
-            text.digest.hex() if text is not None else "",
-            fields,
-            [(link.path, link.anchor) for link in links],
-            [(file.name, file.sha256) for file in files],
-            anchors,
-        ]
         return FolderPage(
             path=path,
             title=titles[path],
             parent=place.parent,
-            position=place.position,
             id=text.front.id if text is not None else None,
-            fields=fields,
+            fields=dict(text.front.fields) if text is not None else {},
             links=links,
             files=files,
             anchors=anchors,
-            source_hash=hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest(),
             first_line=text.first_line if text is not None else 1,
             file=text.file if text is not None else "",
             cut=text.cut if text is not None else 0,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Thing = Any  # the JSON of one thing
 Parents = Mapping[str, str]  # resource → id
 Fields = Mapping[str, Any]  # field → value, as requests have them
-Verb = Literal["create", "update", "delete", "content", "replace", "order"]
+Verb = Literal["create", "update", "delete", "content", "replace"]
 
 _MARGIN = "1m"
 _ISO = "%Y-%m-%dT%H:%M:%S.000Z"
@@ -146,11 +146,6 @@ class Things:
         """What each change makes greater; None where the service does not count."""
         return self._said("version", thing)
 
-    def place_of(self, thing: Thing) -> Any:
-        """Its place among those of its parent; None where things are listed in order, or have none."""
-        at = self.definition.get("order", {}).get("at")
-        return None if at is None else evaluate(at, thing)
-
     @property
     def body_format(self) -> str | None:
         """The format of the rich text that a thing is about; its field is `definition["body"]["field"]`."""
@@ -252,12 +247,6 @@ class Things:
     def delete(self, thing: Thing, parents: Parents | None = None) -> None:
         self._changed("delete", self._of(thing, parents))
 
-    def move(
-        self, thing: Thing, *, after: str | None = None, before: str | None = None, parents: Parents | None = None
-    ) -> None:
-        """Put it behind or before another thing of its parent, by that one's id; without either at the first place."""
-        self._changed("order", {**self._of(thing, parents), "after": after, "before": before})
-
     def replace(self, thing: Thing, file: FileToSend, fields: Fields, parents: Parents | None = None) -> None:
         """Put the bytes of another file into what is one."""
         self._changed("replace", {**self._of(thing, parents), "fields": dict(fields), "files": [file]})
@@ -285,7 +274,7 @@ class Things:
     def _call(self, verb: Literal["read"] | Verb) -> Any:
         call: Any = self.definition.get(verb)
         if call is None:
-            words = {"content": "have no content", "replace": "cannot be replaced", "order": "have no order"}
+            words = {"content": "have no content", "replace": "cannot be replaced"}
             raise UsageError(f"{self.plural} {words.get(verb, f'cannot be {verb}d'.replace('readd', 'read'))}")
         return call
 

@@ -32,11 +32,10 @@ _SEES: dict[str, frozenset[str]] = {
     "delete": _OF_A_THING,
     "content": _OF_A_THING,
     "replace": _OF_A_THING | {"fields", "files"},
-    "order": _OF_A_THING | {"after", "before"},
 }
 _READING = ("list", "read", "content")
-_CHANGING = ("create", "update", "delete", "replace", "order")
-_OF_ONE = ("read", "update", "delete", "content", "replace", "order")
+_CHANGING = ("create", "update", "delete", "replace")
+_OF_ONE = ("read", "update", "delete", "content", "replace")
 _TEMPLATES = ("args", "body", "ids", "files")
 _FIELD = re.compile(r"\bfields\.(?:\"([^\"]+)\"|(\w+))|\b(?:fields|whole)\b")
 

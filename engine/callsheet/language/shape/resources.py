@@ -104,12 +104,6 @@ class ResourceBase(Shape, total=False):
     ]
 
 
-class ResourceOrder(ResourceCall, total=False):
-    """The place of a thing among those of its parent. Sees the ids of those beside it as `after` and `before`."""
-
-    at: Annotated[Expression, Field(description="Its place, in a thing. Default: things are listed in order.")]
-
-
 class Removed(Shape, total=False):
     """What is not there on a deployment."""
 
@@ -149,7 +143,6 @@ class ResourceHere(Shape, total=False):
     base: ResourceBase
     hash: Name
     tags: dict[Name, str]
-    order: ResourceOrder
     unavailable: Annotated[str, Field(description="Why there is no such thing there; calls fail locally.")]
 
 
@@ -181,7 +174,6 @@ class ResourceDefinition(Shape, total=False):
         Field(description="What a file may list by names → the resource of these, such as labels."),
     ]
     hash: Annotated[Name, Field(description="Of what is a file: which of `fields` keeps the hash of its bytes.")]
-    order: ResourceOrder
     find: Annotated[LookupDefinition, Field(description="How a word that a person types becomes its id.")]
     names: Annotated[NamingDefinition, Field(description="How ids in a table become names.")]
     snapshot: Annotated[SnapshotDefinition, Field(description="What a thing is before a change, for `undo`.")]
