@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from callsheet.errors import UsageError
-from callsheet.richtext.storage.xml import parse
+from callsheet.richtext.storage.xml import parse_fragment
 
 PACKAGES = [
     "markdown-to-confluence==0.6.5",
@@ -152,6 +152,6 @@ def _json(text: str) -> Any:
 
 def _well_formed(text: str) -> bool:
     try:
-        return any(child.strip() if isinstance(child, str) else True for child in parse(text).children)
+        return any(child.strip() if isinstance(child, str) else True for child in parse_fragment(text).children)
     except UsageError:
         return False

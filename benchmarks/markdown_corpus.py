@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from dialects import plain
 
-from callsheet.richtext import convert
-from callsheet.richtext.markdown.front_matter import split
+from callsheet.richtext import convert_rich_text
+from callsheet.richtext.markdown.front_matter import split_front_matter
 from callsheet.richtext.markdown.tags import ELEMENTS
 from support import document_schema
 
@@ -170,10 +170,10 @@ def main() -> None:
     known: Counter[str] = Counter()
     rows = []
     for name, words in files(given.folder):
-        document = convert(words, "markdown", "adf", nodes=nodes).value
+        document = convert_rich_text(words, "markdown", "adf", nodes=nodes).value
         here = counted(shown_by_document(document))
-        there = counted(shown_by_browser(page(plain(split(words)[1], known))))
-        shown = counted(shown_by_browser(page(split(words)[1])))
+        there = counted(shown_by_browser(page(plain(split_front_matter(words)[1], known))))
+        shown = counted(shown_by_browser(page(split_front_matter(words)[1])))
         total["as shown"] += sum((here & shown).values())
         total["shown"] += sum(shown.values())
         extra, lost = words_of(here) - words_of(there), words_of(there) - words_of(here)

@@ -22,7 +22,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from callsheet.richtext import convert
+from callsheet.richtext import convert_rich_text
 
 SAMPLE = """# Heading {n}
 
@@ -58,11 +58,11 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def works(source: str, nodes: Any) -> dict[str, Callable[[], Any]]:
-    document = convert(source, "markdown", "adf", nodes=nodes).value
+    document = convert_rich_text(source, "markdown", "adf", nodes=nodes).value
     found: dict[str, Callable[[], Any]] = {
         "markdown-it-py": lambda: MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(source),
-        "to a document": lambda: convert(source, "markdown", "adf", nodes=nodes),
-        "back": lambda: convert(document, "adf", "markdown", nodes=nodes),
+        "to a document": lambda: convert_rich_text(source, "markdown", "adf", nodes=nodes),
+        "back": lambda: convert_rich_text(document, "adf", "markdown", nodes=nodes),
     }
     if find_spec("marklas") is not None:
         marklas: Any = import_module("marklas")

@@ -20,7 +20,7 @@ from corpus import Body, documents, storage
 
 from callsheet.errors import CallsheetError
 from callsheet.richtext.editing import Editing
-from callsheet.richtext.storage.xml import Element, parse
+from callsheet.richtext.storage.xml import Element, parse_fragment
 
 NODES = tomllib.loads(
     (Path(__file__).parent.parent / "definitions" / "suite" / "richtext.toml").read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ HIDDEN = ("ac:parameter", "ac:adf-attribute", "ac:adf-parameter", "ac:task-id", 
 def words_of(value: Any) -> list[str]:
     """The words that a reader of a body sees."""
     if isinstance(value, str):
-        return WORD.findall(_visible(parse(value)))
+        return WORD.findall(_visible(parse_fragment(value)))
     if isinstance(value, dict):
         own = WORD.findall(value["text"]) if value.get("type") == "text" else []
         return own + [word for child in value.get("content", ()) if isinstance(child, dict) for word in words_of(child)]

@@ -21,7 +21,7 @@ import click
 
 from callsheet import __version__
 from callsheet.cli.options import argument_name
-from callsheet.cli.tree import DefinedCommand, root
+from callsheet.cli.tree import DefinedCommand, root_group
 from callsheet.commands.context import Context
 from reference_facts import MEANINGS
 
@@ -36,7 +36,7 @@ def pages(program: str, environ: Mapping[str, str] = MappingProxyType({})) -> It
     with tempfile.TemporaryDirectory() as home:
         context = Context(program, {"CALLSHEET_HOME": home, "HOME": home, **environ})
         try:
-            top = root(context, lambda _context, _command, _values: None)
+            top = root_group(context, lambda _context, _command, _values: None)
             yield from _below(top, _context(top, program, obj=context))
         finally:
             context.close()

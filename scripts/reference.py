@@ -100,7 +100,9 @@ def language() -> str:
     inside = sorted(name for name in tables if not name.startswith("kind.") and "properties" in tables[name])
     blocks += [f"### {name}\n\n{keys_of(tables[name])}" for name in inside]
     for title, entries in NAMES:
-        rows = [(f"`{name}`", first_line(registry.resolve(entry).__doc__)) for name, entry in sorted(entries.items())]
+        rows = [
+            (f"`{name}`", first_line(registry.resolve_entry(entry).__doc__)) for name, entry in sorted(entries.items())
+        ]
         blocks.append(f"## {title}\n\n{table(('name', 'what it does'), rows)}")
     functions = {name: each for name, each in vars(Functions).items() if name.startswith("_func_")}
     rows = [(f"`{called(name, each)}`", first_line(each.__doc__)) for name, each in sorted(functions.items())]

@@ -215,7 +215,7 @@ def messages() -> str:
             if sum(map(str.isalpha, text)) >= LEAST:
                 of_listener = "listener" in path.parts or "{program} webhook" in hint
                 program = "lms" if of_listener else "suite"
-                found[error.exit_code].add(Message(text, errors.named(hint, program)))
+                found[error.exit_code].add(Message(text, errors.name_program(hint, program)))
     for path in sorted((ROOT / "definitions").rglob("*.toml")):
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         for step in _failures({kind: each for kind, each in tables.items() if kind != "palette"}):

@@ -11,10 +11,10 @@ import yaml
 
 from callsheet import registry
 from callsheet.catalog.compile import qualified_names
-from callsheet.language.check import check
+from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
-from callsheet.language.programs import layers
+from callsheet.language.load import load_definitions
+from callsheet.language.programs import definition_layers
 from callsheet.language.shape import KINDS
 from support.places import ROOT
 
@@ -35,9 +35,9 @@ def test_every_definition_in_the_language_page_is_sound(tmp_path: Path) -> None:
     assert len(shown) >= 5
     for number, text in enumerate(shown):
         (tmp_path / f"{number}.toml").write_text(text, encoding="utf-8")
-    found = [*layers("suite", {"CALLSHEET_HOME": str(tmp_path / "home")}), Layer(str(tmp_path))]
-    definitions = load(found)
-    check(definitions, {"operation": qualified_names(definitions)}, registry.names())
+    found = [*definition_layers("suite", {"CALLSHEET_HOME": str(tmp_path / "home")}), Layer(str(tmp_path))]
+    definitions = load_definitions(found)
+    check_definitions(definitions, {"operation": qualified_names(definitions)}, registry.registered_names())
     assert [column["name"] for column in definitions["view", "operation"].table["columns"]].count("EXPERIMENTAL") == 1
     assert definitions["parameter", "cataloguePart"].table == {"help": "Which page of the catalogue"}
 
@@ -55,8 +55,10 @@ def test_every_definition_in_the_listener_page_is_sound(tmp_path: Path) -> None:
     assert len(shown) >= 3
     for number, text in enumerate(shown):
         (tmp_path / f"{number}.toml").write_text(text, encoding="utf-8")
-    definitions = load([*layers("lms", {"CALLSHEET_HOME": str(tmp_path / "home")}), Layer(str(tmp_path))])
-    check(definitions, {"operation": qualified_names(definitions)}, registry.names())
+    definitions = load_definitions(
+        [*definition_layers("lms", {"CALLSHEET_HOME": str(tmp_path / "home")}), Layer(str(tmp_path))]
+    )
+    check_definitions(definitions, {"operation": qualified_names(definitions)}, registry.registered_names())
     assert {name for kind, name in definitions if kind == "route"} == {"low-grades"}
 
 

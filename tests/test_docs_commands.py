@@ -18,7 +18,7 @@ import pytest
 
 from callsheet.agents.shell_syntax import statements
 from callsheet.agents.shell_words import read_word
-from callsheet.cli.tree import root
+from callsheet.cli.tree import root_group
 from callsheet.commands.context import Context
 from callsheet.errors import CallsheetError
 from support.forked_programs import forked_programs
@@ -150,7 +150,7 @@ def problems(line: str, environ: dict[str, str]) -> list[str]:
     for program, words in started(line):
         context = Context(program, environ)
         try:
-            tree = root(context, lambda _context, _command, _values: 0)
+            tree = root_group(context, lambda _context, _command, _values: 0)
             with contextlib.redirect_stdout(io.StringIO()):
                 tree.main(words, prog_name=program, standalone_mode=False, obj=context)
         except click.exceptions.NoArgsIsHelpError:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.durations import compact, in_words, largest, parsed, seconds
+from callsheet.durations import compact, duration_seconds, in_words, largest, parse_typed_duration
 
 
 @pytest.mark.parametrize(
     ("text", "length"), [("250ms", 0.25), ("10s", 10), ("5m", 300), ("1h", 3600), ("2d", 172_800), ("1.5h", 5400)]
 )
 def test_a_definition_writes_a_number_and_a_unit(text: str, length: float) -> None:
-    assert seconds(text) == pytest.approx(length)
-    assert parsed(text) == pytest.approx(length)
+    assert duration_seconds(text) == pytest.approx(length)
+    assert parse_typed_duration(text) == pytest.approx(length)
 
 
 @pytest.mark.parametrize("text", ["", "s", "-1s", "1w", "inf", "nan", "1e999", "an hour"])
 def test_other_words_are_not_durations(text: str) -> None:
-    assert parsed(text) is None
+    assert parse_typed_duration(text) is None
 
 
 def test_a_person_may_leave_the_unit_away() -> None:
-    assert parsed(" 30 ") == 30
+    assert parse_typed_duration(" 30 ") == 30
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,9 @@ def test_a_node_of_rich_text(shop: Program) -> None:
         nodes = catalog.all("node")
 
     def convert(source: str, to: str, text: str) -> str:
-        value = rich_text.convert(json.loads(text) if source == "adf" else text, source, to, nodes=nodes).value
+        value = rich_text.convert_rich_text(
+            json.loads(text) if source == "adf" else text, source, to, nodes=nodes
+        ).value
         return json.dumps(value) if to == "adf" else str(value).strip()
 
     document = json.loads(convert("markdown", "adf", "see {ticket:12}"))

@@ -13,7 +13,14 @@ from types import SimpleNamespace
 import pytest
 
 from callsheet.errors import CallsheetError
-from callsheet.files import changeable, entry_changeable, locked, make_private_directory, shared, write_atomically
+from callsheet.files import (
+    changeable_by_others,
+    entry_changeable,
+    is_shared_with_others,
+    locked_file,
+    make_private_directory,
+    write_atomically,
+)
 
 # A program that is killed right before one of the steps of a writing.
 KILLED = """
@@ -84,15 +91,22 @@ def test_the_mode_does_not_depend_on_the_umask(tmp_path: Path) -> None:
 
 def test_a_lock_that_is_never_given_back_is_an_error(tmp_path: Path) -> None:
     path = str(tmp_path / "file")
-    with locked(path), pytest.raises(CallsheetError, match="another process has been changing"), locked(path, 0.1):
+    with (
+        locked_file(path),
+        pytest.raises(CallsheetError, match="another process has been changing"),
+        locked_file(path, 0.1),
+    ):
         pass
 
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     path = str(tmp_path / "file")
-    code = "import os, sys; from callsheet.files import locked\nwith locked(sys.argv[1]): os.kill(os.getpid(), 9)"
+    code = (
+        "import os, sys; from callsheet.files import locked_file\n"
+        "with locked_file(sys.argv[1]): os.kill(os.getpid(), 9)"
+    )
     subprocess.run([sys.executable, "-c", code, path], check=False)
-    with locked(path, 0.1):
+    with locked_file(path, 0.1):
         pass
 
 
@@ -114,7 +128,7 @@ def test_who_else_may_use_a_file_with_a_secret(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: me)
     status = os.stat_result((mode | stat.S_IFREG, 0, 0, 1, owner, group, 0, 0, 0, 0))
-    assert shared(status) is is_shared
+    assert is_shared_with_others(status) is is_shared
 
 
 @pytest.mark.skipif(os.name == "nt", reason="groups of POSIX")
@@ -153,8 +167,8 @@ def test_what_a_link_leads_to_is_looked_at_with_all_above_it(tmp_path: Path) -> 
     here = tmp_path / "here"
     here.mkdir(mode=0o700)
     (here / "link").symlink_to(there / "file")
-    assert changeable(str(here / "link")) is None
+    assert changeable_by_others(str(here / "link")) is None
     there.parent.chmod(0o777)
-    doubt = changeable(str(here / "link"))
+    doubt = changeable_by_others(str(here / "link"))
     assert doubt is not None
     assert doubt.path == str(there.parent)

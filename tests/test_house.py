@@ -234,7 +234,7 @@ def test_the_own_package_is_imported_relatively() -> None:
 def test_registries_name_the_engines_modules_relatively() -> None:
     named = {entry for entries in registry.REGISTRIES.values() for entry in entries.values()}
     assert {entry for entry in named if not entry.startswith(".")} == set()
-    assert all(registry.resolve(entry) for entry in named if "mcp" not in entry and "jetstream" not in entry)
+    assert all(registry.resolve_entry(entry) for entry in named if "mcp" not in entry and "jetstream" not in entry)
 
 
 def _is_message(node: ast.AST) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from callsheet.jsonc import JsoncError, parse, with_member, without_member
+from callsheet.jsonc import JsoncError, parse_jsonc, with_member, without_member
 from support import places
 from support.cases import load_cases
 
@@ -87,18 +87,18 @@ def comments(text: str) -> list[str]:
 @given(OBJECTS.flatmap(lambda data: st.tuples(st.just(data), written(data))), st.sampled_from(["", "\ufeff"]))
 def test_a_set_and_a_removal_change_one_member_and_lose_no_comment(drawn: tuple[Any, str], mark: str) -> None:
     data, text = drawn[0], mark + drawn[1]
-    assert parse(text) == data
+    assert parse_jsonc(text) == data
     assume(isinstance(data.get("s", {}), dict))
     new = with_member(text, ["s", "x"], ENTRY)
-    assert parse(new) == {**data, "s": {**data.get("s", {}), "x": ENTRY}}
-    assert list(parse(new)) == list(data | {"s": 0})
+    assert parse_jsonc(new) == {**data, "s": {**data.get("s", {}), "x": ENTRY}}
+    assert list(parse_jsonc(new)) == list(data | {"s": 0})
     old = comments(json.dumps(data))
     if "x" not in data.get("s", {}):
         assert comments(new) == comments(text) or sorted(comments(new)) == sorted(comments(text)), old
     gone = without_member(new, ["s", "x"])
-    assert parse(gone)["s"] == {key: value for key, value in data.get("s", {}).items() if key != "x"}
+    assert parse_jsonc(gone)["s"] == {key: value for key, value in data.get("s", {}).items() if key != "x"}
     assert gone.startswith(mark)
     if data.get("s") and "x" not in data["s"]:
-        assert parse(gone) == data
+        assert parse_jsonc(gone) == data
         assert sorted(comments(gone)) == sorted(comments(text))
     assert without_member(gone, ["s", "x"]) == gone

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.jsontext import ExactFloat, JSONError, dump, parse
+from callsheet.jsontext import ExactFloat, JSONError, dump_json, parse_json
 
 NUMBERS = [
     "0",
@@ -28,32 +28,32 @@ NUMBERS = [
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_number_keeps_its_text(number: str) -> None:
-    assert dump(parse(f'{{"n": [{number}]}}')) == f'{{"n": [{number}]}}'
+    assert dump_json(parse_json(f'{{"n": [{number}]}}')) == f'{{"n": [{number}]}}'
 
 
 def test_an_exact_float_is_a_float() -> None:
-    value = parse("1.10")
+    value = parse_json("1.10")
     assert value == 1.1
     assert isinstance(value, float)
     assert str(value) == repr(value) == "1.10"
-    assert dump(copy.deepcopy(value)) == dump(pickle.loads(pickle.dumps(value))) == "1.10"
+    assert dump_json(copy.deepcopy(value)) == dump_json(pickle.loads(pickle.dumps(value))) == "1.10"
     assert value + 1 == 2.1
 
 
 def test_floats_that_python_writes_the_same_stay_plain() -> None:
-    assert not isinstance(parse("1.5"), ExactFloat)
+    assert not isinstance(parse_json("1.5"), ExactFloat)
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}'])
 def test_what_is_no_json_number_is_refused(text: str) -> None:
     with pytest.raises(JSONError, match="is not JSON"):
-        parse(text)
+        parse_json(text)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_what_json_cannot_say_is_not_written(value: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        dump([value])
+        dump_json([value])
 
 
 @pytest.mark.parametrize(
@@ -70,35 +70,35 @@ def test_what_json_cannot_say_is_not_written(value: float) -> None:
 )
 def test_an_error_says_where(text: str | bytes, message: str, at_end: bool) -> None:
     with pytest.raises(JSONError) as caught:
-        parse(text)
+        parse_json(text)
     assert str(caught.value).startswith(message)
     assert caught.value.at_end is at_end
 
 
 def test_too_deep_is_an_error() -> None:
     with pytest.raises(JSONError, match="nested too deeply"):
-        parse("[" * 200_000 + "]" * 200_000)
+        parse_json("[" * 200_000 + "]" * 200_000)
 
 
 def test_an_endless_integer_is_an_error() -> None:
     with pytest.raises(JSONError, match="digits"):
-        parse("9" * 5000)
+        parse_json("9" * 5000)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_bytes_are_decoded(encoding: str) -> None:
-    assert parse('{"ä": "😀"}'.encode(encoding)) == {"ä": "😀"}
+    assert parse_json('{"ä": "😀"}'.encode(encoding)) == {"ä": "😀"}
 
 
 def test_text_beyond_ascii_is_readable_and_half_a_pair_survives() -> None:
-    assert dump({"ä": "😀"}) == '{"ä": "😀"}'
-    half = parse(r'"a\ud800b"')
-    assert dump(half) == r'"a\ud800b"'
-    dump(half).encode()
+    assert dump_json({"ä": "😀"}) == '{"ä": "😀"}'
+    half = parse_json(r'"a\ud800b"')
+    assert dump_json(half) == r'"a\ud800b"'
+    dump_json(half).encode()
 
 
 def test_indentation() -> None:
-    assert dump({"a": [1.5, parse("1.10")]}, indent=2) == '{\n  "a": [\n    1.5,\n    1.10\n  ]\n}'
+    assert dump_json({"a": [1.5, parse_json("1.10")]}, indent=2) == '{\n  "a": [\n    1.5,\n    1.10\n  ]\n}'
 
 
 JSON = st.recursive(
@@ -111,12 +111,12 @@ JSON = st.recursive(
 @settings(max_examples=100)
 @given(JSON)
 def test_values_come_back_as_they_went(value: object) -> None:
-    parse("1.10")  # from here on texts of floats are looked for
-    assert parse(dump(value)) == value
-    assert json.loads(dump(value, indent=1)) == value
+    parse_json("1.10")  # from here on texts of floats are looked for
+    assert parse_json(dump_json(value)) == value
+    assert json.loads(dump_json(value, indent=1)) == value
 
 
 @settings(max_examples=100)
 @given(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?", fullmatch=True))
 def test_any_number_keeps_its_text(number: str) -> None:
-    assert dump(parse(number)) == ("0" if number == "-0" else number)
+    assert dump_json(parse_json(number)) == ("0" if number == "-0" else number)

@@ -9,13 +9,13 @@ _COUNTED = ("d", "h", "m", "s")
 _SPOKEN = {"m": "min"}  # beside other words `m` could be metres or months
 
 
-def seconds(text: str) -> float:
+def duration_seconds(text: str) -> float:
     """`250ms`, `10s`, `5m`, `1h` or `2d` in seconds; the shape of definitions has checked the form."""
     number = text.rstrip("mshd")
     return float(number) * _SECONDS[text[len(number) :]]
 
 
-def parsed(text: str) -> float | None:
+def parse_typed_duration(text: str) -> float | None:
     """Seconds of what a person wrote, also without a unit: `30`, `90s`; None where it is not a duration."""
     text = text.strip()
     unit = next((unit for unit in _WRITTEN if text.endswith(unit)), "")

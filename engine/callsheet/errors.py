@@ -101,12 +101,12 @@ _LEAST_SLIP = 4  # letters; of shorter words every other one is near
 _LONG = 8
 
 
-def named(hint: str, program: str) -> str:
+def name_program(hint: str, program: str) -> str:
     """A hint as the person can type it: `{program}` stands for the program that is running."""
     return hint.replace("{program}", program)
 
 
-def closest(word: str, known: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
+def closest_names(word: str, known: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
     """The known names most like `word`, best first; empty when nothing is as near as `cutoff` (1.0: the same).
 
     Only letters and digits count: two options are not alike because both have dashes. A word of three letters or more
@@ -130,7 +130,7 @@ def _letters(name: str) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`, did you mean 'x'?`, or nothing when no known name is near."""
-    match = closest(word, known)
+    match = closest_names(word, known)
     return f", did you mean {match[0]!r}?" if match else ""
 
 

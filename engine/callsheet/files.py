@@ -63,7 +63,7 @@ def make_private_directory(path: str) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: str, patience: float = _PATIENCE) -> Iterator[None]:
+def locked_file(path: str, patience: float = _PATIENCE) -> Iterator[None]:
     """Hold the right to change `path`; others wait, `patience` seconds at most. The lock ends with the process."""
     make_private_directory(os.path.dirname(os.path.abspath(path)))
     try:
@@ -127,7 +127,7 @@ def read_private(path: str, what: str) -> bytes:
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
-            if shared(status):
+            if is_shared_with_others(status):
                 raise NotAllowed(f"{what} {path} can be read by others", hint=f"chmod 600 {_quoted(path)}")
             if stat.S_ISFIFO(status.st_mode):  # it has no place that others could change
                 content = _written_to(file.fileno())
@@ -166,7 +166,7 @@ def _written_to(pipe: int) -> bytes:
     return bytes(content)
 
 
-def shared(status: os.stat_result) -> bool:
+def is_shared_with_others(status: os.stat_result) -> bool:
     """Whether people other than the owner may use the file; the platform's own lists of rights are not looked at.
 
     A file of root, and of root's own group, that another user can read all the same is given to this one by a list of
@@ -191,12 +191,12 @@ class Doubt(NamedTuple):
 
 def refuse_changeable(path: str, what: str) -> None:
     """Raise `NotAllowed` where others could have written what the program is about to obey."""
-    doubt = changeable(path)
+    doubt = changeable_by_others(path)
     if doubt is not None:
         raise NotAllowed(f"{what} {doubt}", hint=doubt.remedy)
 
 
-def changeable(path: str) -> Doubt | None:
+def changeable_by_others(path: str) -> Doubt | None:
     """How people other than its owner and the system's could change a file or directory, or put another in its place.
 
     Looked at are owner and mode of the thing itself and of the directory that it is in, and the modes of those above.
@@ -218,7 +218,7 @@ def entry_changeable(path: str) -> Doubt | None:
     """The same for what lies in a directory that was looked at already; costs one or two questions to the system."""
     if sys.platform == "win32":
         return None
-    return changeable(path) if os.path.islink(path) else _doubt(path, near=True)
+    return changeable_by_others(path) if os.path.islink(path) else _doubt(path, near=True)
 
 
 def _upwards(path: str) -> Iterator[str]:

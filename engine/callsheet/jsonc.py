@@ -46,7 +46,7 @@ class Member(NamedTuple):
     comma: int | None  # where the comma behind it stands
 
 
-def parse(text: str) -> Any:
+def parse_jsonc(text: str) -> Any:
     """The data; raises `JsoncError` for what is not JSON with comments."""
     return _scan(text).data
 

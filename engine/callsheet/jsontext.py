@@ -12,14 +12,14 @@ import re
 import sys
 from typing import Any, NoReturn, Self
 
-from .patterns import pattern
+from .patterns import lazy_pattern
 
 JsonObject = dict[str, Any]  # what others sent: nothing is known of its keys
 
 _MARK = os.urandom(9).hex()
-_MARKED = pattern(f'"{_MARK}([^"]*)"')
-_OPEN_STRING = pattern(r'"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)
-_SURROGATES = pattern("[\ud800-\udfff]")
+_MARKED = lazy_pattern(f'"{_MARK}([^"]*)"')
+_OPEN_STRING = lazy_pattern(r'"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)
+_SURROGATES = lazy_pattern("[\ud800-\udfff]")
 
 
 class JSONError(ValueError):
@@ -74,7 +74,7 @@ def _decode(data: bytes) -> str:
         raise JSONError(f"byte {error.start}: not valid {encoding.upper()}") from None
 
 
-def parse(text: str | bytes, deepest: int | None = None) -> Any:
+def parse_json(text: str | bytes, deepest: int | None = None) -> Any:
     """The value of a JSON text. Bytes are UTF-8, or UTF-16/32 where they plainly are. Raises `JSONError`.
 
     `deepest` is how many levels of objects and lists are taken; None: as many as the interpreter can read.
@@ -123,7 +123,7 @@ def _marked(value: Any) -> Any:
     return value
 
 
-def dump(value: Any, indent: int | None = None) -> str:
+def dump_json(value: Any, indent: int | None = None) -> str:
     """The JSON text of a value, characters beyond ASCII as they are; half a surrogate pair stays escaped."""
     exact = ExactFloat.made
     shown = _marked(value) if exact else value

@@ -18,6 +18,6 @@ class _Pattern:
         return method
 
 
-def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     """For modules that are loaded at every start. Elsewhere `re.compile` tells at once what is wrong with a pattern."""
     return cast("re.Pattern[str]", _Pattern(text, flags))

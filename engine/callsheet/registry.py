@@ -242,7 +242,7 @@ REGISTRIES: dict[str, dict[str, str]] = {
 }
 
 
-def resolve(entry: str) -> Callable[..., Any]:
+def resolve_entry(entry: str) -> Callable[..., Any]:
     from importlib import import_module
 
     module, _, name = entry.partition(":")
@@ -250,6 +250,6 @@ def resolve(entry: str) -> Callable[..., Any]:
     return function
 
 
-def names() -> dict[str, set[str]]:
+def registered_names() -> dict[str, set[str]]:
     """What each registry knows, for the check of definitions."""
     return {**{name: set(entries) for name, entries in REGISTRIES.items()}, "registry": set(REGISTRIES)}

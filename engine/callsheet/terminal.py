@@ -12,13 +12,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, TextIO, cast
 
-from .patterns import pattern
+from .patterns import lazy_pattern
 
 # C0, DEL and C1; line and paragraph separators; marks that turn the direction of text; byte-order marks, annotations;
 # halves of surrogate pairs, which are what Python makes of bytes that are no UTF-8.
 _ACTIVE = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
-_IN_LINE = pattern(f"[\x00-\x1f{_ACTIVE}]")
-_IN_TEXT = pattern(f"[\x00-\x08\x0b-\x1f{_ACTIVE}]")
+_IN_LINE = lazy_pattern(f"[\x00-\x1f{_ACTIVE}]")
+_IN_TEXT = lazy_pattern(f"[\x00-\x08\x0b-\x1f{_ACTIVE}]")
 # What acts in ASCII. Deleting bytes is the fastest way to see whether there are any.
 _ASCII_IN_LINE = bytes((*range(0x20), 0x7F))
 _SHORT = 60  # up to here `isprintable`, which says the same of ASCII, is faster
@@ -33,8 +33,8 @@ STYLES = {
     )
 }
 PLAIN = "\x1b[0m"
-_STYLES = pattern(r"(\x1b\[(?:[0-4]|3[1-6])m)")
-_DRAWING = pattern(r"(\r|\x1b\[\?25[lh]|\x1b\[K)")
+_STYLES = lazy_pattern(r"(\x1b\[(?:[0-4]|3[1-6])m)")
+_DRAWING = lazy_pattern(r"(\r|\x1b\[\?25[lh]|\x1b\[K)")
 
 
 def escape_line(text: str) -> str:
@@ -42,7 +42,7 @@ def escape_line(text: str) -> str:
     return text if is_plain_line(text) else _IN_LINE.sub(_visible, text)
 
 
-def escape(text: str) -> str:
+def escape_text(text: str) -> str:
     """The same, with line breaks and tabs kept."""
     if text.isascii() and _has_none(text, _ASCII_IN_TEXT):
         return text
@@ -65,7 +65,7 @@ def styled(text: str) -> str:
     return _but(_STYLES, text)
 
 
-def painted(text: str, style: str) -> str:
+def paint(text: str, style: str) -> str:
     """The text in a style of `STYLES`; as it is where that is empty."""
     return f"{STYLES[style]}{text}{PLAIN}" if style and text else text
 
@@ -85,7 +85,7 @@ def wants_color(chosen: str | None, environ: Mapping[str, str]) -> bool | None:
 
 
 def _but(own: re.Pattern[str], text: str) -> str:
-    return "".join(part if place % 2 else escape(part) for place, part in enumerate(own.split(text)))
+    return "".join(part if place % 2 else escape_text(part) for place, part in enumerate(own.split(text)))
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -99,7 +99,7 @@ class SafeStream:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        self.stream.write(escape(text))
+        self.stream.write(escape_text(text))
         return len(text)
 
     def writelines(self, lines: list[str]) -> None:
@@ -118,19 +118,19 @@ class _Drawing(SafeStream):
         return len(text)
 
 
-def guarded(stream: TextIO, *, always: bool = False) -> TextIO:
+def guarded_stream(stream: TextIO, *, always: bool = False) -> TextIO:
     r"""The gate to a stream that is a terminal, to any stream with `always`; else the stream itself."""
     if isinstance(stream, SafeStream) or not (always or is_terminal(stream)):
         return stream
     return cast("TextIO", SafeStream(stream))
 
 
-def drawing(stream: TextIO) -> TextIO:
+def drawing_stream(stream: TextIO) -> TextIO:
     """A gate that lets a progress bar draw; its label must be one line already."""
-    return cast("TextIO", _Drawing(unguarded(stream)))
+    return cast("TextIO", _Drawing(unguarded_stream(stream)))
 
 
-def unguarded(stream: TextIO) -> TextIO:
+def unguarded_stream(stream: TextIO) -> TextIO:
     return stream.stream if isinstance(stream, SafeStream) else stream
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 from .errors import UsageError
-from .patterns import pattern
+from .patterns import lazy_pattern
 
 # What a site may be called.
 SITE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -72,7 +72,7 @@ def proxy_problem(text: str) -> str | None:
     return "expected a URL like http://proxy.example.org:3128" if wrong else None
 
 
-_LABEL = pattern(r"[A-Za-z0-9_-]{1,63}")
+_LABEL = lazy_pattern(r"[A-Za-z0-9_-]{1,63}")
 _LONGEST_HOST = 253
 
 
@@ -96,7 +96,7 @@ def _odd(text: str) -> bool:
 
 
 @lru_cache(maxsize=512)
-def origin(url: str) -> str:
+def url_origin(url: str) -> str:
     """Scheme, host and port in one form: what must be equal for a credential to be sent.
 
     Raises `UsageError` where there is no reading a host and port out of it, or nothing can be called like the host.

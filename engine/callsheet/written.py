@@ -20,7 +20,7 @@ _EVERYBODY = 0o666  # what the umask leaves of it is what a new file gets
 
 
 @contextmanager
-def written(path: str, *, named: bool = True, mode: int = _EVERYBODY) -> Iterator[IO[bytes]]:
+def output_file(path: str, *, named: bool = True, mode: int = _EVERYBODY) -> Iterator[IO[bytes]]:
     """A file to write to; when the block ends well, its content is what `path` names.
 
     A regular file appears whole or stays as it was, and keeps its mode and owner. A link that is named stays a link and
@@ -50,9 +50,9 @@ def written(path: str, *, named: bool = True, mode: int = _EVERYBODY) -> Iterato
             yield file
 
 
-def write(path: str, data: bytes, mode: int = _EVERYBODY) -> None:
+def write_output_file(path: str, data: bytes, mode: int = _EVERYBODY) -> None:
     """The same for content that is there already."""
-    with written(path, mode=mode) as file:
+    with output_file(path, mode=mode) as file:
         file.write(data)
 
 

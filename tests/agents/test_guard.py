@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.jsonc import parse
+from callsheet.jsonc import parse_jsonc
 from support.cases import run_program
 from support.places import DEFINITIONS
 
@@ -77,7 +77,7 @@ def test_what_is_there_stays(text: str, tmp_path: Path, variables: dict[str, str
         assert part not in text or part.replace(" ", "") in after.replace(" ", "")
     assert after.startswith("\ufeff") == text.startswith("\ufeff")
     assert "\r\n" not in text or "\n" not in after.replace("\r\n", "")
-    before, now = (parse(text) if text.strip() else {}), parse(after)
+    before, now = (parse_jsonc(text) if text.strip() else {}), parse_jsonc(after)
     earlier = before.setdefault("hooks", {}).pop("PreToolUse", [])
     assert now["hooks"].pop("PreToolUse")[:-1] == earlier
     assert "Bash(suite issues delete:*)" in now.pop("permissions")["ask"]
@@ -107,7 +107,7 @@ def test_a_host_that_asks_no_hook_has_a_rule(tmp_path: Path, variables: dict[str
     assert guard(tmp_path, variables, "zed", "--write")[0] == 0
     text = path.read_text()
     assert "// mine" in text
-    found = parse(text)["agent"]["tool_permissions"]
+    found = parse_jsonc(text)["agent"]["tool_permissions"]
     rule = {"pattern": r"\bsuite\b"}
     assert found == {"default": "allow", "tools": {"terminal": {"always_confirm": [rule]}}}
     assert "everything is in place" in guard(tmp_path, variables, "zed", "--write")[1]

@@ -70,7 +70,7 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
 
     from callsheet.cli.describe import example
     from callsheet.cli.run_command import run_command
-    from callsheet.cli.tree import root
+    from callsheet.cli.tree import root_group
     from callsheet.commands.context import Context
     from callsheet.commands.streams import Streams
     from callsheet.errors import CallsheetError
@@ -81,7 +81,7 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
     environ = environment(tmp_path / "home", "http://127.0.0.1:9")
     out = io.StringIO()
     context = Context("suite", environ, Streams(io.StringIO(), out, io.StringIO()))
-    group = root(context, run_command)
+    group = root_group(context, run_command)
     examples = {
         id: example(context, id, found)
         for id, found in context.catalog.all("operation").items()

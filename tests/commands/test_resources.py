@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from callsheet.commands.context import Context
-from callsheet.commands.resources.same import same
+from callsheet.commands.resources.same import is_same_value
 from callsheet.commands.resources.things import Things, parents_first
 from callsheet.commands.steps.dispatcher import StepDispatcher
 from callsheet.commands.streams import Streams
@@ -224,4 +224,4 @@ def test_a_dry_run_prints_what_would_change(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_service_adds_is_no_difference(now: Any, wanted: Any, expected: bool) -> None:
-    assert same(now, wanted) is expected
+    assert is_same_value(now, wanted) is expected

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.commands.steps.overlay import overlaid
-from callsheet.commands.steps.settling import settled, settled_value
+from callsheet.commands.steps.overlay import overlay_values
+from callsheet.commands.steps.settling import precompute_each, precompute_value
 from callsheet.errors import CallsheetError
 from callsheet.language import dates
-from callsheet.language.template import Settled, evaluate, fill, is_true
+from callsheet.language.template import Settled, evaluate, fill_template, is_true
 from support.cases import nobody
 
 TEMPLATES = [
@@ -57,7 +57,7 @@ NESTED = st.recursive(
 
 def outcome(value: Any, scope: dict[str, Any]) -> Any:
     try:
-        return json.dumps(fill(value, scope))
+        return json.dumps(fill_template(value, scope))
     except CallsheetError as error:
         return str(error)
 
@@ -65,7 +65,7 @@ def outcome(value: Any, scope: dict[str, Any]) -> Any:
 @given(NESTED, SCOPES, st.lists(VALUES, min_size=2, max_size=3))
 @settings(max_examples=400)
 def test_a_settled_template_gives_what_the_template_gives(value: Any, scope: dict[str, Any], items: list[Any]) -> None:
-    found = settled_value(value, {**scope, "later": "before"}, {"item", "later"})
+    found = precompute_value(value, {**scope, "later": "before"}, {"item", "later"})
     for item in items:
         inner = {**scope, "item": item, "later": item}
         assert outcome(found, inner) == outcome(value, inner)
@@ -120,7 +120,7 @@ def sends_what_it_sent(name: str, each: Any, deployment: str) -> None:
     own = each.get("item", "item")
     for seed in range(8):
         scope = AnyNames(seed, site={"deployment": deployment})
-        found = settled(each, scope, 100, own, "was")
+        found = precompute_each(each, scope, 100, own, "was")
         for item in ("DEMO-1", "DEMO-2", {"id": "1"}):
             inner = AnyNames(seed, **{**scope, own: item, "was": {"fields": {"summary": item}}})
             for step, other in zip(each["step"], found["step"], strict=True):
@@ -139,8 +139,8 @@ def compare(name: str, step: Any, other: Any, scope: dict[str, Any]) -> None:
 
 def body_of(step: Any, scope: dict[str, Any]) -> str:
     try:
-        layers = [fill(layer, scope) for layer in (step.get("body"), *step.get("over", ()))]
-        return json.dumps(reduce(overlaid, layers))
+        layers = [fill_template(layer, scope) for layer in (step.get("body"), *step.get("over", ()))]
+        return json.dumps(reduce(overlay_values, layers))
     except CallsheetError as error:
         return str(error)
 
@@ -149,10 +149,10 @@ def test_something_is_settled_in_an_edit_of_many(every_each: dict[str, Any]) -> 
     """Without it each issue of 10,000 takes a quarter longer."""
     each = next(each for name, each in every_each.items() if name.startswith("issues label"))
     known = {"add": ["x"], "remove": None}
-    step: Any = settled(each, known, 20, "issue")["step"][0]
+    step: Any = precompute_each(each, known, 20, "issue")["step"][0]
     assert isinstance(step["body"], Settled)
     assert step["args"] == {"issueIdOrKey": "{issue}"}
-    assert settled(each, known, 1, "issue") is each
+    assert precompute_each(each, known, 1, "issue") is each
 
 
 def test_a_step_that_is_left_out_changes_nothing_for_the_others() -> None:
@@ -168,9 +168,9 @@ def test_a_step_that_is_left_out_changes_nothing_for_the_others() -> None:
         ],
     }
     kinds = [
-        [isinstance(step.get("when"), Settled) for step in settled(each, scope, 20, "item")["step"]]
+        [isinstance(step.get("when"), Settled) for step in precompute_each(each, scope, 20, "item")["step"]]
         for scope in ({}, {"local": "x"})
     ]
     assert kinds == [[True, True, False, False, False], [True, False, False, False, False]]
-    step: Any = settled(each, {}, 20, "item")["step"][-1]
+    step: Any = precompute_each(each, {}, 20, "item")["step"][-1]
     assert (step["body"].value, step["over"]) == ({"a": 1}, ["{item}"])

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.cli.suggestions import suggestions
+from callsheet.cli.suggestions import suggest_commands
 from support.places import CASES
 
 TYPED: dict[str, dict[str, str]] = tomllib.loads((CASES / "suggestions.toml").read_text(encoding="utf-8"))
@@ -29,7 +29,7 @@ def test_the_right_command_is_suggested(catalog: Catalog) -> None:
     for line in TYPED[catalog.program]:
         words = line.split()
         depth = max(n for n in range(len(words)) if not n or " ".join(words[:n]) in groups)
-        said[line] = " | ".join(suggestions(catalog, " ".join(words[:depth]), words[depth:]))
+        said[line] = " | ".join(suggest_commands(catalog, " ".join(words[:depth]), words[depth:]))
     assert said == TYPED[catalog.program]
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.commands.steps.parts import acts
+from callsheet.commands.steps.parts import step_acts
 from callsheet.language.deployment import on_deployment
-from callsheet.language.functions import parse
-from callsheet.language.identifier import identifier
+from callsheet.language.functions import parse_expression
+from callsheet.language.identifier import to_identifier
 from support.cases import nobody
 
 
@@ -35,7 +35,7 @@ def fields(node: Any) -> set[str]:
 
 def is_typed_elsewhere(when: str, words: set[str]) -> bool:
     """Whether a condition compares one of the words with something that a person did not write into it."""
-    for sides in comparisons(parse(when).parsed):
+    for sides in comparisons(parse_expression(when).parsed):
         names = [fields(side) for side in sides]
         if any(name & words for name in names) and all(names):
             return True
@@ -57,9 +57,9 @@ def test_nothing_is_refused_by_a_word_that_was_not_looked_up_yet(tmp_path_factor
     for path, command in commands.items():
         for deployment in ("cloud", "datacenter"):
             here = on_deployment(command, deployment)
-            words = {identifier(param["name"]) for param in here.get("params", []) if "lookup" in param}
+            words = {to_identifier(param["name"]) for param in here.get("params", []) if "lookup" in param}
             for step in here.get("step", []):
-                if acts(step):
+                if step_acts(step):
                     break
                 if "fail" in step and "when" in step:
                     assert not is_typed_elsewhere(step["when"], words), f"{path}: {step['when']}"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from callsheet.language.deployment import variants
-from callsheet.language.load import load
-from callsheet.language.programs import layers
+from callsheet.language.deployment import deployment_variants
+from callsheet.language.load import load_definitions
+from callsheet.language.programs import definition_layers
 from callsheet.registry import BUILTINS
 from support.places import ROOT
 
@@ -31,11 +31,11 @@ def named_by_builtins() -> set[str]:
 
 @pytest.mark.parametrize("program", ["suite", "lms"])
 def test_every_view_is_used(program: str) -> None:
-    definitions = load(layers(program, {"CALLSHEET_HOME": os.devnull}, own=False))
+    definitions = load_definitions(definition_layers(program, {"CALLSHEET_HOME": os.devnull}, own=False))
     tables: list[dict[str, Any]] = []
     for (kind, _), definition in definitions.items():
         if kind in ("command", "operation", "resource"):
-            tables += [definition.table, *variants(definition.table).values()]
+            tables += [definition.table, *deployment_variants(definition.table).values()]
     used = {table["view"] for table in tables if "view" in table} | named_by_builtins()
     views = {id for kind, id in definitions if kind == "view"}
     assert views

@@ -8,9 +8,9 @@ import pytest
 
 from callsheet import registry
 from callsheet.errors import DefinitionError
-from callsheet.language.check import check
+from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
+from callsheet.language.load import load_definitions
 from support.places import CASES
 
 BROKEN = sorted((CASES / "broken").glob("*.toml"))
@@ -30,7 +30,9 @@ def problems(directory: Path) -> list[str]:
 
 
 def sound(directory: Path) -> None:
-    check(load([*shipped(CASES / "language"), Layer(str(directory))]), {}, registry.names())
+    check_definitions(
+        load_definitions([*shipped(CASES / "language"), Layer(str(directory))]), {}, registry.registered_names()
+    )
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda path: path.stem)
@@ -110,7 +112,9 @@ params = [{ name = "id", kind = "argument", lookup = "item" }]
     # A further name of an operation says nothing about a lookup of that name.
     names = {"operation": {"shop.getOrder": "getOrder", "item": "createOrder"}}
     with pytest.raises(DefinitionError) as caught:
-        check(load([*shipped(CASES / "language"), Layer(str(tmp_path))]), names, registry.names())
+        check_definitions(
+            load_definitions([*shipped(CASES / "language"), Layer(str(tmp_path))]), names, registry.registered_names()
+        )
     assert [detail.partition(": ")[2] for detail in caught.value.details] == [
         'command "orders get": call: shop.getOrder requires orderId in args',
         "command \"orders show\": params.0.lookup: the lookup 'item' needs 'number', which this command does not have",
@@ -137,7 +141,9 @@ def told(directory: Path, over: str) -> list[str]:
     (upper / "mine.toml").write_text(over, encoding="utf-8")
     lower = directory / "under"
     with pytest.raises(DefinitionError) as caught:
-        check(load([*shipped(CASES / "language", lower), Layer(str(upper))]), {}, registry.names())
+        check_definitions(
+            load_definitions([*shipped(CASES / "language", lower), Layer(str(upper))]), {}, registry.registered_names()
+        )
     return [text.removeprefix(str(upper / "mine.toml")) for text in caught.value.details]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callsheet.language.compiled_jmespath import compile_condition, compile_fast, compile_node, equal, is_true
-from callsheet.language.functions import parse
+from callsheet.language.functions import parse_expression
 from callsheet.language.template import TemplateError, compile_expression
 
 SCOPE = {"a": {"b": {"c": 3}}, "n": 2, "t": "x", "empty": "", "none": None, "yes": True, "l": [1]}
@@ -54,7 +54,7 @@ SCOPE = {"a": {"b": {"c": 3}}, "n": 2, "t": "x", "empty": "", "none": None, "yes
     ],
 )
 def test_the_usual_expressions_are_compiled(expression: str, value: Any) -> None:
-    compiled = compile_node(parse(expression).parsed)
+    compiled = compile_node(parse_expression(expression).parsed)
     assert compiled is not None
     assert compiled(SCOPE) == value
 
@@ -74,7 +74,7 @@ def test_the_usual_expressions_are_compiled(expression: str, value: Any) -> None
     ],
 )
 def test_the_others_are_left_to_the_library(expression: str) -> None:
-    assert compile_node(parse(expression).parsed) is None
+    assert compile_node(parse_expression(expression).parsed) is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.language.dates import parsed, written
+from callsheet.language.dates import parsed, written_moment
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "31.1.2026", "next week"])
@@ -50,7 +50,9 @@ def test_now_is_now() -> None:
 
 
 def test_it_is_written_in_the_letters_of_strftime_with_milliseconds() -> None:
-    assert written("2026-01-31T09:30:05.123456+00:00", "%Y-%m-%dT%H:%M:%S.%f%z") == "2026-01-31T09:30:05.123+0000"
+    assert (
+        written_moment("2026-01-31T09:30:05.123456+00:00", "%Y-%m-%dT%H:%M:%S.%f%z") == "2026-01-31T09:30:05.123+0000"
+    )
 
 
 def test_the_day_of_a_name_is_the_next_one_or_of_what_has_been_the_last_one() -> None:

@@ -13,10 +13,10 @@ from pydantic import TypeAdapter
 
 from callsheet.errors import UsageError
 from callsheet.language.definition import Definition
-from callsheet.language.deployment import check_available, on_deployment, variants
-from callsheet.language.load import load
+from callsheet.language.deployment import check_available, deployment_variants, on_deployment
+from callsheet.language.load import load_definitions
 from callsheet.language.merge import CALLS
-from callsheet.language.programs import layers
+from callsheet.language.programs import definition_layers
 from callsheet.language.shape import KINDS, PARTS
 from support.cases import run_case
 from support.places import ROOT
@@ -32,7 +32,9 @@ def definitions() -> list[Definition]:
     return [
         definition
         for program in ("suite", "lms")
-        for definition in load(layers(program, {"CALLSHEET_HOME": os.devnull}, own=False)).values()
+        for definition in load_definitions(
+            definition_layers(program, {"CALLSHEET_HOME": os.devnull}, own=False)
+        ).values()
     ]
 
 
@@ -42,7 +44,7 @@ def test_every_definition_is_sound_on_every_deployment_it_names(definitions: lis
     checked = set()
     for definition in definitions:
         if definition.kind in DEPLOYED:
-            for there in variants(definition.table).values():
+            for there in deployment_variants(definition.table).values():
                 there.pop("unavailable", None)
                 if there.get("paginate") is False:
                     del there["paginate"]
@@ -126,7 +128,7 @@ def test_nothing_different_is_the_definition_itself() -> None:
     table = {"call": "ring", "on": {"stage": {}}}
     assert on_deployment(table, "stage") is table
     assert on_deployment(table, "elsewhere") is table
-    assert variants({"call": "ring"}) == {}
+    assert deployment_variants({"call": "ring"}) == {}
 
 
 def test_what_is_not_there_is_said_with_its_reason() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from callsheet import registry
 from callsheet.errors import DefinitionError
-from callsheet.language.check import check
+from callsheet.language.check import check_definitions
 from callsheet.language.desugar import complete_commands
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
+from callsheet.language.load import load_definitions
 from support.places import CASES
 
 BASE = CASES / "language"
@@ -114,8 +114,8 @@ def shipped(*directories: Path) -> list[Layer]:
 
 def tables(directory: Path, text: str) -> dict[tuple[str, str], dict[str, Any]]:
     (directory / "shop.toml").write_text(text, encoding="utf-8")
-    definitions = load([*shipped(BASE), Layer(str(directory))])
-    check(definitions, {}, registry.names())
+    definitions = load_definitions([*shipped(BASE), Layer(str(directory))])
+    check_definitions(definitions, {}, registry.registered_names())
     complete_commands(definitions)
     return {key: definition.table for key, definition in definitions.items()}
 
@@ -203,7 +203,7 @@ def test_an_overlay_of_the_base_reaches_what_is_built_on_it(tmp_path: Path) -> N
     (tmp_path / "over" / "mine.toml").write_text(overlay, encoding="utf-8")
     (tmp_path / "base").mkdir()
     (tmp_path / "base" / "shop.toml").write_text(LIST, encoding="utf-8")
-    found = load([*shipped(BASE, tmp_path / "base"), Layer(str(tmp_path / "over"))])
+    found = load_definitions([*shipped(BASE, tmp_path / "base"), Layer(str(tmp_path / "over"))])
     assert [column["name"] for column in found["view", "short"].table["columns"]] == ["ID", "AGE", "SKU"]
     assert found["command", "orders peek"].table["params"][1]["help"] == "changed"
 
@@ -340,7 +340,7 @@ def test_who_removes_a_base_is_told_what_needs_it(kind: str, id: str, tmp_path: 
         (tmp_path / name).mkdir()
         (tmp_path / name / f"{name}.toml").write_text(text, encoding="utf-8")
     with pytest.raises(DefinitionError) as caught:
-        load([*shipped(BASE, tmp_path / "base"), Layer(str(tmp_path / "over"))])
+        load_definitions([*shipped(BASE, tmp_path / "base"), Layer(str(tmp_path / "over"))])
     over = f'{tmp_path / "over" / "over.toml"}:1: {kind} "{id}": this breaks '
     assert caught.value.details
     assert all(detail.startswith(over) for detail in caught.value.details), caught.value.details

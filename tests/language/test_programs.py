@@ -10,8 +10,8 @@ import pytest
 from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import DefinitionError
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
-from callsheet.language.programs import layers, program_names, used_by
+from callsheet.language.load import load_definitions
+from callsheet.language.programs import definition_layers, program_names, used_by
 from callsheet.paths import settings_directory
 
 BASE = """
@@ -83,7 +83,7 @@ def test_what_is_used_by_what_is_used_comes_first(home: Path) -> None:
     third.mkdir()
     (third / "program.toml").write_text('[program.third]\ntitle = "T"\nprefix = "T"\nuses = ["own"]\n')
     assert used_by("third", environ(home)) == ["base", "own"]
-    loaded = load(layers("third", environ(home)))
+    loaded = load_definitions(definition_layers("third", environ(home)))
     assert [option["name"] for option in loaded["program", "third"].table["options"]] == ["output", "loud"]
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_used_is_named_with_its_line(home: Path, uses: str, messa
     (home / "definitions" / "own" / "program.toml").unlink()
     (home / "definitions" / "own" / "own.toml").write_text(f'[program.own]\nuses = ["{uses}"]\n')
     with pytest.raises(DefinitionError) as refused:
-        layers("own", environ(home))
+        definition_layers("own", environ(home))
     assert refused.value.message.endswith(message)
 
 
@@ -116,5 +116,5 @@ def test_only_shipped_programs_share_their_sites(home: Path) -> None:
 
 
 def test_definitions_without_the_programs_that_are_used_are_checked_by_themselves(home: Path) -> None:
-    alone = load([Layer(str(home / "definitions" / "own"))])
+    alone = load_definitions([Layer(str(home / "definitions" / "own"))])
     assert [option["name"] for option in alone["program", "own"].table["options"]] == ["quiet", "loud"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.language.queries import narrowed, quoted, split_tail
+from callsheet.language.queries import narrow_query, quote_query_text, split_tail
 
 ORDER = "ORDER BY"
 
@@ -30,11 +30,11 @@ ORDER = "ORDER BY"
 def test_conditions_are_added_before_the_clause_at_the_end(
     query: str | None, conditions: list[str | None], expected: str | None
 ) -> None:
-    assert narrowed(query, conditions, ORDER) == expected
+    assert narrow_query(query, conditions, ORDER) == expected
 
 
 @given(st.text(max_size=40))
 def test_a_quoted_text_never_ends_early(text: str) -> None:
-    literal = quoted(text)
+    literal = quote_query_text(text)
     assert split_tail(f"t ~ {literal} ORDER BY x", ORDER) == (f"t ~ {literal}", "ORDER BY x")
     assert "\n" not in literal

@@ -8,9 +8,9 @@ import pytest
 
 from callsheet import registry
 from callsheet.errors import DefinitionError
-from callsheet.language.check import check
+from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
+from callsheet.language.load import load_definitions
 from callsheet.language.upgrade import upgrades
 from support.places import DEFINITIONS
 
@@ -50,7 +50,7 @@ def layers(tmp_path: Path) -> list[Layer]:
 
 
 def test_an_older_file_is_read_and_told_of(layers: list[Layer]) -> None:
-    definitions = load(layers)
+    definitions = load_definitions(layers)
     assert definitions["lookup", "shelf"].table["match"] == ["name"]
     assert definitions["lookup", "shelf"].table["title"] == "shelf"
     assert definitions["lookup", "user"].table["hint"] == "who?"
@@ -69,7 +69,7 @@ def test_defaults_of_an_older_file_hold(layers: list[Layer], tmp_path: Path) -> 
     (tmp_path / "more.toml").write_text(
         '[defaults.lookup]\nhint = "so"\n[lookup.one]\npattern = "x"\n', encoding="utf-8"
     )
-    definitions = load(layers)
+    definitions = load_definitions(layers)
     assert definitions["lookup", "one"].table == {"title": "one", "hint": "so", "pattern": "x"}
 
 
@@ -91,17 +91,21 @@ def test_defaults_of_an_older_file_hold(layers: list[Layer], tmp_path: Path) -> 
 def test_what_is_no_table_is_told(text: str, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     with pytest.raises(DefinitionError):
-        check(load([Layer(str(DEFINITIONS / "common"), shipped=True), Layer(str(tmp_path))]), {}, registry.names())
+        check_definitions(
+            load_definitions([Layer(str(DEFINITIONS / "common"), shipped=True), Layer(str(tmp_path))]),
+            {},
+            registry.registered_names(),
+        )
 
 
 @pytest.mark.slow
 def test_an_older_file_is_rewritten_to_say_the_same(layers: list[Layer], tmp_path: Path) -> None:
-    before = load(layers)
+    before = load_definitions(layers)
     [upgrade] = [each for each in upgrades(layers) if each.path.startswith(str(tmp_path))]
     assert "[resource.shelf.find] # where it stands" in upgrade.after
     assert "[extend.resource.user.find]" in upgrade.after
     assert 'agents.uri = "boxes/{id}"' in upgrade.after
     (tmp_path / "mine.toml").write_bytes(upgrade.written)
-    after = load(layers)
+    after = load_definitions(layers)
     assert after.notes == []
     assert {key: each.table for key, each in after.items()} == {key: each.table for key, each in before.items()}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.language.compiled_jmespath import compile_fast, first_names
-from callsheet.language.scopes import names_of_items, roots
+from callsheet.language.scopes import names_of_items, root_names
 from callsheet.language.template import TemplateError, evaluate
 
 SCOPE: dict[str, Any] = {
@@ -38,7 +38,7 @@ CASES = [
 def test_it_means_the_whole_scope_everywhere(expression: str, value: Any, names: set[str]) -> None:
     assert evaluate(expression, SCOPE) == value
     assert compile_fast(expression)(SCOPE) == value
-    assert set(roots(expression)) == names
+    assert set(root_names(expression)) == names
     assert first_names(expression) >= names
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.language.scopes import names_in, roots
+from callsheet.language.scopes import names_in, root_names
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from callsheet.language.scopes import names_in, roots
     ],
 )
 def test_roots(expression: str, names: set[str]) -> None:
-    assert set(roots(expression)) == names
+    assert set(root_names(expression)) == names
 
 
 def test_names_in_nested_values_and_none_in_literal_braces() -> None:

@@ -10,26 +10,26 @@ import pytest
 from callsheet import registry
 from callsheet.catalog.compile import qualified_names
 from callsheet.cli.main import run
-from callsheet.language.check import check
+from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
-from callsheet.language.programs import layers
+from callsheet.language.load import load_definitions
+from callsheet.language.programs import definition_layers
 from callsheet.language.source_file import EXTEND
-from callsheet.openapi.layout import layout
+from callsheet.openapi.layout import definition_file_text
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["suite", "lms", "callsheet"])
 def test_every_definition_can_be_pasted(program: str, tmp_path: Path) -> None:
-    found = layers(program, {"CALLSHEET_HOME": os.devnull}, own=False)
-    before = load(found)
+    found = definition_layers(program, {"CALLSHEET_HOME": os.devnull}, own=False)
+    before = load_definitions(found)
     kinds: dict[str, dict[str, dict[str, object]]] = {}
     for (kind, id), definition in before.items():
         if kind != "operation" and not definition.within:  # most of the time, and imported as plain tables
             kinds.setdefault(kind, {})[id] = definition.table
-    (tmp_path / "all.toml").write_text(f"language = 2\n\n{layout(kinds, EXTEND)}", encoding="utf-8")
-    after = load([*found, Layer(str(tmp_path))])
-    check(after, {"operation": qualified_names(after)}, registry.names())
+    (tmp_path / "all.toml").write_text(f"language = 2\n\n{definition_file_text(kinds, EXTEND)}", encoding="utf-8")
+    after = load_definitions([*found, Layer(str(tmp_path))])
+    check_definitions(after, {"operation": qualified_names(after)}, registry.registered_names())
     assert {key: each.table for key, each in after.items()} == {key: each.table for key, each in before.items()}
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.language.template import TemplateError, evaluate, expressions, fill
+from callsheet.language.template import TemplateError, evaluate, expressions_in_text, fill_template
 
 SCOPE: dict[str, Any] = {
     "key": "A-1",
@@ -46,13 +46,13 @@ FILLED = [
 
 @pytest.mark.parametrize(("value", "expected"), FILLED, ids=[str(value) for value, _ in FILLED])
 def test_fill(value: Any, expected: Any) -> None:
-    assert fill(value, SCOPE) == expected
+    assert fill_template(value, SCOPE) == expected
 
 
 @pytest.mark.parametrize("text", ["{", "}", "a {key", "key}", "{ 'x }", "{a[}", "{||}"])
 def test_what_does_not_parse_is_refused(text: str) -> None:
     with pytest.raises(TemplateError):
-        fill(text, SCOPE)
+        fill_template(text, SCOPE)
 
 
 def test_an_expression_that_fails_on_its_value_names_itself() -> None:
@@ -61,20 +61,20 @@ def test_an_expression_that_fails_on_its_value_names_itself() -> None:
 
 
 def test_expressions_of_a_text() -> None:
-    assert expressions("{a} and {b.c} {{d}}") == ["a", "b.c"]
+    assert expressions_in_text("{a} and {b.c} {{d}}") == ["a", "b.c"]
 
 
 @given(st.text())
 def test_values_are_never_searched_for_placeholders(text: str) -> None:
-    assert fill("{value}", {"value": text}) == text
-    assert fill("<{value}>", {"value": text}) == f"<{text}>"
+    assert fill_template("{value}", {"value": text}) == text
+    assert fill_template("<{value}>", {"value": text}) == f"<{text}>"
 
 
 @given(st.text())
 def test_any_text_can_be_written_literally(text: str) -> None:
-    assert fill(text.replace("{", "{{").replace("}", "}}"), {}) == text
+    assert fill_template(text.replace("{", "{{").replace("}", "}}"), {}) == text
 
 
 def test_plain_names_need_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jmespath", None)
-    assert fill("{just_a_name}", {"just_a_name": 1}) == 1
+    assert fill_template("{just_a_name}", {"just_a_name": 1}) == 1

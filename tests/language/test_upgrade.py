@@ -9,7 +9,7 @@ import pytest
 
 from callsheet.errors import DefinitionError
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
+from callsheet.language.load import load_definitions
 from callsheet.language.upgrade import Upgrade, upgrades
 from support.cases import run_program
 from support.places import CASES
@@ -107,10 +107,10 @@ def test_words_change_and_nothing_else(tmp_path: Path) -> None:
 def test_it_says_the_same(tmp_path: Path) -> None:
     old = OLD.replace('view."old orders".columns', "columns")
     found = layers(tmp_path, old)
-    before = {key: definition.table for key, definition in load(found).items()}
+    before = {key: definition.table for key, definition in load_definitions(found).items()}
     (only,) = upgrades(found)
     Path(only.path).write_text(only.after, encoding="utf-8")
-    again = load(found)
+    again = load_definitions(found)
     assert {key: definition.table for key, definition in again.items()} == before
     assert again.notes == []
     assert [each.changes for each in upgrades(found)] == [0]
@@ -218,5 +218,5 @@ def test_a_file_of_the_newest_version_gets_new_ids_too(tmp_path: Path) -> None:
     (only,) = upgrades(found)
     assert (only.after, only.changes) == (mine.replace('"old orders"', "order"), 1)
     Path(only.path).write_bytes(only.written)
-    assert load(found).notes == []
+    assert load_definitions(found).notes == []
     assert [each.changes for each in upgrades(found)] == [0]

@@ -11,10 +11,10 @@ import pytest
 from callsheet import registry
 from callsheet.catalog.compile import sound_definitions
 from callsheet.errors import DefinitionError
-from callsheet.language.check import check
+from callsheet.language.check import check_definitions
 from callsheet.language.definition import PARTS, RESOURCE, Definitions
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
+from callsheet.language.load import load_definitions
 from callsheet.language.renames import KIND
 from callsheet.language.shape import KINDS
 from support.places import CASES, DEFINITIONS
@@ -58,8 +58,8 @@ def layers(directory: Path, mine: str, base: str = BASE) -> list[Layer]:
 
 
 def sound(directory: Path, mine: str) -> Definitions:
-    definitions = load(layers(directory, mine))
-    check(definitions, {}, registry.names())
+    definitions = load_definitions(layers(directory, mine))
+    check_definitions(definitions, {}, registry.registered_names())
     return definitions
 
 
@@ -196,7 +196,7 @@ def test_what_is_merely_wrong_is_still_an_error(tmp_path: Path) -> None:
 )
 def test_the_memory_of_earlier_versions_is_checked(text: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(DefinitionError) as caught:
-        check(load(layers(tmp_path, "", text)), {}, registry.names())
+        check_definitions(load_definitions(layers(tmp_path, "", text)), {}, registry.registered_names())
     assert any(told in detail for detail in caught.value.details)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import callsheet
 from callsheet.cli.read_line import click_path
-from callsheet.cli.tree import root
+from callsheet.cli.tree import root_group
 from callsheet.commands.context import Context
 from callsheet.commands.streams import Streams
 from callsheet.errors import CallsheetError
@@ -59,7 +59,7 @@ class ScriptOfCalls(Script):
         found: list[tuple[Any, dict[str, Any]]] = []
         context = Context("suite", self.environ, Streams(io.StringIO(), io.StringIO(), io.StringIO()))
         try:
-            group = root(context, lambda _context, command, values: found.append((command, values)))
+            group = root_group(context, lambda _context, command, values: found.append((command, values)))
             group.main([*words], prog_name="suite", standalone_mode=False, obj=context)
             path = click_path(context, words)
         except Exception:  # noqa: BLE001 - a line that is wrong on purpose

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.durations import seconds
+from callsheet.durations import duration_seconds
 from callsheet.listener import budget
 from callsheet.listener.handlers import process, start_queue
 from callsheet.listener.queue.jetstream import queue as jetstream_queue
@@ -33,7 +33,7 @@ def definition(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
 def own(key: str, unit: float = 1) -> Callable[[Mapping[str, Any]], float]:
     def read(definition: Mapping[str, Any]) -> float:
         value = definition[key]
-        return (seconds(value) if isinstance(value, str) else value) / unit
+        return (duration_seconds(value) if isinstance(value, str) else value) / unit
 
     return read
 
@@ -80,8 +80,8 @@ def test_a_number_in_the_documentation_holds(
 
 def test_limits_that_the_documentation_says_in_words(definition: Mapping[str, Any]) -> None:
     assert process.TERMINATE_TIMEOUT == 1.0, "another second to end"
-    assert seconds(definition["dedup_window"]) == 24 * 3600, "for a day"
-    assert seconds(definition["backoff_max"]) == 3600, "up to an hour"
+    assert duration_seconds(definition["dedup_window"]) == 24 * 3600, "for a day"
+    assert duration_seconds(definition["backoff_max"]) == 3600, "up to an hour"
 
 
 def test_a_failed_run_waits_twice_as_long_each_time_up_to_a_bound() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.durations import seconds
+from callsheet.durations import duration_seconds
 from callsheet.errors import UsageError
 from callsheet.language.compiled_jmespath import compile_condition, compile_fast, first_names
 from callsheet.language.template import TemplateError, compile_expression
@@ -193,7 +193,7 @@ def test_a_port_alone_is_both_loopback_addresses() -> None:
 
 @pytest.mark.parametrize(("text", "wanted"), [("250ms", 0.25), ("10s", 10), ("1.5m", 90), ("1h", 3600), ("2d", 172800)])
 def test_durations(text: str, wanted: float) -> None:
-    assert seconds(text) == wanted
+    assert duration_seconds(text) == wanted
 
 
 @settings(max_examples=200)
@@ -278,5 +278,9 @@ def test_a_sender_gets_its_answer_within_its_15_seconds() -> None:
     finally:
         catalog.close()
     assert (
-        seconds(definition["queue_timeout"]) + seconds(definition["timeout"]) + TERMINATE_TIMEOUT + OUTPUT_TIMEOUT < 15
+        duration_seconds(definition["queue_timeout"])
+        + duration_seconds(definition["timeout"])
+        + TERMINATE_TIMEOUT
+        + OUTPUT_TIMEOUT
+        < 15
     )

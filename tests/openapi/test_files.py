@@ -10,7 +10,7 @@ import pytest
 
 from callsheet.errors import UsageError
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
+from callsheet.language.load import load_definitions
 from callsheet.openapi.definition_files import MARK, write_files
 from support.imports import imported, text_of
 
@@ -23,7 +23,7 @@ def test_importing_again_writes_the_same_and_keeps_corrections(tmp_path: Path) -
     assert write_files(imported("petshop").files, str(tmp_path), "petshop") == []
     written = {str(path.relative_to(tmp_path).as_posix()): path.read_text("utf-8") for path in tmp_path.rglob("*.toml")}
     assert written == {**files, "operations/petshop.toml": '[operation.getPet]\nreply = "binary"\n'}
-    loaded = load([Layer(str(tmp_path))])
+    loaded = load_definitions([Layer(str(tmp_path))])
     assert loaded["operation", "getPet"].table["reply"] == "binary"
     assert loaded["operation", "getPet"].table["http"] == "GET /direct/pets/{petId}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from callsheet.openapi.document import HttpOperation
-from callsheet.openapi.ids import assign_ids, operation_name, slug
+from callsheet.openapi.ids import assign_ids, file_slug, operation_name
 
 
 def call(path: str, id: str | None = "get", tag: str | None = None, method: str = "GET") -> HttpOperation:
@@ -61,4 +61,4 @@ def test_names_are_kept_but_for_spaces() -> None:
     ("tag", "name"), [("Content - attachments", "content-attachments"), ("Ünï", "n"), ("用户", ""), ("A&B", "a-b")]
 )
 def test_tags_as_file_names(tag: str, name: str) -> None:
-    assert slug(tag) == name
+    assert file_slug(tag) == name

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.openapi.layout import WIDTH, layout
+from callsheet.openapi.layout import WIDTH, definition_file_text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 VALUES = st.recursive(
@@ -22,13 +22,13 @@ TABLES = st.dictionaries(TEXTS, VALUES, max_size=5)
 @settings(max_examples=60)
 @given(st.dictionaries(TEXTS, st.dictionaries(TEXTS, TABLES, min_size=1, max_size=3), max_size=2))
 def test_what_is_laid_out_is_read_back(kinds: dict[str, dict[str, dict[str, Any]]]) -> None:
-    assert tomllib.loads(layout(kinds)) == kinds
+    assert tomllib.loads(definition_file_text(kinds)) == kinds
 
 
 def test_parameters_stand_one_a_line_and_long_lists_are_broken() -> None:
     words = [f"word-{number}" for number in range(30)]
     table = {"params": [{"name": "a"}, {"name": "b", "enum": words, "required": True}], "scopes": words}
-    text = layout({"operation": {"x": table}})
+    text = definition_file_text({"operation": {"x": table}})
     assert max(map(len, text.splitlines())) <= WIDTH
     assert '  { name = "a" },\n' in text
     assert '  { name = "b", required = true, enum = [\n    "word-0",' in text
@@ -38,7 +38,7 @@ def test_parameters_stand_one_a_line_and_long_lists_are_broken() -> None:
 def test_tables_that_do_not_fit_become_sections_below_the_short_keys() -> None:
     wide = {f"property{number}": {"type": "string", "maxLength": number} for number in range(9)}
     table = {"properties": {"inner": {"type": "object", "properties": wide}}, "type": "object", "oneOf": [wide, {}]}
-    text = layout({"schema": {"a.b": table}})
+    text = definition_file_text({"schema": {"a.b": table}})
     assert max(map(len, text.splitlines())) <= WIDTH
     assert [line for line in text.splitlines() if line.startswith("[")] == [
         '[schema."a.b"]',
@@ -52,5 +52,5 @@ def test_tables_that_do_not_fit_become_sections_below_the_short_keys() -> None:
 
 
 def test_backslashes_are_left_alone_and_lone_surrogates_replaced() -> None:
-    assert layout({"k": {"x": {"p": r"^\d+$"}}}) == "[k.x]\np = '^\\d+$'\n"
-    assert layout({"k": {"x": {"p": "a\ud800"}}}) == '[k.x]\np = "a?"\n'
+    assert definition_file_text({"k": {"x": {"p": r"^\d+$"}}}) == "[k.x]\np = '^\\d+$'\n"
+    assert definition_file_text({"k": {"x": {"p": "a\ud800"}}}) == '[k.x]\np = "a?"\n'

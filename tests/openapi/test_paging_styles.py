@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import tomlkit
 
-from callsheet.client.pagination.pages import pages
+from callsheet.client.pagination.pages import fetch_pages
 from callsheet.client.pagination.plan import plan_of
 from callsheet.client.request.call import call_of
 from callsheet.language.template import evaluate
@@ -50,7 +50,7 @@ def test_every_page_of_a_known_api_is_found(style: dict[str, Any]) -> None:
             here.server.exchanges.append(exchange("GET", "/v1/list", answer, query=page["query"]))
         plan = plan_of(here.definitions, call_of(here.definitions, "listAll", "cloud"))
         assert plan is not None
-        found = list(pages(here.client.send, plan, here.build("listAll", {}), size=2))
+        found = list(fetch_pages(here.client.send, plan, here.build("listAll", {}), size=2))
     bodies = [page["body"] for page in style["pages"]]
     items = operation["paginate"].get("items")
     assert [item for page in found for item in page.items] == [

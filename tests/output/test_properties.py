@@ -203,7 +203,7 @@ def test_an_error_reads_harmlessly_and_its_json_is_complete(message: str, detail
     described = describe_error(error)
     assert not controls(described.replace("\n", ""))
     assert "  - trace id: t1" in described
-    form = json.loads(jsontext.dump(error_object(error)))
+    form = json.loads(jsontext.dump_json(error_object(error)))
     assert form == {
         "error": {
             "code": "error",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from callsheet.programs.naming import named_commands, words_of
-from callsheet.programs.nouns import Nouns, word
+from callsheet.programs.nouns import Nouns, command_word
 from support.places import CASES, DEFINITIONS
 
 TABLE = tomllib.loads((CASES / "command_names.toml").read_text(encoding="utf-8"))
@@ -102,7 +102,7 @@ def test_one_of_many(many: str, one: str) -> None:
 
 
 def test_names_of_an_api_are_words() -> None:
-    assert [word(text) for text in ("petId", "Pets & co", "HTTPServer", "a_b.c")] == [
+    assert [command_word(text) for text in ("petId", "Pets & co", "HTTPServer", "a_b.c")] == [
         "pet-id",
         "pets-co",
         "http-server",

@@ -13,7 +13,7 @@ from callsheet import reach
 from callsheet.cli.main import run
 from callsheet.language.definition import Definition
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
+from callsheet.language.load import load_definitions
 from callsheet.registry import REGISTRIES
 from support.places import CASES, DEFINITIONS
 from support.sampled import sampled
@@ -61,7 +61,9 @@ def test_each_function_of_the_engine_declares_what_it_reaches(registry: str) -> 
 
 def commands() -> list[Definition]:
     layers = [Layer(str(DEFINITIONS / name), shipped=True) for name in ("common", "client", "listener", "callsheet")]
-    return [each for (kind, _), each in load(layers).items() if kind == "command" and "builtin" in each.table]
+    return [
+        each for (kind, _), each in load_definitions(layers).items() if kind == "command" and "builtin" in each.table
+    ]
 
 
 # A path, an address, a program, a secret: what a parameter that takes one is called by.

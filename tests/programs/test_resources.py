@@ -9,7 +9,7 @@ import pytest
 
 from callsheet.openapi import DocumentedReply
 from callsheet.programs.naming import named_commands, words_of
-from callsheet.programs.nouns import word
+from callsheet.programs.nouns import command_word
 from support.places import DEFINITIONS
 
 NAMING = tomllib.loads((DEFINITIONS / "client" / "program.toml").read_text(encoding="utf-8"))["program"]["client"][
@@ -81,4 +81,4 @@ def test_no_command_is_called_like_a_group() -> None:
     ],
 )  # fmt: skip
 def test_a_name_becomes_a_word(text: str, expected: str) -> None:
-    assert word(text) == expected
+    assert command_word(text) == expected

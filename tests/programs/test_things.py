@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from callsheet.language.layers import Layer, layers_with
-from callsheet.language.load import load
-from callsheet.openapi.definition_files import save
+from callsheet.language.load import load_definitions
+from callsheet.openapi.definition_files import save_files
 from callsheet.programs.create import ProgramSource, create
 
 LAYERS = layers_with("x", ["client", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
@@ -67,11 +67,11 @@ def made(paths: dict[str, Any], home: Path) -> dict[str, dict[str, Any]]:
             operation["tags"] = [path.split("/")[-1] if not path.endswith("}") else path.split("/")[-2]]
     found = create("shop", ProgramSource(json.dumps(document), "d", None, None), ["client", "listener"], LAYERS)
     assert not [note for note in found.notes if "left out" in note]
-    save(found.files, str(home))
+    save_files(found.files, str(home))
     for text in found.files.values():
         tomllib.loads(text)
     kinds: dict[str, dict[str, Any]] = {}
-    for (kind, id), definition in load([*LAYERS, Layer(str(home))]).items():
+    for (kind, id), definition in load_definitions([*LAYERS, Layer(str(home))]).items():
         kinds.setdefault(kind, {})[id] = definition.table
     return kinds
 

@@ -30,7 +30,7 @@ def longest(old: list[str], new: list[str]) -> int:
 def test_pairs_are_equal_and_in_order(few: int, old: list[str], new: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(align, "FEW", few)
-        pairs = align.same(old, new)
+        pairs = align.equal_pairs(old, new)
     assert all(old[a] == new[b] for a, b in pairs)
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
     if not few:
@@ -40,8 +40,8 @@ def test_pairs_are_equal_and_in_order(few: int, old: list[str], new: list[str]) 
 def test_what_differs_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(align, "FEW", 0)
     monkeypatch.setattr(align, "EDITS", 3)
-    assert align.same(list("abcab"), list("acb")) == [(0, 0), (2, 1), (4, 2)]
-    assert align.same(list("xabcay"), list("xdcdedy")) == [(0, 0), (5, 6)]
+    assert align.equal_pairs(list("abcab"), list("acb")) == [(0, 0), (2, 1), (4, 2)]
+    assert align.equal_pairs(list("xabcay"), list("xdcdedy")) == [(0, 0), (5, 6)]
 
 
 def test_many_edits_among_words_that_come_again() -> None:

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from callsheet.richtext import convert
+from callsheet.richtext import convert_rich_text
 from callsheet.richtext.editing import Editing
 from callsheet.richtext.flatten import FLATTEN
 from support.places import ROOT
@@ -21,34 +21,34 @@ INLINE, BLOCK = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"
 
 def test_the_example_of_the_documentation_works() -> None:
     more = {**nodes(), **tomllib.loads(INLINE)["node"]}
-    document = convert("{kbd:Ctrl+C}", "markdown", "adf", nodes=more).value
+    document = convert_rich_text("{kbd:Ctrl+C}", "markdown", "adf", nodes=more).value
     assert document["content"][0]["content"] == [
         {"type": "status", "attrs": {"style": "key", "text": "Ctrl+C", "color": "neutral"}}
     ]
-    storage = convert("{kbd:Ctrl+C}", "markdown", "storage", nodes=more).value
+    storage = convert_rich_text("{kbd:Ctrl+C}", "markdown", "storage", nodes=more).value
     assert 'ac:name="keycap"' in storage
     for source, kind in ((document, "adf"), (storage, "storage"), ("{keycap:keys=Ctrl+C}", "wiki")):
-        assert convert(source, kind, "markdown", nodes=more).value == "{kbd:Ctrl+C}\n"
+        assert convert_rich_text(source, kind, "markdown", nodes=more).value == "{kbd:Ctrl+C}\n"
 
 
 @pytest.mark.parametrize("format", ["adf", "storage", "wiki"])
 def test_a_block_of_a_definition_goes_there_and_back(format: str) -> None:
     more = {**nodes(), **tomllib.loads(BLOCK)["node"]}
     text = "# T\n\n<aside>\n\nsome *words*\n\n- a\n\n</aside>\n\nend\n"
-    there = convert(text, "markdown", format, nodes=more)
+    there = convert_rich_text(text, "markdown", format, nodes=more)
     assert there.losses == []
-    assert convert(there.value, format, "markdown", nodes=more).value == text
+    assert convert_rich_text(there.value, format, "markdown", nodes=more).value == text
     if format != "wiki":
         edit = Editing(there.value, format, more)
         assert edit.markdown() == text.removesuffix("\n")
-        changed = convert(text.replace("some", "any"), "markdown", format, nodes=more).value
+        changed = convert_rich_text(text.replace("some", "any"), "markdown", format, nodes=more).value
         assert edit.edited(text.replace("some", "any")) == changed
 
 
 def test_a_further_alert_is_one_line() -> None:
     panel = nodes()["panel"]
     more = {**nodes(), "panel": {**panel, "alerts": {**panel["alerts"], "QUESTION": {"type": "note"}}}}
-    document = convert("> [!QUESTION]\n> why", "markdown", "adf", nodes=more).value
+    document = convert_rich_text("> [!QUESTION]\n> why", "markdown", "adf", nodes=more).value
     assert document["content"][0]["attrs"] == {"panelType": "note"}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.richtext import convert
+from callsheet.richtext import convert_rich_text
 from callsheet.richtext.editing import Editing
 from support.richtext import nodes
 from support.sampled import sampled
@@ -43,7 +43,7 @@ def grows(work: Callable[[str], Any], made: Callable[[int], str]) -> float:
 
 @pytest.mark.parametrize("shape", sampled(MARKDOWN, 3))
 def test_markdown(shape: str) -> None:
-    assert grows(lambda text: convert(text, "markdown", "adf", nodes=nodes()), MARKDOWN[shape]) < MOST
+    assert grows(lambda text: convert_rich_text(text, "markdown", "adf", nodes=nodes()), MARKDOWN[shape]) < MOST
 
 
 @pytest.mark.parametrize("shape", sampled(STORAGE, 3))
@@ -63,7 +63,7 @@ def test_nodes_in_frames_in_one_another() -> None:
 
     def written(levels: int) -> int:
         source = start * levels + "<p>x</p>" + end * levels
-        return calls(lambda text: convert(text, "storage", "storage", nodes=nodes()), source)
+        return calls(lambda text: convert_rich_text(text, "storage", "storage", nodes=nodes()), source)
 
     written(1)
     none, few, more = (written(levels) for levels in (1, 5, 10))

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.richtext import convert
-from callsheet.richtext.shared_keys import blank, shared
+from callsheet.richtext import convert_rich_text
+from callsheet.richtext.shared_keys import blank_keys, share_keys
 from support.richtext import nodes
 
 EVERYTHING = """# Title
@@ -68,27 +68,27 @@ def dicts(value: Any) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.skipif(platform.python_implementation() != "CPython", reason="others store keys as they like")
 def test_every_node_shares_its_keys() -> None:
-    document = convert(EVERYTHING, "markdown", "adf", nodes=nodes()).value
+    document = convert_rich_text(EVERYTHING, "markdown", "adf", nodes=nodes()).value
     found = [one for one in dicts(document["content"]) if one]
     assert len(found) > 40
     assert [one for one in found if sys.getsizeof(one) >= sys.getsizeof(dict(one.items()))] == []
 
 
 def test_what_shares_keys_is_a_dictionary_of_its_own() -> None:
-    first, second = shared({"a": 1, "b": 2}), shared({"a": 1, "b": 2})
+    first, second = share_keys({"a": 1, "b": 2}), share_keys({"a": 1, "b": 2})
     first["a"] = 5
     first["c"] = 3
     del first["b"]
-    assert (first, second, blank("a", "b")) == ({"a": 5, "c": 3}, {"a": 1, "b": 2}, {"a": None, "b": None})
+    assert (first, second, blank_keys("a", "b")) == ({"a": 5, "c": 3}, {"a": 1, "b": 2}, {"a": None, "b": None})
     assert json.dumps(second) == '{"a": 1, "b": 2}'
 
 
 def peak(source: str) -> int:
     """Bytes that reading takes beside the source, at most."""
-    convert(source[:100], "markdown", "adf", nodes=nodes())
+    convert_rich_text(source[:100], "markdown", "adf", nodes=nodes())
     tracemalloc.start()
     try:
-        convert(source, "markdown", "adf", nodes=nodes())
+        convert_rich_text(source, "markdown", "adf", nodes=nodes())
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

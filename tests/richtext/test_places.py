@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.richtext.markdown.places import PlaceReader, replaced
+from callsheet.richtext.markdown.places import PlaceReader, replace_ranges
 
 LINKS = (
     "[a](x.md)",
@@ -66,8 +66,8 @@ def test_each_address_can_be_replaced(source: str) -> None:
     found = READER.read(source).addresses
     spans = [(address.start, address.end) for address in found]
     assert spans == sorted(set(spans))
-    assert replaced(source, [(start, end, source[start:end]) for start, end in spans]) == source
-    other = replaced(source, [(start, end, f"new{n}.md") for n, (start, end) in enumerate(spans)])
+    assert replace_ranges(source, [(start, end, source[start:end]) for start, end in spans]) == source
+    other = replace_ranges(source, [(start, end, f"new{n}.md") for n, (start, end) in enumerate(spans)])
     again = READER.read(other).addresses
     assert [address.address for address in again] == [f"new{n}.md" for n in range(len(found))]
     assert [address.image for address in again] == [address.image for address in found]
@@ -79,7 +79,7 @@ def test_headings_and_fences_stand_where_they_are_said_to(source: str) -> None:
     found = READER.read(source)
     for heading in found.headings:
         assert heading.start < heading.words_end <= heading.end <= len(source)
-    named = replaced(source, [(h.words_end, h.words_end, f" {{#h{n}}}") for n, h in enumerate(found.headings)])
+    named = replace_ranges(source, [(h.words_end, h.words_end, f" {{#h{n}}}") for n, h in enumerate(found.headings)])
     assert [h.name for h in READER.read(named).headings] == [f"h{n}" for n in range(len(found.headings))]
     for fence in found.fences:
         assert source[fence.start : fence.end].startswith("```")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from callsheet.richtext.markdown.blocks import BlockReader
 from callsheet.richtext.rules import Rules
-from callsheet.richtext.tree import Losses, merged
+from callsheet.richtext.tree import Losses, merge_runs
 from support.richtext import nodes
 
 READER = BlockReader(Rules(nodes()), Losses())
@@ -42,10 +42,10 @@ CONTENT = st.lists(st.sampled_from(CONSTRUCTS) | st.sampled_from(SIGNS), max_siz
 def test_simple_content_reads_as_the_parser_reads_it(content: str) -> None:
     found = INLINE_READER.simple.read(content, INLINE_READER.parser.references)
     parsed = INLINE_READER.parsed(content)
-    assert found is None or merged(found) == parsed
+    assert found is None or merge_runs(found) == parsed
     assert INLINE_READER.read(content) == parsed
     found = WITH_LINES.inline.simple.read(content, WITH_LINES.parser.references)
-    assert found is None or merged(found) == WITH_LINES.inline.parsed(content)
+    assert found is None or merge_runs(found) == WITH_LINES.inline.parsed(content)
 
 
 def test_what_is_plainly_simple_takes_the_quick_way() -> None:

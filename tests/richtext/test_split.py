@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.richtext import convert
+from callsheet.richtext import convert_rich_text
 from support.richtext import nodes
 
 
@@ -15,7 +15,7 @@ def split_list(start: int, items: list[bool]) -> list[Any]:
     """The lists of a document made of one numbered list; `True` is an item with a table, which an item cannot hold."""
     table = "\n\n   | x |\n   |---|\n   | y |\n"
     source = "\n".join(f"{start + place}. item{table if split else ''}" for place, split in enumerate(items))
-    document = convert(source, "markdown", "adf", nodes=nodes()).value
+    document = convert_rich_text(source, "markdown", "adf", nodes=nodes()).value
     return [node for node in document["content"] if node["type"] == "orderedList"]
 
 

@@ -14,7 +14,7 @@ import pytest
 from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
-from callsheet.files import locked
+from callsheet.files import locked_file
 from callsheet.sandbox import process
 from callsheet.sandbox.site import SandboxSite
 from support.simulated import ask
@@ -123,15 +123,15 @@ def test_a_file_that_goes_while_it_is_read_is_no_sandbox(tmp_path: Path, monkeyp
         os.remove(path)
         return read(path, what)
 
-    process.remember(environ, "suite", running)
+    process.remember_sandbox(environ, "suite", running)
     with monkeypatch.context() as context:
         context.setattr(process, "read_private", goes)
-        assert process.known(environ, "suite") is None
+        assert process.running_sandbox(environ, "suite") is None
     if os.name == "posix":
-        process.remember(environ, "suite", running)
-        Path(process.where(environ, "suite")).chmod(0o644)
+        process.remember_sandbox(environ, "suite", running)
+        Path(process.sandbox_file(environ, "suite")).chmod(0o644)
         with pytest.raises(NotAllowed):
-            process.known(environ, "suite")
+            process.running_sandbox(environ, "suite")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,11 @@ def test_what_the_background_says_is_said_here(said: bytes, error: CallsheetErro
 def test_two_starts_at_once_leave_one(tmp_path: Path) -> None:
     """The second waits until the first one's sandbox can be found; else nobody would know of one of them."""
     environ = {"CALLSHEET_HOME": str(tmp_path)}
-    with process.starting(environ, "suite"), pytest.raises(CallsheetError), locked(process.where(environ, "suite"), 0):
+    with (
+        process.starting_lock(environ, "suite"),
+        pytest.raises(CallsheetError),
+        locked_file(process.sandbox_file(environ, "suite"), 0),
+    ):
         pass
 
 

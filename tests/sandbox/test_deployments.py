@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.client.request.call import rebased
+from callsheet.client.request.call import replace_base
 from callsheet.language.compiled_jmespath import is_true
 from callsheet.language.deployment import on_deployment
 from callsheet.language.template import evaluate
@@ -54,7 +54,7 @@ def _paths(simulated: SandboxSite, deployment: str) -> Iterator[tuple[str, str, 
         here, family = on_deployment(operation, deployment), on_deployment(product, deployment)
         method, _, path = here["http"].partition(" ")
         if here["http"] == operation["http"]:
-            path = rebased(path, product.get("base", ""), family.get("base", ""))
+            path = replace_base(path, product.get("base", ""), family.get("base", ""))
         path = simulated.other_bases.find(path).path
         yield id, f"{method} {path}", not (here.get("unavailable") or family.get("unavailable"))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.language.filenames import file_name
-from callsheet.written import write, written
+from callsheet.written import output_file, write_output_file
 from support.cases import environment, run_program
 from support.server import exchange, reply, serve
 from support.waiting import PATIENCE
@@ -33,7 +33,7 @@ def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"what was longer before")
     path.chmod(mode)
-    write(str(path), b"new")
+    write_output_file(str(path), b"new")
     assert (path.read_bytes(), rights(path)) == (b"new", mode)
     assert os.listdir(tmp_path) == ["f"]
 
@@ -42,7 +42,7 @@ def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
 def test_a_new_file_has_the_mode_of_new_files(tmp_path: Path) -> None:
     umask = os.umask(0o027)
     try:
-        write(str(tmp_path / "f"), b"new")
+        write_output_file(str(tmp_path / "f"), b"new")
     finally:
         os.umask(umask)
     assert rights(tmp_path / "f") == 0o640
@@ -54,8 +54,8 @@ def test_a_link_stays_and_leads_to_the_new_content(tmp_path: Path) -> None:
     (tmp_path / "there" / "f").write_bytes(b"old")
     (tmp_path / "link").symlink_to(Path("there") / "f")
     (tmp_path / "dangling").symlink_to(tmp_path / "there" / "g")
-    write(str(tmp_path / "link"), b"new")
-    write(str(tmp_path / "dangling"), b"first")
+    write_output_file(str(tmp_path / "link"), b"new")
+    write_output_file(str(tmp_path / "dangling"), b"first")
     assert (tmp_path / "link").is_symlink()
     assert [(tmp_path / "there" / name).read_bytes() for name in "fg"] == [b"new", b"first"]
 
@@ -64,14 +64,14 @@ def test_a_link_stays_and_leads_to_the_new_content(tmp_path: Path) -> None:
 def test_both_names_of_a_file_change(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"old and longer")
     os.link(tmp_path / "f", tmp_path / "g")
-    write(str(tmp_path / "f"), b"new")
+    write_output_file(str(tmp_path / "f"), b"new")
     assert (tmp_path / "g").read_bytes() == b"new"
 
 
 @posix
 def test_a_device_is_written_through() -> None:
     before = os.stat(os.devnull)
-    write(os.devnull, b"nothing")
+    write_output_file(os.devnull, b"nothing")
     after = os.stat(os.devnull)
     assert stat.S_ISCHR(after.st_mode)
     assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
@@ -84,7 +84,7 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
     got: list[bytes] = []
     reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
     reader.start()
-    write(str(path), b"through")
+    write_output_file(str(path), b"through")
     reader.join(PATIENCE)
     assert got == [b"through"]
     assert stat.S_ISFIFO(path.stat().st_mode)
@@ -94,7 +94,8 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
 def test_an_open_file_is_gone_on_with(tmp_path: Path, name: str) -> None:
     program = (
-        f"import os; from callsheet.written import write; os.write(1, b'a'); write({name!r}, b'b'); os.write(1, b'c')"
+        "import os; from callsheet.written import write_output_file; "
+        f"os.write(1, b'a'); write_output_file({name!r}, b'b'); os.write(1, b'c')"
     )
     with open(tmp_path / "out", "wb") as out:
         out.write(b"0")
@@ -109,7 +110,7 @@ def test_an_open_file_is_gone_on_with(tmp_path: Path, name: str) -> None:
 def test_what_nobody_named_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "victim").write_bytes(b"mine")
     (tmp_path / "download").symlink_to(tmp_path / "victim")
-    with written(str(tmp_path / "download"), named=False) as file:
+    with output_file(str(tmp_path / "download"), named=False) as file:
         file.write(b"theirs")
     assert (tmp_path / "victim").read_bytes() == b"mine"
     assert (tmp_path / "download").read_bytes() == b"theirs"
@@ -119,13 +120,13 @@ def test_what_nobody_named_is_not_followed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "absent/f", "x" * 300, "a\0b", "a\ud800b", "."])
 def test_a_name_that_no_file_can_have(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError):
-        write(os.path.join(tmp_path, name) if name else str(tmp_path), b"")
+        write_output_file(os.path.join(tmp_path, name) if name else str(tmp_path), b"")
     assert os.listdir(tmp_path) == []
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     def fail() -> None:
-        with written(str(tmp_path / "f")) as file:
+        with output_file(str(tmp_path / "f")) as file:
             file.write(b"half")
             raise CallsheetError("cut off")
 

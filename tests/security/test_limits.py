@@ -18,7 +18,7 @@ from callsheet.client.http import incoming
 from callsheet.client.http.download import write_to
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.richtext.storage.xml import ENTITY
-from callsheet.richtext.storage.xml import parse as parse_storage
+from callsheet.richtext.storage.xml import parse_fragment as parse_storage
 from support.server import exchange, reply
 from support.shop import shop
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.commands.steps.matching import Candidates, matches
+from callsheet.commands.steps.matching import Candidates, matches_word
 from support.cases import Done, environment, nobody, run_program
 from support.server import Exchange, exchange, reply, serve
 
@@ -151,8 +151,8 @@ def test_the_status_wins_over_the_name_of_a_transition(
 def test_capitals_decide_between_names_that_differ_only_in_them() -> None:
     items = [{"id": 1, "name": "release"}, {"id": 2, "name": "Release"}]
     lookup = {"match": ["name"], "value": "id"}
-    assert matches(lookup, "Release", Candidates(items, only=False)).items == [items[1]]
-    assert matches(lookup, "RELEASE", Candidates(items, only=False)).items == items
+    assert matches_word(lookup, "Release", Candidates(items, only=False)).items == [items[1]]
+    assert matches_word(lookup, "RELEASE", Candidates(items, only=False)).items == items
 
 
 def test_what_is_said_about_a_deed_names_what_was_found(tmp_path_factory: pytest.TempPathFactory) -> None:

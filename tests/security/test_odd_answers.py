@@ -17,8 +17,8 @@ import pytest
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.client.request.model import Request
 from callsheet.errors import UsageError
-from callsheet.language.identifier import identifier
-from callsheet.language.template import UnfitValue, evaluate, evaluate_part, fill
+from callsheet.language.identifier import to_identifier
+from callsheet.language.template import UnfitValue, evaluate, evaluate_part, fill_template
 from support.cases import nobody
 from support.draws import chance
 from support.published import DOCUMENTS, SPECS, document
@@ -102,11 +102,11 @@ class Walk:
         self.faults: dict[str, str] = {}
 
     def command(self, command: Mapping[str, Any]) -> None:
-        names = {identifier(param["name"]): self.given(param) for param in command.get("params", ())}
+        names = {to_identifier(param["name"]): self.given(param) for param in command.get("params", ())}
         site = {"name": "demo", "deployment": "cloud", "project": None, "board": None, "journal": "many"}
         scope = {**names, "given": dict(names), "named": dict(names), "site": site, "output": "table"}
         last = self.steps(command.get("step", ()), scope)
-        result = self.tried(fill, command["result"], scope) if "result" in command else last
+        result = self.tried(fill_template, command["result"], scope) if "result" in command else last
         if "items" in command:
             result = self.tried(evaluate, command["items"], result)
         if "view" in command:
@@ -179,7 +179,7 @@ class Walk:
                     self.tried(evaluate, step["batch"]["items"], scope)
                     scope = {**scope, step["batch"].get("as", "item"): {}}
                 for key in ("args", "body", "over", "files", "save", "hold"):
-                    self.tried(fill, step.get(key), scope)
+                    self.tried(fill_template, step.get(key), scope)
                 last = self.answer(step, scope)
             elif "value" in step:
                 last = self.tried(evaluate, step["value"], scope, ends=True)
@@ -187,7 +187,7 @@ class Walk:
                 last = {"value": self.lookup(self.catalog.get("lookup", step["find"]["lookup"])), "name": "x"}
             else:
                 for key in ("edit", "fail", "hint", "note", "confirm"):
-                    self.tried(fill, step.get(key), scope)
+                    self.tried(fill_template, step.get(key), scope)
                 last = "" if "edit" in step else last
                 if "fail" in step:
                     raise Refused
@@ -208,7 +208,7 @@ class Walk:
         items = self.tried(evaluate, each["items"], scope)
         inner = {**scope, each.get("item", "item"): items[0] if isinstance(items, list) and items else "1"}
         last = self.steps(each["step"], inner)
-        return [self.tried(fill, each["result"], inner) if "result" in each else last]
+        return [self.tried(fill_template, each["result"], inner) if "result" in each else last]
 
     def rows(self, view: Mapping[str, Any], result: Any) -> None:
         for row in result if isinstance(result, list) else [result]:

@@ -17,7 +17,7 @@ import pytest
 
 from callsheet import files
 from callsheet.errors import NotAllowed
-from callsheet.files import changeable, make_private_directory, read_private
+from callsheet.files import changeable_by_others, make_private_directory, read_private
 from support.cases import run_program
 from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.programs import small_program
@@ -101,42 +101,42 @@ def guarded(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("loosen", [change for _, change in RIGHTS], ids=[name for name, _ in RIGHTS])
 def test_what_others_can_change_is_doubted(loosen: Callable[[Path], object], guarded: Path) -> None:
-    assert changeable(str(guarded)) is None
+    assert changeable_by_others(str(guarded)) is None
     try:
         loosen(guarded)
     except PermissionError:
         pytest.skip("only root gives files to a group it is not in")
-    doubt = changeable(str(guarded))
+    doubt = changeable_by_others(str(guarded))
     assert doubt is not None
     assert doubt.problem == "can be changed by others"
     subprocess.run(["sh", "-c", doubt.remedy], check=True)
-    assert changeable(str(guarded)) is None, "the remedy helps"
+    assert changeable_by_others(str(guarded)) is None, "the remedy helps"
 
 
 @AS_ROOT
 @pytest.mark.parametrize("which", ["file", "directory"])
 def test_what_belongs_to_another_is_doubted(which: str, guarded: Path) -> None:
     os.chown(guarded if which == "file" else guarded.parent, 12345, -1)
-    doubt = changeable(str(guarded))
+    doubt = changeable_by_others(str(guarded))
     assert doubt is not None
     assert doubt.problem == "belongs to another user"
     subprocess.run(["sh", "-c", doubt.remedy], check=True)
-    assert changeable(str(guarded)) is None
+    assert changeable_by_others(str(guarded)) is None
 
 
 def test_a_directory_where_only_owners_remove_is_safe(guarded: Path) -> None:
     guarded.parent.parent.chmod(0o1777)
-    assert changeable(str(guarded)) is None
+    assert changeable_by_others(str(guarded)) is None
     guarded.parent.chmod(0o1777)
-    assert changeable(str(guarded)) is None
+    assert changeable_by_others(str(guarded)) is None
 
 
 def test_a_link_is_followed_to_what_it_names(guarded: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(guarded)
-    assert changeable(str(link)) is None
+    assert changeable_by_others(str(link)) is None
     guarded.chmod(0o666)
-    assert changeable(str(link)) is not None
+    assert changeable_by_others(str(link)) is not None
 
 
 @pytest.fixture
@@ -330,6 +330,6 @@ def test_routes_that_others_can_change_are_refused(changed: str, tmp_path: Path,
 def test_what_is_mounted_read_only_is_changed_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The directories of a container's settings often have all rights, and nobody can use them."""
     tmp_path.chmod(0o777)
-    assert changeable(str(tmp_path)) is not None
+    assert changeable_by_others(str(tmp_path)) is not None
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
-    assert changeable(str(tmp_path)) is None
+    assert changeable_by_others(str(tmp_path)) is None

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from callsheet.cli.main import run
 from callsheet.errors import DefinitionError
-from callsheet.language.check import check
+from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
-from callsheet.registry import names
-from callsheet.terminal import escape, escape_line, styled
+from callsheet.language.load import load_definitions
+from callsheet.registry import registered_names
+from callsheet.terminal import escape_line, escape_text, styled
 from support.cases import environment
 from support.hostile_text import EVERYTHING, TEXTS, acts
 from support.places import ROOT
@@ -222,7 +222,7 @@ def test_definitions_that_act_are_refused_without_acting(name: str, tmp_path: Pa
     text = json.dumps(TEXTS[name]).replace("\x7f", "\\u007f")
     (tmp_path / "own.toml").write_text(f"[product.evil]\ntitle = {text}\n", encoding="utf-8")
     with pytest.raises(DefinitionError) as refused:
-        check(load([Layer(str(tmp_path))]), {}, names())
+        check_definitions(load_definitions([Layer(str(tmp_path))]), {}, registered_names())
     assert "holds the control character" in refused.value.details[0]
     assert not acts("".join(map(escape_line, refused.value.details)))
 
@@ -345,7 +345,7 @@ def test_no_text_looks_like_another_message(tmp_path: Path) -> None:
 
 @given(st.text() | st.lists(st.sampled_from([*TEXTS.values(), "\n", "\x1b", "\x1b[1", "m", "\r"])).map("".join))
 def test_what_passes_the_gate_does_not_act(text: str) -> None:
-    assert acts(escape(text)) == []
+    assert acts(escape_text(text)) == []
     assert acts(styled(text), styles=True) == []
     assert acts(escape_line(text)) == []
     assert not {"\n", "\t"} & set(escape_line(text))
@@ -363,7 +363,7 @@ def test_each_character_is_seen_in_short_and_in_long_texts(around: str) -> None:
 @given(st.text())
 def test_the_gate_changes_no_value_of_json(text: str) -> None:
     written = json.dumps({text: text}, ensure_ascii=False)
-    assert json.loads(escape(written)) == {text: text}
+    assert json.loads(escape_text(written)) == {text: text}
 
 
 # Where the engine may reach a stream itself: the gate, and those who stand before or behind it.

@@ -15,7 +15,7 @@ from callsheet.client.gate import Gate
 from callsheet.client.request.build import Builder
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.sites.site import Site, current_site
-from callsheet.urls import origin
+from callsheet.urls import url_origin
 from support.canary import TOKEN
 from support.cases import nobody
 from support.fakes import FakeSite
@@ -64,10 +64,10 @@ def expected_host(variables: dict[str, str], options: dict[str, Any], active: bo
     """Where the environment's token was given for: its address, else the site in use, else the option."""
     named = variables["SUITE_SITE"] or ("ro" if active else "")
     if variables["SUITE_BASE_URL"]:
-        return origin(variables["SUITE_BASE_URL"])
+        return url_origin(variables["SUITE_BASE_URL"])
     if named:
         return HOSTS[f"{named}-secret"]
-    return origin(options["base-url"]) if options.get("base-url") else None
+    return url_origin(options["base-url"]) if options.get("base-url") else None
 
 
 def sent(site: Site) -> dict[str, str]:
@@ -75,7 +75,7 @@ def sent(site: Site) -> dict[str, str]:
     found: dict[str, str] = {}
     for service in ("jira", "confluence"):
         try:
-            found[origin(site.base_url(service))] = " ".join(site.headers(service).values())
+            found[url_origin(site.base_url(service))] = " ".join(site.headers(service).values())
         except NotAllowed:
             continue
     return found

@@ -11,7 +11,7 @@ import tomlkit
 
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.errors import UsageError
-from callsheet.sites.profiles.edit import editing, put, put_site, remove_site, split_key, typed
+from callsheet.sites.profiles.edit import edit_profiles, put_setting, put_site, remove_site, split_key, typed_setting
 from support.cases import nobody
 
 BEFORE = '# mine\nsite = "work"\n\n[sites.work]\nbase_url = "https://w.org" # here\nrps = 5\n'
@@ -19,7 +19,7 @@ BEFORE = '# mine\nsite = "work"\n\n[sites.work]\nbase_url = "https://w.org" # he
 
 def changed(text: str, keys: tuple[str, ...], value: Any) -> str:
     document = tomlkit.parse(text)
-    put(document, keys, value)
+    put_setting(document, keys, value)
     return tomlkit.dumps(document)
 
 
@@ -87,7 +87,7 @@ def test_a_removed_site_leaves_nothing_of_itself(text: str, left: dict[str, Any]
     ],
 )
 def test_a_value_is_what_its_key_wants(key: str, text: str, value: Any) -> None:
-    assert typed(split_key(key), text) == value
+    assert typed_setting(split_key(key), text) == value
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_value_is_what_its_key_wants(key: str, text: str, value: Any) -> None:
 )
 def test_a_value_that_is_not_is_refused(key: str, text: str, problem: str) -> None:
     with pytest.raises(UsageError) as caught:
-        typed(split_key(key), text)
+        typed_setting(split_key(key), text)
     assert caught.value.message.startswith(problem)
 
 
@@ -131,11 +131,11 @@ def test_a_file_keeps_its_mode_and_is_not_written_for_nothing(tmp_path: Path, ca
     path.write_text(BEFORE, encoding="utf-8")
     path.chmod(0o640)
     before = path.stat()
-    with editing(catalog, environ) as document:
-        put(document, ("site",), "work")
+    with edit_profiles(catalog, environ) as document:
+        put_setting(document, ("site",), "work")
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    with editing(catalog, environ) as document:
-        put(document, ("sites", "work", "rps"), 6)
+    with edit_profiles(catalog, environ) as document:
+        put_setting(document, ("sites", "work", "rps"), 6)
     assert path.read_text(encoding="utf-8") == BEFORE.replace("rps = 5", "rps = 6")
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
@@ -143,11 +143,11 @@ def test_a_file_keeps_its_mode_and_is_not_written_for_nothing(tmp_path: Path, ca
 def test_a_change_that_would_break_the_file_is_not_written(tmp_path: Path, catalog: Catalog) -> None:
     path, environ = tmp_path / "profiles.toml", {"CALLSHEET_HOME": str(tmp_path)}
     path.write_text(BEFORE, encoding="utf-8")
-    with pytest.raises(UsageError, match=r"sites\.work\.rps: ") as caught, editing(catalog, environ) as document:
-        put(document, ("sites", "work", "rps"), -1)
+    with pytest.raises(UsageError, match=r"sites\.work\.rps: ") as caught, edit_profiles(catalog, environ) as document:
+        put_setting(document, ("sites", "work", "rps"), -1)
     assert caught.value.hint == f"{path} stays as it is"
     assert path.read_text(encoding="utf-8") == BEFORE
     path.write_text(BEFORE + "oops = 1\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="1 problem in ") as caught, editing(catalog, environ) as document:
-        put(document, ("sites", "work", "rps"), 7)
+    with pytest.raises(UsageError, match="1 problem in ") as caught, edit_profiles(catalog, environ) as document:
+        put_setting(document, ("sites", "work", "rps"), 7)
     assert "sites.work.oops: unknown key" in caught.value.details[0]

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from callsheet.errors import NotAllowed
-from callsheet.sites.credentials.schemes import Secret, scheme, takes_secret
+from callsheet.sites.credentials.schemes import Secret, scheme_named, takes_secret
 
 
 def present(
     name: str, text: str, access: dict[str, Any] | None = None, auth: dict[str, Any] | None = None, **secret: Any
 ) -> Any:
     definition: Any = auth or {}
-    return scheme(name).present(definition, access or {}, lambda: Secret(text, "the place", **secret))
+    return scheme_named(name).present(definition, access or {}, lambda: Secret(text, "the place", **secret))
 
 
 def test_a_user_and_a_secret() -> None:
@@ -77,7 +77,7 @@ def test_nothing_is_presented_and_nothing_looked_up() -> None:
         raise AssertionError("it was looked up")
 
     definition: Any = {}
-    made = scheme("none").present(definition, {}, refused)
+    made = scheme_named("none").present(definition, {}, refused)
     assert (made.headers, made.secrets, made.query) == ({}, (), ())
 
 
@@ -91,7 +91,7 @@ def test_nothing_is_presented_and_nothing_looked_up() -> None:
     ],
 )
 def test_what_sign_in_asks_for(name: str, user: bool, secret: bool, consent: bool) -> None:
-    found = scheme(name)
+    found = scheme_named(name)
     assert (found.takes_user, found.takes_secret, found.by_consent) == (user, secret, consent)
     assert takes_secret({"scheme": name}) is secret
 

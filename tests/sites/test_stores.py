@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
-from callsheet.sites.credentials.secrets import Secrets, account, has_own_access
+from callsheet.sites.credentials.secrets import Secrets, account_of_secret, has_own_access
 from callsheet.sites.credentials.stores import chosen_name, open_store, service_name
 from callsheet.sites.profiles.choose import Variables
 
@@ -82,8 +82,8 @@ WIKI = {"base_url": "https://wiki.org"}
 def test_which_service_has_a_credential_of_its_own(own: dict[str, str], apart: bool) -> None:
     settings = {"base_url": "https://site.org", "method": "basic", "services": {"wiki": own}}
     assert has_own_access(settings, "wiki") is apart
-    assert account("work", settings, "wiki") == ("work/wiki" if apart else "work")
-    assert account("work", settings, "other") == "work"
+    assert account_of_secret("work", settings, "wiki") == ("work/wiki" if apart else "work")
+    assert account_of_secret("work", settings, "other") == "work"
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ from callsheet.client.http.redirect import with_query
 from callsheet.commands.signin.browser import device_consent
 from callsheet.commands.signin.ways import check_way, usual_way, ways_of
 from callsheet.errors import DefinitionError, NotAllowed, UsageError
-from callsheet.language.check import check
+from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
-from callsheet.language.load import load
+from callsheet.language.load import load_definitions
 from callsheet.sites.credentials.device import DeviceCode
 from callsheet.sites.credentials.oauth import Authority
-from callsheet.sites.credentials.schemes import Secret, scheme
+from callsheet.sites.credentials.schemes import Secret, scheme_named
 from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
 from support.fakes import FakeSite
 from support.server import Received, Scripted, Server, exchange, reply
@@ -58,7 +58,7 @@ def key(**place: str) -> dict[str, Any]:
     ],
 )
 def test_a_secret_is_presented_as_defined(auth: Any, secret: str, headers: dict[str, str], query: Any) -> None:
-    made = scheme(auth["scheme"]).present(auth, {}, lambda: Secret(secret, "the token"))
+    made = scheme_named(auth["scheme"]).present(auth, {}, lambda: Secret(secret, "the token"))
     assert (made.headers, made.query) == (headers, query)
     assert set(made.secrets) == set(secret.split())
     assert SECRET not in repr(made)
@@ -76,7 +76,7 @@ def test_a_secret_is_presented_as_defined(auth: Any, secret: str, headers: dict[
 )
 def test_a_secret_that_does_not_fit_is_not_presented(auth: Any, secret: str, words: str) -> None:
     with pytest.raises(NotAllowed, match=words) as refused:
-        scheme(auth["scheme"]).present(auth, {}, lambda: Secret(secret, "the token"))
+        scheme_named(auth["scheme"]).present(auth, {}, lambda: Secret(secret, "the token"))
     assert SECRET not in str(refused.value)
 
 
@@ -164,12 +164,12 @@ title = "The shop's way"
 )
 def test_what_a_way_lacks_is_told_with_its_line(auth: str, words: str | None, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(DEFINITIONS + auth + "\n", encoding="utf-8")
-    definitions = load([Layer(str(tmp_path))])
+    definitions = load_definitions([Layer(str(tmp_path))])
     if words is None:
-        check(definitions, {}, registry.names())
+        check_definitions(definitions, {}, registry.registered_names())
         return
     with pytest.raises(DefinitionError) as refused:
-        check(definitions, {}, registry.names())
+        check_definitions(definitions, {}, registry.registered_names())
     assert words in "\n".join(refused.value.details)
     assert "own.toml:" in refused.value.details[0]
 

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from callsheet.language.checks.shapes import allowed_keys, places
-from callsheet.language.scopes import names_in, roots
+from callsheet.language.checks.shapes import allowed_keys, shape_places
+from callsheet.language.scopes import names_in, root_names
 
 from .mutant_spots import Files, Mutant, Spot, Tables, is_closed, written
 from .odd_mutants import ODD
@@ -26,7 +26,7 @@ def mutants(tables: Tables) -> list[Mutant]:
     found: list[Mutant] = []
     for kind, definitions in tables.items():
         for id, table in definitions.items():
-            for place in places(kind, table):
+            for place in shape_places(kind, table):
                 for operator in OPERATORS:
                     found.extend(operator(Spot(tables, kind, id, place)))
             found.extend(_across(tables, kind, id, table))
@@ -91,7 +91,9 @@ def _misspelt_name(spot: Spot) -> Iterator[Mutant]:
             parent[key] = misspelt(value)
 
         yield spot.changed("misspelt", change, f"{value} → {misspelt(value)}", near=value)
-    names = list(roots(value) if schema.get("format") == "jmespath" else names_in(value)) if "format" in schema else []
+    names = (
+        list(root_names(value) if schema.get("format") == "jmespath" else names_in(value)) if "format" in schema else []
+    )
     for name in dict.fromkeys(names):
         if "sees" in schema or (spot.kind == "command" and schema.get("format") != "jmespath"):
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from callsheet.richtext import normalise as fit
-from callsheet.richtext.adf.read import read
+from callsheet.richtext.adf.read import read_adf
 from callsheet.richtext.adf.write import DocumentWriter
 from callsheet.richtext.rules import Rules
-from callsheet.richtext.tree import Losses, Node, text
+from callsheet.richtext.tree import Losses, Node, text_node
 
 from .richtext import nodes
 
@@ -30,8 +30,8 @@ INLINE = {
 def readable(document: Any) -> Any:
     """The document without the containers, cards and captions that Markdown has no construct for."""
     rules = Rules(nodes())
-    tree = read(document, rules, Losses())
-    return DocumentWriter(rules).document(fit.fit(_plain(tree), rules, Losses()))
+    tree = read_adf(document, rules, Losses())
+    return DocumentWriter(rules).document(fit.fit_to_rules(_plain(tree), rules, Losses()))
 
 
 def _plain(node: Node) -> Node:
@@ -44,10 +44,10 @@ def _part(node: Node) -> list[Node]:
     if node.kind == "gallery":
         return [Node("figure", content=[image]) for image in node.content]
     if node.kind == "blocktask":
-        return [Node("task", node.attrs, [text("x")])]
+        return [Node("task", node.attrs, [text_node("x")])]
     if node.kind in ("extension", "blockcard", "embed"):
         words = node.attrs.get("text" if node.kind == "extension" else "url")
-        return [Node("paragraph", content=[text(words)])] if words else []
+        return [Node("paragraph", content=[text_node(words)])] if words else []
     if node.kind == "caption":
         return [node] if any(child.kind not in ("break", "card") for child in node.content) else []
     return [node]

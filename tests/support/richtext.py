@@ -7,7 +7,7 @@ import tomllib
 from functools import cache
 from typing import Any
 
-from callsheet.richtext import Converted, convert
+from callsheet.richtext import Converted, convert_rich_text
 from support.places import ROOT
 
 
@@ -17,7 +17,7 @@ def nodes() -> dict[str, Any]:
 
 
 def converted(source: Any, from_format: str, to_format: str, **options: Any) -> Converted:
-    return convert(source, from_format, to_format, nodes=nodes(), **options)
+    return convert_rich_text(source, from_format, to_format, nodes=nodes(), **options)
 
 
 def to_adf(markdown: str) -> Any:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import UsageError
 from ..hosts.file import ForeignFile, read
 from ..hosts.places import below
-from ..jsonc import JsoncError, parse, with_member
-from ..language.template import fill, fill_text, to_text
+from ..jsonc import JsoncError, parse_jsonc, with_member
+from ..language.template import fill_template, fill_text, to_text
 
 if TYPE_CHECKING:
     from ..language.shape.guards import GuardDefinition, GuardFile
@@ -69,7 +69,7 @@ def plan(guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, dire
     scope = {**scope, "quoted_hook": json.dumps(scope["hook"])}
     planned: dict[str, PlannedGuard] = {}
     for file in guard["files"]:
-        path = below(directory, str(fill(file["path"], scope)))
+        path = below(directory, str(fill_template(file["path"], scope)))
         try:
             there = planned[path].file if path in planned else read(path)
             before = planned[path].text if path in planned else there.text
@@ -110,14 +110,14 @@ def _texts(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ru
 
 def _merged(file: GuardFile, scope: Mapping[str, Any], path: str, before: str, texts: Iterable[str]) -> str:
     """The guard's entry in the place of an earlier one, else behind those that are there; texts where they are not."""
-    entry, at = fill(file.get("entry"), scope), file["at"]
+    entry, at = fill_template(file.get("entry"), scope), file["at"]
     told = [*texts] if entry is None else entry
     text = before if before.strip("\ufeff \t\r\n") else "{}\n"
     try:
-        for name, value in (fill(file.get("set", {}), scope) or {}).items():
-            if _found(parse(text), name.split(".")) is None:
+        for name, value in (fill_template(file.get("set", {}), scope) or {}).items():
+            if _found(parse_jsonc(text), name.split(".")) is None:
                 text = with_member(text, name.split("."), value)
-        entries = _found(parse(text), at)
+        entries = _found(parse_jsonc(text), at)
         if entries is not None and not isinstance(entries, list):
             raise _unreadable(path, f"{'.'.join(at)} is not a list", at, told)
         changed = _with_entries(entries or [], told, str(scope["program"]), str(scope["host"]))

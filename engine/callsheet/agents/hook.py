@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallsheetError
-from ..jsontext import JSONError, dump, parse
-from ..language.template import evaluate, fill
+from ..jsontext import JSONError, dump_json, parse_json
+from ..language.template import evaluate, fill_template
 from .effect import Ruling
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def answer(guard: GuardDefinition, payload: bytes, judge: Judge) -> str | None:
         raise Refused(ruling.reason)
     if ruling.decision == "ask" and not guard.get("asks"):
         ruling = Ruling("deny", f"{ruling.reason}; nobody can be asked here, so a person has to run it")
-    return dump(fill(guard["answer"], ruling._asdict()))
+    return dump_json(fill_template(guard["answer"], ruling._asdict()))
 
 
 def shell_line(guard: GuardDefinition, payload: bytes) -> str | None:
     try:
-        told = parse(payload)
+        told = parse_json(payload)
     except JSONError as error:
         raise NotUnderstood(f"the payload is not JSON: {error}") from None
     if not isinstance(told, Mapping):
@@ -75,6 +75,6 @@ def _opened(value: Any) -> Any:
     if not isinstance(value, str) or not value.lstrip().startswith("{"):
         return value
     try:
-        return parse(value)
+        return parse_json(value)
     except JSONError:
         return value

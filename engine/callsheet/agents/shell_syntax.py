@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..installation import how_to_add
-from ..jsontext import JSONError, parse
+from ..jsontext import JSONError, parse_json
 
 Node = dict[str, Any]
 
@@ -75,6 +75,6 @@ def _read(program: str, line: str) -> Any:
             raise Unclear(
                 f"it cannot be read: {done.stderr.decode(errors='replace').strip().removeprefix('<standard input>:')}"
             )
-        return parse(done.stdout)
+        return parse_json(done.stdout)
     except (OSError, subprocess.SubprocessError, JSONError, UnicodeError) as error:
         raise Unclear(f"it cannot be read: {error}") from None

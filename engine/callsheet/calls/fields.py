@@ -65,13 +65,13 @@ def field_of(column: Column) -> RecordField:
     return RecordField(name_of_field(column.name), read)
 
 
-def record(item: Any, fields: list[RecordField], context: FormatContext) -> dict[str, Any]:
+def flat_record(item: Any, fields: list[RecordField], context: FormatContext) -> dict[str, Any]:
     """The fields of an item that say something."""
     values = ((field.name, field.read(item, context)) for field in fields)
     return {name: value for name, value in values if value is not None}
 
 
-def details(thing: Any, view: ViewDefinition, context: FormatContext) -> dict[str, Any]:
+def detailed_fields(thing: Any, view: ViewDefinition, context: FormatContext) -> dict[str, Any]:
     """The parts of one thing in full, by name: a text, or a list of records."""
     found = ((name_of_field(part["title"]), _detail(part, thing, context)) for part in view.get("detail", ()))
     return {name: value for name, value in found if value}
@@ -88,7 +88,7 @@ def _detail(part: Detail, thing: Any, context: FormatContext) -> Any:
     format = column_format(part.get("format"))
     found = []
     for item in listed:
-        values = record(item, fields, context)
+        values = flat_record(item, fields, context)
         text = _value(part["text"], item) if "text" in part else None
         if text is not None and (said := format(text, context).strip()):
             values["text"] = said

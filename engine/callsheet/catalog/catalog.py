@@ -14,7 +14,7 @@ from zlib import crc32
 
 from .. import __version__
 from ..errors import CallsheetError, DefinitionError
-from ..files import PRIVATE, changeable, entry_changeable, make_private_directory, quoted_for_uri
+from ..files import PRIVATE, changeable_by_others, entry_changeable, make_private_directory, quoted_for_uri
 from ..language.layers import Layer, entries_of, layers_with, state_of
 from ..paths import cache_directory
 from .records import Records
@@ -140,7 +140,7 @@ class Catalog(Records):
 
     def _open(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = None
-        if os.path.exists(self.path) and (not os.path.isfile(self.path) or changeable(self.path) is not None):
+        if os.path.exists(self.path) and (not os.path.isfile(self.path) or changeable_by_others(self.path) is not None):
             return self._compile()  # somebody else may have put it there
         try:
             connection = _read_only(self.path)
@@ -183,7 +183,7 @@ class Catalog(Records):
         fresh = f"{self.path}.{os.getpid()}.{time_ns()}"
         try:
             make_private_directory(self._directory)
-            if changeable(self._directory) is not None:
+            if changeable_by_others(self._directory) is not None:
                 raise PermissionError(self._directory)
             os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
         except (OSError, CallsheetError):
@@ -233,7 +233,7 @@ def _refuse_changeable(found: list[Layer]) -> None:
     for layer in found:
         if not (layer.optional or layer.variable):
             continue
-        doubts = [changeable(layer.directory), *map(entry_changeable, entries_of(layer))]
+        doubts = [changeable_by_others(layer.directory), *map(entry_changeable, entries_of(layer))]
         for doubt in filter(None, doubts):
             raise DefinitionError(f"definitions {doubt}", hint=doubt.remedy)
 

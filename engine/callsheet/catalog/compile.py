@@ -11,13 +11,13 @@ from .. import registry
 from ..errors import DefinitionError
 from ..jsontext import JsonObject
 from ..language.as_shipped import own_definitions, shipped_paths
-from ..language.check import problems_in, refuse, stale_among
+from ..language.check import problems_in, refuse_problems, stale_among
 from ..language.checks.reach import class_of_command
 from ..language.definition import Definition, Definitions
 from ..language.deployment import missing_on
 from ..language.desugar import complete_commands
 from ..language.layers import Layer
-from ..language.load import load
+from ..language.load import load_definitions
 from ..language.renames import former_ids
 from ..language.template import TemplateError, fill_text
 from . import tokens
@@ -67,11 +67,11 @@ def sound_definitions(found: list[Layer], bare: Mapping[str, JsonObject] = NOTHI
     without: set[tuple[str, str, str]] = set()
     left_out: list[str] = []
     while True:
-        definitions = load(found, without, bare)
-        problems = problems_in(definitions, {"operation": qualified_names(definitions)}, registry.names())
+        definitions = load_definitions(found, without, bare)
+        problems = problems_in(definitions, {"operation": qualified_names(definitions)}, registry.registered_names())
         stale = [*definitions.stale, *stale_among(problems, definitions, without)]
         if not stale:
-            refuse(problems, definitions)
+            refuse_problems(problems, definitions)
             return definitions, left_out
         without |= {each[:3] for each in stale}
         left_out += dict.fromkeys(each.text for each in stale)
@@ -96,7 +96,7 @@ def _complete_operations(definitions: Definitions) -> None:
     pages = {definition.id: definition.table.get("docs", "") for definition in _of(definitions, "product")}
     for operation in _of(definitions, "operation"):
         table = operation.table
-        table.setdefault("title", tokens.title(operation.id.rpartition(".")[2]))
+        table.setdefault("title", tokens.title_of_identifier(operation.id.rpartition(".")[2]))
         given = [param for param in table.get("params", ()) if not param.get("remove")]
         params = [{**_meaning(meanings, table["product"], param["name"]), **param} for param in given]
         named = {param["name"] for param in params}
@@ -169,9 +169,11 @@ def _write_operations(connection: sqlite3.Connection, definitions: Definitions) 
         title = f"{table['title']} (not on {', '.join(not_on)})" if not_on else table["title"]
         row = (place, operation.id, table["product"], method, path, tag, title, *flags, json.dumps(not_on))
         connection.execute("INSERT INTO operation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        spelled = [word.lower() for text in (operation.id, table["title"], path, tag) for word in tokens.split(text)]
+        spelled = [
+            word.lower() for text in (operation.id, table["title"], path, tag) for word in tokens.split_identifier(text)
+        ]
         vocabulary.update(spelled)
-        indexed = (place, operation.id, " ".join(spelled), table["title"], " ".join(tokens.split(path)), tag)
+        indexed = (place, operation.id, " ".join(spelled), table["title"], " ".join(tokens.split_identifier(path)), tag)
         connection.execute("INSERT INTO search (rowid, id, words, title, path, tag) VALUES (?, ?, ?, ?, ?, ?)", indexed)
     connection.executemany("INSERT INTO word VALUES (?)", ((word,) for word in sorted(vocabulary)))
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import UsageError, closest, did_you_mean
+from ..errors import UsageError, closest_names, did_you_mean
 from . import tokens
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _known(catalog: Catalog, column: str, value: str | None) -> str | None:
 def search_operations(catalog: Catalog, text: str, product: str | None = None) -> SearchResult:
     """Operations that have all the words of `text`, else some of them. A word nothing has is read as the closest."""
     product = _known(catalog, "product", product)
-    asked = [word.lower() for word in tokens.split(text)]
+    asked = [word.lower() for word in tokens.split_identifier(text)]
     if not asked:
         raise UsageError("nothing to search for", hint="pass a word from an operation's name, title, path or tag")
     synonyms = catalog.get("program", catalog.program).get("synonyms", {})
@@ -84,7 +84,7 @@ def _named(id: str, terms: list[list[str]]) -> float:
     Of a word's synonyms each counts a little less than the one before, and all less than what was typed; of two
     that are alike the shorter name is the plainer operation.
     """
-    in_id = [word.lower() for word in tokens.split(id)]
+    in_id = [word.lower() for word in tokens.split_identifier(id)]
     named = sum(max(0.95**place * _contains(meant, in_id) for place, meant in enumerate(term)) for term in terms)
     return named - 0.03 * len(in_id)
 
@@ -95,14 +95,14 @@ def _contains(term: str, in_id: list[str]) -> bool:
 
 def suggestions(catalog: Catalog, id: str, count: int = 3) -> list[str]:
     """The ids of operations most like a misspelt one."""
-    return closest(id, catalog.ids("operation"), count)
+    return closest_names(id, catalog.ids("operation"), count)
 
 
 def _corrections(catalog: Catalog, asked: list[str]) -> Iterator[tuple[str, str]]:
     for word in dict.fromkeys(asked):
         stem = word[:-1] if word.endswith("s") and len(word) > 3 else word
         if not catalog.query("SELECT 1 FROM word WHERE word >= ? AND word < ? LIMIT 1", stem, stem + "\U0010ffff"):
-            near = closest(word, (str(name) for (name,) in catalog.query("SELECT word FROM word")), cutoff=0.7)
+            near = closest_names(word, (str(name) for (name,) in catalog.query("SELECT word FROM word")), cutoff=0.7)
             if near:
                 yield word, near[0]
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ..patterns import pattern
+from ..patterns import lazy_pattern
 
-_PIECES = pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_PIECES = lazy_pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _ACRONYMS = frozenset({"api", "cql", "id", "ids", "jql", "sla", "ui", "uri", "url"})
 
 
-def split(identifier: str) -> list[str]:
+def split_identifier(identifier: str) -> list[str]:
     """`getAllSprints` → get, All, Sprints. Whatever is no letter or digit separates words."""
     return _PIECES.findall(identifier)
 
 
-def title(identifier: str) -> str:
+def title_of_identifier(identifier: str) -> str:
     """An operation's id as a title: `getAllSprints` → Get all sprints."""
-    words = [word.upper() if word.lower() in _ACRONYMS else word.lower() for word in split(identifier)]
+    words = [word.upper() if word.lower() in _ACRONYMS else word.lower() for word in split_identifier(identifier)]
     text = " ".join(words)
     return text[:1].upper() + text[1:]

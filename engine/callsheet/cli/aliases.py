@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from ..errors import UsageError, counted
 from ..files import open_regular, refuse_changeable
 from ..paths import settings_directory
-from ..patterns import pattern
+from ..patterns import lazy_pattern
 
 if TYPE_CHECKING:
     import re
 
-_NAME = pattern(r"[A-Za-z][\w-]*\Z")
-_HOLE = pattern(r"\$(?:(\d)|@)")
+_NAME = lazy_pattern(r"[A-Za-z][\w-]*\Z")
+_HOLE = lazy_pattern(r"\$(?:(\d)|@)")
 
 
 def aliases_path(environ: Mapping[str, str], program: str) -> str:
@@ -48,11 +48,11 @@ def write_aliases(environ: Mapping[str, str], program: str, aliases: Mapping[str
     import tomlkit
 
     from ..files import PRIVATE, make_private_directory
-    from ..written import write
+    from ..written import write_output_file
 
     path = aliases_path(environ, program)
     make_private_directory(os.path.dirname(os.path.realpath(path)))
-    write(path, tomlkit.dumps(dict(sorted(aliases.items()))).encode(), PRIVATE)
+    write_output_file(path, tomlkit.dumps(dict(sorted(aliases.items()))).encode(), PRIVATE)
 
 
 def check_alias(name: str, line: str, commands: list[str]) -> None:

@@ -73,15 +73,15 @@ def _example_parts(parts: dict[str, BodyPart]) -> Iterator[str]:
 def _example_body(context: Context, body: Body) -> list[str]:
     from ..client.request.media import is_json, is_text
     from ..client.request.sample import ANYTHING, body_sample
-    from ..jsontext import dump
+    from ..jsontext import dump_json
 
     media = body.get("media", "application/json")
     if "example" in body:
-        return ["-d", quote(dump(body["example"]))]
+        return ["-d", quote(dump_json(body["example"]))]
     if "schema" in body:
-        return ["-d", quote(dump(body_sample(context.catalog, body["schema"], required_only=True)))]
+        return ["-d", quote(dump_json(body_sample(context.catalog, body["schema"], required_only=True)))]
     if is_json(media):
-        return ["-d", quote(dump(ANYTHING))]
+        return ["-d", quote(dump_json(ANYTHING))]
     return ["-d", "text"] if is_text(media) else ["--file", FILES.get(media.partition("/")[0], "example.bin")]
 
 
@@ -108,9 +108,9 @@ def _parameter(param: OperationParam) -> tuple[str, ...]:
 
 def _as_typed(value: Any) -> str:
     """As it is typed: `true`, not `True`."""
-    from ..jsontext import dump
+    from ..jsontext import dump_json
 
-    return value if isinstance(value, str) else dump(value)
+    return value if isinstance(value, str) else dump_json(value)
 
 
 def type_words(param: OperationParam) -> str:

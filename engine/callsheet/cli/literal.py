@@ -9,7 +9,7 @@ import click
 
 from ..commands.context import Typed
 from ..errors import UsageError, did_you_mean
-from ..jsontext import dump
+from ..jsontext import dump_json
 from .options import POSITIONAL, SHARED, FilePath
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _pairs(name: str, value: Any, *, joined: bool) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else dump(value)
+    return value if isinstance(value, str) else dump_json(value)
 
 
 def _typed(value: Any) -> Any:

@@ -15,11 +15,11 @@ import click
 from ..collector import leave_all
 from ..commands.context import Context
 from ..commands.streams import Streams
-from ..errors import CallsheetError, UsageError, named
+from ..errors import CallsheetError, UsageError, name_program
 from ..paths import shipped_definitions
-from ..terminal import guarded
+from ..terminal import guarded_stream
 from .parser import ElsewhereOption, similar_option
-from .tree import root
+from .tree import root_group
 
 if TYPE_CHECKING:
     from .literal import LiteralValues
@@ -39,9 +39,9 @@ def main(program: str | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # for programs, whatever the locale
     if sys.stdout:
-        sys.stdout = guarded(sys.stdout)
+        sys.stdout = guarded_stream(sys.stdout)
     if sys.stderr:
-        sys.stderr = guarded(sys.stderr, always=True)
+        sys.stderr = guarded_stream(sys.stderr, always=True)
     try:
         code = run(program, arguments)
     except Exception as error:  # noqa: BLE001 - nobody should have to read a traceback who did not ask for it
@@ -133,7 +133,7 @@ def make_all_help(program: str, environ: Mapping[str, str]) -> None:
     """Make the help of every command, and print none of it. Raises the `CallsheetError` that a person would be told."""
     context = Context(program, environ, Streams(io.StringIO(), io.StringIO(), io.StringIO()))
     try:
-        waiting: list[click.Context] = [click.Context(root(context, lambda *_: None), info_name=program)]
+        waiting: list[click.Context] = [click.Context(root_group(context, lambda *_: None), info_name=program)]
         while waiting:
             ctx = waiting.pop()
             ctx.command.get_help(ctx)
@@ -192,7 +192,7 @@ def _run(context: Context, arguments: list[str], values: LiteralValues | None) -
     from .run_command import run_command
 
     _check(arguments)
-    group = root(context, run_command, values)
+    group = root_group(context, run_command, values)
     if values is not None and (options := [word for word in arguments if word.startswith("-")]):
         raise UsageError(f"{options[0]!r} is not a word of a command")
     if asked := context.environ.get(f"_{context.program.replace('-', '_').upper()}_COMPLETE"):
@@ -273,16 +273,16 @@ def _report(context: Context, error: CallsheetError) -> int:
     from ..output.error_text import describe_error, error_object
 
     context.hang_up()  # pages that were asked for ahead of time
-    error.hint = error.hint and named(error.hint, context.program)
+    error.hint = error.hint and name_program(error.hint, context.program)
     if context.option("verbose"):
         from ..language.template import UnfitValue
 
         error.details = (*error.details, *([error.problem] if isinstance(error, UnfitValue) else ()))
     text = describe_error(error)
     if _as_json(context):
-        from ..jsontext import dump
+        from ..jsontext import dump_json
 
-        text = dump(error_object(error))
+        text = dump_json(error_object(error))
     context.say(text)
     return error.exit_code
 

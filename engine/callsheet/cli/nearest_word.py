@@ -8,19 +8,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..commands.context import Context
-from ..errors import CallsheetError, NoMatch, closest
+from ..errors import CallsheetError, NoMatch, closest_names
 from ..language.parameters import TAKEN_AWAY
 from ..language.queries import EXCEPT
 from ..language.template import TemplateError
-from ..patterns import pattern
+from ..patterns import lazy_pattern
 from .options import argument_name
 
 if TYPE_CHECKING:
     from ..language.shape.commands import Param
 
 _REFUSED = (400, 404)
-_WORD = pattern(r"\w+")
-_QUOTED = pattern(r"'([^']+)'|\"([^\"]+)\"")
+_WORD = lazy_pattern(r"\w+")
+_QUOTED = lazy_pattern(r"'([^']+)'|\"([^\"]+)\"")
 
 
 def nearest_word(
@@ -59,9 +59,9 @@ def _word_of_query(
         for word in (each for each in quoted if each in typed):
             near: list[str] = []
             for field in (each for each in quoted if each != word and not near):
-                near = closest(word, _listed(context, language.get("values"), {"field": field, "start": word[0]}))
+                near = closest_names(word, _listed(context, language.get("values"), {"field": field, "start": word[0]}))
             if not near:
-                near = closest(word, [*language.get("names", ()), *_listed(context, language.get("words"), {})])
+                near = closest_names(word, [*language.get("names", ()), *_listed(context, language.get("words"), {})])
             if near and near[0].casefold() != word.casefold():
                 return f"{word}: did you mean {near[0]!r}?"
     return None
@@ -100,12 +100,12 @@ def _closest(
     if lookup is None or not (unknown or "suggest" in param or _was_taken_as_it_is(context, lookup, word)):
         return None
     from .completion.refresh import words_of
-    from .completion.suggested import dependencies, suggested
+    from .completion.suggested import suggested_words, values_depended_on
 
     with suppress(CallsheetError, TemplateError, KeyError, TypeError, ValueError):
         site = context.site()
-        table = suggested(context.catalog, lookup, site.deployment)
-        needed = None if table is None else dependencies(table, params, values, site.setting)
+        table = suggested_words(context.catalog, lookup, site.deployment)
+        needed = None if table is None else values_depended_on(table, params, values, site.setting)
         if needed is None:
             return None
         asked = [{"name": each["name"], "lookup": each.get("lookup")} for each in params if each["name"] in needed]
@@ -115,5 +115,5 @@ def _closest(
             names = [name for row in rows for name in row if name]
             known |= {part: name for name in names for part in (*name.split(), name)}
         if word.casefold() not in map(str.casefold, known):
-            return next((known[found] for found in closest(word, known)), None)
+            return next((known[found] for found in closest_names(word, known)), None)
     return None

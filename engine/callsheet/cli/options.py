@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..commands.context import Context, ParameterValues
-from ..durations import parsed
+from ..durations import parse_typed_duration
 from ..errors import UsageError, did_you_mean
-from ..language.identifier import identifier
+from ..language.identifier import to_identifier
 from ..language.parameters import is_required
-from ..patterns import pattern
+from ..patterns import lazy_pattern
 from ..registry import REGISTRIES
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ else:
 
 Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
-_PLAIN = pattern(r"[\w .,=:/-]+\Z")  # what no filter of a list is made of
+_PLAIN = lazy_pattern(r"[\w .,=:/-]+\Z")  # what no filter of a list is made of
 SHARED = "global_"
 POSITIONAL = "positional_"  # the value of an option that may stand without its name
 
@@ -73,7 +73,7 @@ class Duration(NumberType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, int | float):
             return float(value)
-        seconds = parsed(str(value))
+        seconds = parse_typed_duration(str(value))
         if seconds is None:
             self.fail(f"{value!r} is not a duration (examples: 30, 90s, 15m, 1h)", param, ctx)
         return seconds
@@ -171,7 +171,7 @@ def _is_wanted(listed: Param, values: ParameterValues) -> bool:
     from ..language.template import evaluate, is_true
 
     when = listed.get("ask", {}).get("when")
-    return when is None or is_true(evaluate(when, {identifier(name): value for name, value in values.items()}))
+    return when is None or is_true(evaluate(when, {to_identifier(name): value for name, value in values.items()}))
 
 
 def missing(
@@ -228,7 +228,7 @@ def _option(param: Param, context: Context, prefix: str) -> click.Option:
         # None given as a default would count as a value, and nothing would be required any more.
         settings |= {"default": param["default"]} if "default" in param else {}
     option = click.Option(
-        [*spelled, identifier(prefix + name)],
+        [*spelled, to_identifier(prefix + name)],
         required=is_required(param) and not param.get("positional") and not context.may_ask(),
         help=_help(param),
         hidden=param.get("hidden", False),

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import UsageError, closest
+from ..errors import UsageError, closest_names
 from ..language.safety import CHANGES
-from ..patterns import pattern
+from ..patterns import lazy_pattern
 from ..registry import UNSUGGESTED
 from .options import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_OPTION = pattern(r"--\w|-[a-zA-Z]")
-_FLAG = pattern(r"(--[\w-]+)=(.*)", re.DOTALL)
+_OPTION = lazy_pattern(r"--\w|-[a-zA-Z]")
+_FLAG = lazy_pattern(r"(--[\w-]+)=(.*)", re.DOTALL)
 _MOST_COMMANDS = 3  # that a hint names
 _ALIKE = 0.75  # another option that is less alike does something else
 
@@ -147,5 +147,5 @@ def similar_option(word: str, ctx: click.Context | None) -> str:
     params = ctx.command.params if ctx else []
     safe = (each for each in params if str(each.name).removeprefix(SHARED) not in UNSUGGESTED)
     names = [name for each in safe if isinstance(each, click.Option) for name in each.opts if name.startswith("--")]
-    near = closest(word, names, cutoff=_ALIKE)
+    near = closest_names(word, names, cutoff=_ALIKE)
     return f", did you mean {near[0]!r}?" if near else ""

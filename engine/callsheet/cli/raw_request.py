@@ -73,13 +73,13 @@ def _body(context: Context, data: str | None, headers: list[tuple[str, str]]) ->
     if data is None:
         return None
     from ..client.request.model import Json, Raw
-    from ..jsontext import JSONError, parse
+    from ..jsontext import JSONError, parse_json
 
     content = context.read(data)
     media = next((value for name, value in headers if name.lower() == TYPE), None)
     if media is not None:
         return Raw(content, media)
     try:
-        return Json(parse(content))
+        return Json(parse_json(content))
     except JSONError as error:
         raise UsageError(f"the body is not JSON: {error}", hint="-H 'Content-Type: ...' sends it as it is") from None

@@ -15,11 +15,11 @@ from ..agents.shell_words import Word
 from ..commands.context import Context, ParameterValues
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError
-from ..language.deployment import variants
-from ..language.safety import CHANGES, Safety, by_method, class_for_policies, class_of_operation, worst
+from ..language.deployment import deployment_variants
+from ..language.safety import CHANGES, Safety, by_method, class_for_policies, class_of_operation, worst_safety
 from ..policy.facts import Facts
 from ..policy.policy import Policy, PolicyVerdict
-from .tree import DefinedCommand, root
+from .tree import DefinedCommand, root_group
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -90,7 +90,7 @@ Found = tuple["CompiledCommand", "dict[str, Any] | None"]
 def _read(context: Context, words: Sequence[str]) -> Found | None:
     """The command and its values; no values where its arguments do not fit, which a variable may still mend."""
     found: list[Found] = []
-    group = root(context, lambda _context, command, values: found.append((command, values)))
+    group = root_group(context, lambda _context, command, values: found.append((command, values)))
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             group.main([*words], prog_name=context.program, standalone_mode=False, obj=context)
@@ -142,7 +142,9 @@ def _effect(context: Context, command: CompiledCommand, values: ParameterValues 
     safety, note = command["safety"], _NOTES.get(str(builtin), "")
     if safety == "local":
         return Effect("", safety, note=note)
-    operations = tuple(dict.fromkeys(call for here in (command, *variants(command).values()) for call in _calls(here)))
+    operations = tuple(
+        dict.fromkeys(call for here in (command, *deployment_variants(command).values()) for call in _calls(here))
+    )
     verdict = _verdict(context, safety, operations)
     return Effect("", safety, operations=operations, verdict=verdict, note=note)
 
@@ -240,7 +242,7 @@ def _verdict(context: Context, safety: Safety, operations: Sequence[str]) -> Pol
 def _facts(catalog: Catalog, id: str) -> Facts:
     operation = catalog.get("operation", id)
     method = str(operation["http"]).partition(" ")[0]
-    safety = worst(class_for_policies(table) for table in (operation, *variants(operation).values()))
-    unbelieved = worst([safety, by_method(method)]) if operation.get("own") else safety
+    safety = worst_safety(class_for_policies(table) for table in (operation, *deployment_variants(operation).values()))
+    unbelieved = worst_safety([safety, by_method(method)]) if operation.get("own") else safety
     known = frozenset({id}), frozenset({method})
     return Facts(safety, *known, paths=None, sites=None, named=None, unbelieved=unbelieved)

@@ -8,9 +8,9 @@ from .. import registry
 from ..collector import begin
 from ..commands.context import Context, ParameterValues
 from ..errors import CallsheetError, DefinitionError, UsageError
-from ..language.deployment import variants
+from ..language.deployment import deployment_variants
 from ..language.safety import CHANGES
-from ..patterns import pattern
+from ..patterns import lazy_pattern
 from .options import argument_name
 from .signals import release_hangup
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..language.shape.compiled import CompiledCommand
 
 
-_BYTES = pattern(r"[\udc80-\udcff]")
+_BYTES = lazy_pattern(r"[\udc80-\udcff]")
 
 
 class Given(dict[str, Any]):
@@ -49,7 +49,7 @@ def run_command(context: Context, command: CompiledCommand, values: ParameterVal
             from ..commands.steps.asking import ask_plainly
 
             ask_plainly(context, command.get("params", []), values)
-        registry.resolve(registry.BUILTINS[command["builtin"]])(context, Given(values))
+        registry.resolve_entry(registry.BUILTINS[command["builtin"]])(context, Given(values))
         return
     _run_steps(context, command, values)
 
@@ -93,7 +93,7 @@ def _check_output(context: Context, command: CompiledCommand) -> None:
     if context.output_format == "table" and not any(text is not None for text in chosen.values()):
         return
     view = context.catalog.get("view", command["view"]) if "view" in command else None
-    other_views = any(here.get("view") != command.get("view") for here in variants(command).values())
+    other_views = any(here.get("view") != command.get("view") for here in deployment_variants(command).values())
     elsewhere = "columns" in command or other_views
     columns = chosen["columns"] if view is not None and not elsewhere else None
     context.output_with(view, columns, settled=command["safety"] in CHANGES)

@@ -26,7 +26,7 @@ _LEAST_START = 3  # letters that a name must have in common with a word that is 
 _SHORT = 5  # letters of a name in which one slip is much
 
 
-def suggestions(catalog: Catalog, path: str, words: Sequence[str]) -> list[str]:
+def suggest_commands(catalog: Catalog, path: str, words: Sequence[str]) -> list[str]:
     """Command lines, without the program's name, for words that are no command of the group `path`; the best first."""
     word = words[0].casefold()
     children = {child.name: child for child in catalog.children(path)}

@@ -278,9 +278,9 @@ class DefinedGroup(WithHelp, click.Group):
         return args if command is None else [*command.split(), *args]
 
     def _unknown(self, words: list[str]) -> UsageError:
-        from .suggestions import suggestions
+        from .suggestions import suggest_commands
 
-        return self._refused(words[0], suggestions(self.context.catalog, self.path, words))
+        return self._refused(words[0], suggest_commands(self.context.catalog, self.path, words))
 
     def _refused(self, word: str, lines: list[str]) -> UsageError:
         program = self.context.program
@@ -337,7 +337,7 @@ class DefinedGroup(WithHelp, click.Group):
                     formatter.write(f"{' ' * formatter.current_indent}{self.context.program} {example}\n")
 
 
-def root(context: Context, runner: RunCommand, values: LiteralValues | None = None) -> DefinedGroup:
+def root_group(context: Context, runner: RunCommand, values: LiteralValues | None = None) -> DefinedGroup:
     """The whole program as one click group. With `values` only the words of a command are expected."""
     definition = context.definition
     params = global_params(definition.get("options", []), context, set(), hidden=False)

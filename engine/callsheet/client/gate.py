@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 from ..errors import CallsheetError, NotAllowed
 from ..policy.facts import Facts
 from ..policy.policy import Policy, PolicyVerdict
-from ..urls import origin
+from ..urls import url_origin
 from .request.model import Request
 from .request.named import named_in
 from .request.safety import Meaning, Templates, meaning
@@ -34,7 +34,7 @@ class ApprovalRequest(NamedTuple):
 Ask = Callable[[ApprovalRequest], bool | None]
 
 
-def nobody(_question: ApprovalRequest) -> None:
+def nobody_to_ask_error(_question: ApprovalRequest) -> None:
     """Where nobody can be asked."""
 
 
@@ -48,7 +48,7 @@ class Gate:
         *,
         site: str = "",
         known_as: frozenset[str] = frozenset(),
-        ask: Ask = nobody,
+        ask: Ask = nobody_to_ask_error,
     ) -> None:
         self.policy = policy
         self._templates = Templates(catalog) if catalog is not None else None
@@ -88,7 +88,7 @@ class Gate:
 
     def facts(self, request: Request) -> Facts:
         found = self._meaning(request)
-        sites = self._sites | {origin(request.root)}
+        sites = self._sites | {url_origin(request.root)}
         named = named_in(self._containers, request, found) if self._containers else {}
         return Facts(found.safety, found.operations, found.methods, found.paths, sites, named, found.unbelieved)
 
@@ -107,7 +107,7 @@ class Gate:
             text = f"{what}?" if request.name == what else f"{request.name}: {what}?"
             answer = self._ask(ApprovalRequest(f"{text} ({verdict})", request, facts, verdict))
             if answer is None:
-                raise unasked(request.name, verdict)
+                raise unasked_error(request.name, verdict)
             if not answer:
                 raise NotAllowed(f"{request.name}: not confirmed, not sent")
             self._allowed.add(key)
@@ -121,15 +121,15 @@ def facts_of(call: Call) -> Facts:
 
 def _refuse_denied(request: Request, verdict: PolicyVerdict) -> None:
     if verdict.decision == "deny":
-        raise denied(request.name.strip(), verdict)
+        raise policy_error(request.name.strip(), verdict)
 
 
-def denied(what: str, verdict: PolicyVerdict) -> CallsheetError:
+def policy_error(what: str, verdict: PolicyVerdict) -> CallsheetError:
     details = [f"reason: {verdict.reason}"] if verdict.reason else []
     return NotAllowed(f"{what}: denied by the policy ({verdict})", details=details)
 
 
-def unasked(what: str, verdict: PolicyVerdict) -> CallsheetError:
+def unasked_error(what: str, verdict: PolicyVerdict) -> CallsheetError:
     details = [f"reason: {verdict.reason}"] if verdict.reason else []
     hint = "run it at a terminal, where a person can answer"
     return NotAllowed(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _HINT = "a proxy or a page to sign in may have answered in the place of the site; -v shows what was asked"
 
 
-def listed(found: Any, under: str | None = None) -> list[Any]:
+def list_in_answer(found: Any, under: str | None = None) -> list[Any]:
     """What was found in an answer `under` an expression; raises `CallsheetError` where it is no list.
 
     A definition says where a service may leave a list out, as in "values || `[]`".
@@ -26,11 +26,13 @@ def listed(found: Any, under: str | None = None) -> list[Any]:
 def part_of(expression: str, answer: Any, scope: Any) -> Any:
     """What a definition takes of an answer; raises `CallsheetError` where it looks into a list and there is none."""
     if "[" in expression:  # else it looks into no list, and the library of expressions need not be loaded
-        from ..language.functions import first_list, paths, search
+        from ..language.functions import evaluate_parsed, first_list, paths_in_expression
 
         inside = first_list(expression)
         if inside is not None:
-            listed(search(inside, answer, scope), next(map(".".join, paths(inside.parsed)), None))
+            list_in_answer(
+                evaluate_parsed(inside, answer, scope), next(map(".".join, paths_in_expression(inside.parsed)), None)
+            )
     return evaluate_part(expression, answer, scope)
 
 

@@ -91,9 +91,9 @@ class Context:
 
     @property
     def layers(self) -> list[Layer]:
-        from ..language.programs import layers
+        from ..language.programs import definition_layers
 
-        return layers(self.program, self.environ)
+        return definition_layers(self.program, self.environ)
 
     @cached_property
     def definition(self) -> ProgramDefinition:
@@ -169,9 +169,9 @@ class Context:
         )
 
     def _readable(self, value: Any, format: str) -> str:
-        from ..richtext import convert
+        from ..richtext import convert_rich_text
 
-        return str(convert(value, format, "markdown", nodes=self.rich_text).value)
+        return str(convert_rich_text(value, format, "markdown", nodes=self.rich_text).value)
 
     def _names(self, naming: str, ids: list[str]) -> Mapping[str, str]:
         from ..client.request.build import Builder

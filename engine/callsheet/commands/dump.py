@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 from ..errors import CallsheetError, UsageError, counted
 from ..language.template import evaluate
 from ..registry import OUTPUT_FORMATS
-from ..terminal import guarded
-from ..written import written
+from ..terminal import guarded_stream
+from ..written import output_file
 
 if TYPE_CHECKING:
     from ..client.pagination.plan import PagePlan
@@ -119,7 +119,7 @@ def dumped(context: Context, path: str, mark: str, *, resume: bool, can_resume: 
         hint = "csv needs --columns where the command has no columns of its own"
         raise UsageError(f"--resume works with -o ndjson, csv or id and a regular file, not for {path}", hint=hint)
     if special or not can_resume:
-        with written(path) as file:
+        with output_file(path) as file:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="")
             with _in_place_of_output(context, text):
                 yield None
@@ -153,7 +153,7 @@ def mark_of(*parts: Any) -> str:
 @contextmanager
 def _in_place_of_output(context: Context, stream: io.TextIOWrapper) -> Iterator[None]:
     before = context.streams.out
-    context.streams.out = guarded(stream)
+    context.streams.out = guarded_stream(stream)
     try:
         yield
         stream.flush()

@@ -59,7 +59,7 @@ def extent_of(values: Mapping[str, Any]) -> Extent:
     return Extent(*paging, out, bool(values.get("resume")))
 
 
-def builder(context: Context) -> Builder:
+def request_builder(context: Context) -> Builder:
     from ..client.request.build import Builder
 
     return Builder(context.catalog, context.site(), context.program)
@@ -80,20 +80,20 @@ def check_allowed(context: Context, request: Request) -> None:
 
 def check_operation(context: Context, call: Call) -> None:
     """Refuse an operation that the policy denies whatever its arguments, before these are asked for or looked up."""
-    from ..client.gate import denied, facts_of
+    from ..client.gate import facts_of, policy_error
 
     verdict = context.site().policy.certainly_denies(facts_of(call))
     if verdict is not None:
-        raise denied(call.id, verdict)
+        raise policy_error(call.id, verdict)
 
 
 def refuse_when_read_only(context: Context) -> None:
     """For a command that changes something, where nothing may be changed."""
-    from ..client.gate import denied
+    from ..client.gate import policy_error
 
     verdict = context.site().policy.denies_changes()
     if verdict is not None:
-        raise denied("this command", verdict)
+        raise policy_error("this command", verdict)
 
 
 def dry_run(context: Context, request: Request) -> bool:
@@ -117,7 +117,7 @@ def print_curl(context: Context, request: Request) -> None:
     context.hold(request, client.curl(request, show_token=bool(context.option("show-token"))))
 
 
-def perform(
+def perform_request(
     context: Context,
     request: Request,
     call: Call,
@@ -140,29 +140,29 @@ def perform(
         return
     output = context.output(view, settled=request.safety in CHANGES)
     if request.reply == "binary" or out is not None:
-        download(context, request, out)
+        download_body(context, request, out)
     elif plan is not None:
-        output.items(items(context, request, plan, extent))
+        output.items(fetch_items(context, request, plan, extent))
     else:
         show(context, output, context.client().send(request), extent)
 
 
-def items(
+def fetch_items(
     context: Context, request: Request, plan: PagePlan, extent: Extent, dump: Dump | None = None
 ) -> Iterator[Any]:
     """The wanted items, as pages come, after those that a `dump` has already; says at the end when there are more."""
-    from ..client.pagination.pages import pages
+    from ..client.pagination.pages import fetch_pages
 
     page: Page | None = None
     size = plan.largest if extent.size is None and extent.all else extent.size
     most, start, seen = extent.most, extent.start, dump.seen if dump else []
-    fetching = fetching_of(context, builder(context), request, plan) if extent.size is None else None
+    fetching = fetching_of(context, request_builder(context), request, plan) if extent.size is None else None
     if dump is not None and dump.continues:
         most, start = most and most - dump.count, dump.next
         if start is None and fetching is None:  # every page is there
             return
     send = context.client().send
-    found = pages(send, plan, request, size=size, most=most, start=start, fetching=fetching, seen=seen)
+    found = fetch_pages(send, plan, request, size=size, most=most, start=start, fetching=fetching, seen=seen)
     total = partial(fetching.count, send) if fetching else None
     many = extent.all or extent.most is not None
     for page in with_progress(context, found, most, total) if many else found:
@@ -203,7 +203,7 @@ def show(context: Context, output: Any, reply: Reply, extent: Extent) -> None:
         output.one(value)
 
 
-def download(context: Context, request: Request, out: str | None) -> None:
+def download_body(context: Context, request: Request, out: str | None) -> None:
     """Stream the body to a file or to standard output, but no unknown bytes to a terminal."""
     from ..client.http.download import save_to, write_to
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..client.listed import listed_in
 from ..errors import CallsheetError
-from ..language.template import evaluate, fill, to_text
+from ..language.template import evaluate, fill_template, to_text
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -44,14 +44,14 @@ class Namings:
         return {to_text(id): to_text(name) for id, name in pairs if id is not None and name}
 
     def _answer(self, naming: NamingDefinition, ids: list[str]) -> list[Any]:
-        from ..client.pagination.pages import pages
+        from ..client.pagination.pages import fetch_pages
         from ..client.pagination.plan import plan_of
 
-        body = fill(naming["body"], {"ids": ids}) if "body" in naming else None
-        request = self._builder.build(naming["call"], fill(naming.get("args", {}), {"ids": ids}) or {}, body)
+        body = fill_template(naming["body"], {"ids": ids}) if "body" in naming else None
+        request = self._builder.build(naming["call"], fill_template(naming.get("args", {}), {"ids": ids}) or {}, body)
         plan = plan_of(self._catalog, self._builder.call(naming["call"]))
         if plan is not None and "items" not in naming:
-            return [item for page in pages(self._client.send, plan, request) for item in page.items]
+            return [item for page in fetch_pages(self._client.send, plan, request) for item in page.items]
         reply = self._client.send(request)
         answer, under = reply.json(), naming.get("items")
         return listed_in(reply, evaluate(under, answer) if under else answer, under)

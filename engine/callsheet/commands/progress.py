@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from ..terminal import drawing
+from ..terminal import drawing_stream
 
 if TYPE_CHECKING:
     from ..client.pagination.walk import Page
@@ -46,7 +46,7 @@ def with_count(context: Context, things: Iterable[Thing], total: int) -> Iterato
         return
     import click
 
-    with click.progressbar(length=total, label="items", file=drawing(context.streams.err), show_pos=True) as bar:
+    with click.progressbar(length=total, label="items", file=drawing_stream(context.streams.err), show_pos=True) as bar:
         for thing in things:
             yield thing
             bar.update(thing.counts)
@@ -58,7 +58,7 @@ def with_line(context: Context) -> Iterator[Callable[[str], None]]:
     if not context.streams.err.isatty() or context.option("quiet"):
         yield lambda _: None
         return
-    stream, shown = drawing(context.streams.err), ""
+    stream, shown = drawing_stream(context.streams.err), ""
 
     def show(line: str) -> None:
         nonlocal shown
@@ -89,7 +89,7 @@ def _with_bar(context: Context, pages: Iterator[Page], done: int, length: int | 
     # Without a length there is nothing to fill: something moves, and the items are counted.
     settings: dict[str, Any] = {"length": length} if length is not None else {"iterable": iter(int, 1)}
     settings |= {"show_percent": length is not None, "show_eta": length is not None}
-    with click.progressbar(label="items", file=drawing(context.streams.err), show_pos=True, **settings) as bar:
+    with click.progressbar(label="items", file=drawing_stream(context.streams.err), show_pos=True, **settings) as bar:
         bar.update(done)
         for page in pages:
             yield page

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..client.pagination.ahead import in_order
 from ..errors import CallsheetError, UsageError
-from ..jsontext import parse
+from ..jsontext import parse_json
 from .context import Context, ParameterValues
 from .streams import Streams
 
@@ -122,15 +122,15 @@ def _outcome(child: Context, command: CompiledCommand, values: ParameterValues, 
     text = _written(out)
     items: list[Any] = []
     if error is None and not child.option("dry-run"):
-        found = parse(text.encode()) if text.strip() else []
+        found = parse_json(text.encode()) if text.strip() else []
         items = [_named(item, str(child.option("site"))) for item in (found if isinstance(found, list) else [found])]
     return Outcome(str(child.option("site")), items, text, _written(err), error)
 
 
 def _written(stream: Any) -> str:
-    from ..terminal import unguarded
+    from ..terminal import unguarded_stream
 
-    buffer: Any = unguarded(stream)
+    buffer: Any = unguarded_stream(stream)
     return str(buffer.getvalue())
 
 

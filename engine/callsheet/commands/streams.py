@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TextIO
 
 from ..errors import UsageError
-from ..terminal import guarded
+from ..terminal import guarded_stream
 
 # What is read whole takes several times its size in memory.
 MOST_INPUT = 64 << 20  # bytes
@@ -27,8 +27,8 @@ class Streams:
 
     def __init__(self, input: TextIO | None = None, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.input = input or sys.stdin or _nothing()
-        self.out = guarded(out or sys.stdout or _nothing())
-        self.err = guarded(err or sys.stderr or _nothing(), always=True)
+        self.out = guarded_stream(out or sys.stdout or _nothing())
+        self.err = guarded_stream(err or sys.stderr or _nothing(), always=True)
 
 
 def is_attended(streams: Streams, environ: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import CallsheetError, Conflict, NotFound, UsageError
 from ..language.deployment import on_deployment
-from ..language.identifier import identifier
+from ..language.identifier import to_identifier
 from .execute import check_operation, refuse_when_read_only
 from .journal.folder import fresh_path
 from .journal.recorded import DONE, UNDER_WAY, Recorded
@@ -23,7 +23,7 @@ from .steps.recording import followed, head_of, shown_path
 from .steps.resume import step_of
 from .steps.scope import of_the_run
 from .steps.sequence import ItemRun, StepRun
-from .steps.settling import settled
+from .steps.settling import precompute_each
 from .steps.snapshot import undo_steps
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _of_things(context: Context, found: Recorded) -> CompiledCommand | None:
     if "update" not in table:
         return None
     given = found.head["values"].get("parents", {})
-    args = {identifier(id): f"{{parents.{dumps(id)}}}" for id in table.get("parent", {}) if id in given}
+    args = {to_identifier(id): f"{{parents.{dumps(id)}}}" for id in table.get("parent", {}) if id in given}
     step: ItemStep = {"call": table["update"]["call"]}
     each: Each = {"items": "@", "keep": {"snapshot": resource, "args": args}, "step": [step], "done": ""}
     return {"help": "", "safety": "write", "step": [{"each": each}], "journal": found.head["command"]}
@@ -157,7 +157,7 @@ class UndoRun(StepRun):
 
     def _check_requests(self, items: Sequence[Numbered]) -> None:
         """All that is to be sent is built, and judged by the policy, before anything is."""
-        steps = settled(self.back, self.scope, len(items), item_name(self.back), "was", "thing")["step"]
+        steps = precompute_each(self.back, self.scope, len(items), item_name(self.back), "was", "thing")["step"]
         for each in items:
             if self.is_made(each):
                 self.dispatcher.check(self.removal(each))
@@ -171,7 +171,7 @@ class UndoRun(StepRun):
         return {**self.scope, name: item.item, "thing": item.item, "was": self.found.was(item.number)}
 
     def _restore(self, items: list[Numbered], record: JournalRecord | None) -> tuple[Rows, CallsheetError | None]:
-        back = settled(self.back, self.scope, len(items), item_name(self.back), "was", "thing")
+        back = precompute_each(self.back, self.scope, len(items), item_name(self.back), "was", "thing")
 
         def make(item: Numbered) -> StepsOfItem:
             seen = {"thing": item.item, "was": self.found.was(item.number)}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def check_change(context: Context, safety: Safety, what: str) -> None:
     """Raise `NotAllowed` for what is denied; ask where the policy wants a person to agree. `what` names it."""
-    from ..client.gate import denied, unasked
+    from ..client.gate import policy_error, unasked_error
     from ..errors import NotAllowed
     from ..policy.facts import Facts
     from ..sites.profiles.choose import Variables
@@ -27,6 +27,6 @@ def check_change(context: Context, safety: Safety, what: str) -> None:
     )
     verdict = policy.judge(Facts(safety))
     if verdict.decision == "deny":
-        raise denied(what, verdict)
+        raise policy_error(what, verdict)
     if verdict.decision == "ask" and (answer := context.ask_person(f"{what}? ({verdict})")) is not True:
-        raise unasked(what, verdict) if answer is None else NotAllowed(f"{what}: not confirmed")
+        raise unasked_error(what, verdict) if answer is None else NotAllowed(f"{what}: not confirmed")

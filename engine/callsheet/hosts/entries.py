@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..jsonc import JsoncError, parse, with_member, without_member
+from ..jsonc import JsoncError, parse_jsonc, with_member, without_member
 
 MARK = "\ufeff"
 
@@ -22,7 +22,7 @@ def data_of(text: str, format: str) -> Any:
     if format == "toml":
         return _toml(text).unwrap()
     try:
-        return parse(text)
+        return parse_jsonc(text)
     except JsoncError as error:
         raise Unreadable(str(error)) from None
 

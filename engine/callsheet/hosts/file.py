@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..errors import CallsheetError, UsageError
 from ..files import open_regular
-from ..written import written
+from ..written import output_file
 
 LARGEST = 16 << 20  # bytes
 BACKUP = ".bak"
@@ -40,9 +40,9 @@ class ForeignFile(NamedTuple):
             raise UsageError(f"cannot make the directory of {self.path}: {error.strerror}") from None
         if self.content is not None:
             mode = os.stat(target).st_mode & 0o777
-            with written(target + BACKUP, named=False, mode=mode) as file:
+            with output_file(target + BACKUP, named=False, mode=mode) as file:
                 file.write(self.content)
-        with written(self.path, mode=_PRIVATE) as file:
+        with output_file(self.path, mode=_PRIVATE) as file:
             file.write(content)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .definition import Definition, Definitions
-from .deployment import ON, variants
+from .deployment import ON, deployment_variants
 from .merge import lay_over
 from .safety import Safety, class_here, class_of_operation, is_milder
 
@@ -55,7 +55,7 @@ def shipped_paths(definitions: Definitions) -> list[tuple[str, Safety, str]]:
     return [
         (here["http"], class_here(here), id)
         for id, table in shipped
-        for here in (table, *variants(table).values())
+        for here in (table, *deployment_variants(table).values())
         if isinstance(here.get("http"), str)
     ]
 
@@ -80,7 +80,7 @@ def shipped_table(definition: Definition) -> Any:
 def _raise_to(table: OperationDefinition, least: Safety) -> None:
     if isinstance(table.get("http"), str) and is_milder(class_here(table), least):
         table["safety"] = least
-    for deployment, here in variants(table).items():
+    for deployment, here in deployment_variants(table).items():
         if isinstance(here.get("http"), str) and is_milder(class_here(here), least):
             whole: Any = table  # no person can write a class there
             whole[ON] = {**whole[ON], deployment: {**whole[ON][deployment], "safety": least}}

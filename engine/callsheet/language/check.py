@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import DefinitionError, closest, counted, did_you_mean
+from ..errors import DefinitionError, closest_names, counted, did_you_mean
 from ..registry import NODES
 from .checks.addresses import address_problems
 from .checks.commands import command_problems, lookup_problems, snapshot_problems
@@ -24,14 +24,14 @@ from .checks.listener import event_findings, route_findings, source_findings
 from .checks.needs import need_findings
 from .checks.operations import fetch_findings, operation_problems, paginator_findings
 from .checks.params import input_findings, paging_options, param_findings
-from .checks.problem import Finding, Problem, spot, stale_by, worded
+from .checks.problem import Finding, Problem, spot, stale_by, word_problem
 from .checks.reach import reading_findings, safety_findings
 from .checks.renames import rename_findings
 from .checks.resources import resource_findings
 from .checks.rich_text import node_findings
 from .checks.schemas import endless_schemas, schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
-from .checks.shapes import adapter, allowed_keys, places
+from .checks.shapes import adapter, allowed_keys, shape_places
 from .checks.signin import signin_findings
 from .checks.suggested import suggestion_findings
 from .checks.together import together_findings
@@ -48,18 +48,18 @@ from .checks.tree import (
 from .checks.used import unused_findings
 from .definition import DEFAULTS, PARTS, RESOURCE, Definition, Definitions, Stale
 from .locate import Path
-from .renames import lost
+from .renames import lost_definition
 from .resources import is_derived
 from .shape import COMPLETED, KINDS
 from .shape.base import SOME_WORDS
 from .source_file import EXTEND
 
 
-def check(
+def check_definitions(
     definitions: Definitions, aliases: Mapping[str, Mapping[str, str]], registries: Mapping[str, set[str]]
 ) -> None:
     """Raise `DefinitionError` unless every definition is sound; the rest is as for `problems_in`."""
-    refuse(problems_in(definitions, aliases, registries), definitions)
+    refuse_problems(problems_in(definitions, aliases, registries), definitions)
 
 
 def problems_in(
@@ -76,7 +76,7 @@ def problems_in(
         known = _known_ids(definitions, aliases) | {f"engine:{name}": names for name, names in registries.items()}
         known["engine:completer"] = {*known.get("engine:completer", ()), *COMPLETED}
         for definition in whole:
-            found = places(definition.kind, definition.table)
+            found = shape_places(definition.kind, definition.table)
             each = [*link_findings(definition, found, known), *together_findings(found), *shadow_findings(found)]
             problems.extend(Problem(definition, finding) for finding in each)
         problems.extend(_further_problems(definitions, aliases.get("operation", {})))
@@ -91,7 +91,7 @@ def _of_what_is_gone(problem: Problem, definitions: Definitions) -> Problem:
     What is wrong with a part of a resource is wrong with that.
     """
     definition = problem.definition
-    told = next(filter(None, (lost(definitions, *key) for key in problem.finding.about)), None)
+    told = next(filter(None, (lost_definition(definitions, *key) for key in problem.finding.about)), None)
     path, text, about = problem.finding
     if problem.definition.within:
         problem = problem._replace(definition=definitions[RESOURCE, problem.definition.id])
@@ -114,10 +114,10 @@ def _removed_problems(definitions: Definitions) -> Iterator[Problem]:
             yield Problem(removed, Finding((), "rich text cannot do without it: it can be changed, not removed"))
 
 
-def refuse(problems: list[Problem], definitions: Definitions) -> None:
+def refuse_problems(problems: list[Problem], definitions: Definitions) -> None:
     """Raise `DefinitionError` with the file and line of each problem, if there is any."""
     if problems or definitions.idle or definitions.stale:
-        told = {worded(problem, definitions) for problem in _told_once(problems)}
+        told = {word_problem(problem, definitions) for problem in _told_once(problems)}
         details = sorted({*told, *definitions.idle, *(each.text for each in definitions.stale)}, key=_by_line)
         count = len(details)
         raise DefinitionError(f"{counted(count, 'problem')} in definitions", details=details)
@@ -191,7 +191,7 @@ def _expected(definition: Definition, path: Path, item: dict[str, Any], definiti
 def _meant(definition: Definition, definitions: Definitions) -> str:
     """Where a definition is not whole, and another one has nearly its id: this may have been meant to change that."""
     others = [id for kind, id in definitions if kind == definition.kind and id != definition.id]
-    near = closest(definition.id, others)
+    near = closest_names(definition.id, others)
     return f'; did you mean to change {definition.kind} "{near[0]}"?' if near else ""
 
 

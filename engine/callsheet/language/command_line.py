@@ -54,7 +54,7 @@ def bind_words(words: Sequence[str], own: Sequence[Param], shared: Sequence[Para
     return values | _arguments(positional, [*arguments, *named])
 
 
-def missing(values: Mapping[str, Any], own: Sequence[Param]) -> list[str]:
+def missing_parameters(values: Mapping[str, Any], own: Sequence[Param]) -> list[str]:
     """The parameters that must be given and are not."""
     return [str(param["name"]) for param in own if is_required(param) and values.get(param["name"]) in (None, [])]
 

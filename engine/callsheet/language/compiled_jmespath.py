@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from .functions import parse
+from .functions import parse_expression
 from .root_names import ROOT
 from .template import TemplateError, compile_expression, is_true
 
@@ -22,7 +22,7 @@ Ast = dict[str, Any]
 def compile_fast(expression: str) -> Evaluate:
     """The same as `template.compile_expression`, faster where the expression is simple. Raises `TemplateError`."""
     checked, compiled = compile_expression(expression), _compiled(expression)
-    if compiled is None or not _may_fail(tree(expression) or {}):
+    if compiled is None or not _may_fail(expression_tree(expression) or {}):
         return compiled or checked
 
     def evaluate(scope: Any) -> Any:
@@ -36,7 +36,7 @@ def compile_fast(expression: str) -> Evaluate:
 
 @lru_cache(maxsize=8192)
 def _compiled(expression: str) -> Evaluate | None:
-    node = tree(expression)
+    node = expression_tree(expression)
     return compile_node(node) if node else None
 
 
@@ -44,10 +44,10 @@ class _UnfitArgument(Exception):
     """A function met a value that it is not made for."""
 
 
-def tree(expression: str) -> Ast | None:
+def expression_tree(expression: str) -> Ast | None:
     """The parsed expression, or nothing where it is too deep to look into."""
     try:
-        parsed: Ast = parse(expression).parsed
+        parsed: Ast = parse_expression(expression).parsed
     except RecursionError:
         return None
     return parsed
@@ -56,7 +56,7 @@ def tree(expression: str) -> Ast | None:
 def first_names(expression: str) -> set[str]:
     """The top-level names an expression may look at; a superset is returned where that is hard to tell."""
     found: set[str] = set()
-    _first_names(tree(expression) or {}, found)
+    _first_names(expression_tree(expression) or {}, found)
     return found
 
 

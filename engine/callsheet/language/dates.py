@@ -13,7 +13,7 @@ _FROM_NOW = re.compile(r"([+-]?)(\d{1,5})\s*(m|h|d|w)")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
-def written(text: str | None, form: str, *, past: bool = False) -> str:
+def written_moment(text: str | None, form: str, *, past: bool = False) -> str:
     """A point in time, in the letters of strftime: see `parsed`.
 
     `%f` is milliseconds here. A time without zone is local; what is of the `past` is written in local time. Raises
@@ -28,7 +28,7 @@ _FORMS = {"date": "%Y-%m-%d", "date-time": "%Y-%m-%dT%H:%M:%SZ"}
 _WORDY = re.compile(r"[A-Za-z ]+|[+-]?\d{1,5}\s*[A-Za-z]")
 
 
-def iso(text: str, form: str) -> str:
+def iso_moment(text: str, form: str) -> str:
     """A word for a point in time (`today`, `-7d`) as a `date` or `date-time`; what is written out stays as it is.
 
     Raises `UsageError`.

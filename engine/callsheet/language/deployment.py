@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from ..errors import UsageError
-from .merge import merge
+from .merge import merge_tables
 
 ON = "on"
 Table = TypeVar("Table", bound=Mapping[str, Any])
@@ -22,17 +22,17 @@ def on_deployment(table: Table, deployment: str) -> Table:
     if not different:
         return table
     rest = {key: value for key, value in table.items() if key != ON}
-    return cast("Table", merge(rest, different, afresh=True))
+    return cast("Table", merge_tables(rest, different, afresh=True))
 
 
-def variants(table: Table) -> dict[str, Table]:
+def deployment_variants(table: Table) -> dict[str, Table]:
     """Deployment → the definition as it is there, for those that `on` names."""
     return {deployment: on_deployment(table, deployment) for deployment in table.get(ON, ())}
 
 
 def missing_on(*tables: Mapping[str, Any]) -> list[str]:
     """The deployments that lack what these definitions are together, such as an operation and its product."""
-    named = [(word, here) for table in tables for word, here in variants(table).items()]
+    named = [(word, here) for table in tables for word, here in deployment_variants(table).items()]
     return list(dict.fromkeys(word for word, here in named if here.get("unavailable")))
 
 

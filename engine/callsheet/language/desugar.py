@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .definition import Definition, Definitions
-from .deployment import on_deployment, variants
-from .identifier import identifier
+from .deployment import deployment_variants, on_deployment
+from .identifier import to_identifier
 from .merge import ACTION, CALLS, Table
 from .renames import present_id
 from .safety import CHANGES, class_of_operation
@@ -65,7 +65,7 @@ def _taken(table: Table) -> set[str]:
 
 def _changes_items(definitions: Definitions, table: Table) -> bool:
     """Whether it changes each item of a list, so that it can be written down what became of them."""
-    steps = [step for here in (table, *variants(table).values()) for step in here["step"] if "each" in step]
+    steps = [step for here in (table, *deployment_variants(table).values()) for step in here["step"] if "each" in step]
     calls = [part["call"] for step in steps for part in step["each"]["step"] if "call" in part]
     operations = [operation for call in calls if (operation := _operation(definitions, call)) is not None]
     return any(class_of_operation(operation.table) in CHANGES for operation in operations)
@@ -101,7 +101,7 @@ def _as_for_items(table: Table, steps: list[Table]) -> list[Table]:
     """The steps of a command that changes one thing, as those for one item of a list; what is refused first stays."""
     first = next(place for place, step in enumerate(steps) if "fail" not in step)
     keep = dict(table["keep"])
-    item = identifier(keep.pop("of"))
+    item = to_identifier(keep.pop("of"))
     each = {"items": f"[{item}]", "item": item, "name": "@", "step": steps[first:], "done": "changed {done} of {total}"}
     more = {key: table[key] for key in ("result", "undo") if key in table}
     return [*steps[:first], {"as": _ONE, "each": {**each, **more, "keep": keep}}]
@@ -135,7 +135,7 @@ def _pages(definitions: Definitions, table: Table) -> bool:
     """Whether it prints a list: of pages as they arrive, or out of an answer that comes whole."""
     if "items" in table:
         return True
-    each = [table, *variants(table).values()]
+    each = [table, *deployment_variants(table).values()]
     return "result" not in table and any(_streams(definitions, step) for here in each for step in here["step"])
 
 
@@ -143,7 +143,7 @@ def _streams(definitions: Definitions, step: Table) -> bool:
     operation = _operation(definitions, step.get("call", ""))
     if operation is None or {"as", "value", "batch"} & step.keys():
         return False
-    return any(here.get("paginate") for here in (operation.table, *variants(operation.table).values()))
+    return any(here.get("paginate") for here in (operation.table, *deployment_variants(operation.table).values()))
 
 
 def _operation(definitions: Definitions, id: str) -> Definition | None:

@@ -15,11 +15,11 @@ from jmespath.parser import ParsedResult
 from jmespath.visitor import Options
 
 from ..errors import did_you_mean
-from ..jsontext import dump
+from ..jsontext import dump_json
 from . import queries, short_links, trees
 from .filenames import file_name
 from .root_names import RootInterpreter, RootParser
-from .totals import totals
+from .totals import count_in_words
 
 if TYPE_CHECKING:
     from jmespath.functions import _Signature
@@ -75,12 +75,12 @@ class Functions(functions.Functions):
     @functions.signature(_TEXT)
     def _func_quoted(self, text: str) -> str:
         """The text in double quotes, with quotes and backslashes in it escaped."""
-        return queries.quoted(text)
+        return queries.quote_query_text(text)
 
     @functions.signature(_ANY, {"types": ["array"]}, _TEXT)
     def _func_narrowed(self, query: str | None, conditions: list[Any], tail: str) -> str | None:
         """`query AND each condition`, the clause that starts with `tail` (`ORDER BY`) kept at the end."""
-        return queries.narrowed(query, conditions, tail)
+        return queries.narrow_query(query, conditions, tail)
 
     @functions.signature(_TEXT, _TEXT)
     def _func_clause(self, query: str, start: str) -> str:
@@ -90,7 +90,7 @@ class Functions(functions.Functions):
     @functions.signature(_TEXT, _ANY)
     def _func_among(self, field: str, values: Any) -> str | None:
         """The condition that a field has one of some values, and none of those that begin with `not:`."""
-        return queries.among(field, [values] if isinstance(values, str) else values or [])
+        return queries.among_condition(field, [values] if isinstance(values, str) else values or [])
 
     @functions.signature(_TEXT, _TEXT)
     def _func_split(self, text: str, separator: str) -> list[str]:
@@ -149,7 +149,7 @@ class Functions(functions.Functions):
     @functions.signature(_ANY, _TEXT, _TEXT)
     def _func_nested(self, items: Any, id: str, parent: str) -> list[Any]:
         """Items as a tree, each behind what it is below, with an `indent` of two spaces a level."""
-        return list(trees.nested(items or [], id, parent))
+        return list(trees.indented_tree(items or [], id, parent))
 
     @functions.signature({"types": ["array"]})
     def _func_from_items(self, pairs: list[Any]) -> dict[str, Any]:
@@ -196,32 +196,32 @@ class Functions(functions.Functions):
     @functions.signature(_ANY, _TEXT)
     def _func_moment(self, text: str | None, form: str) -> str | None:
         """A date or time (now, where it is null) written as `form` says, in the letters of strftime."""
-        from .dates import written
+        from .dates import written_moment
 
-        return written(text, form)
+        return written_moment(text, form)
 
     @functions.signature(_ANY, _TEXT)
     def _func_since(self, text: str | None, form: str) -> str | None:
         """The same for something that has been: the name of a day is the last day of that name, not the next."""
-        from .dates import written
+        from .dates import written_moment
 
-        return written(text, form, past=True)
+        return written_moment(text, form, past=True)
 
     @functions.signature(_ANY, _TEXT)
     def _func_iso(self, text: str | None, form: str) -> str | None:
         """A `date` or `date-time` of a word such as today or -7d; what is written out already stays as it is."""
-        from .dates import iso
+        from .dates import iso_moment
 
-        return text and iso(text, form)
+        return text and iso_moment(text, form)
 
     @functions.signature(_ANY, {"types": ["array-string"]}, _TEXT)
     def _func_totals(self, items: Any, names: list[str], number: str) -> list[dict[str, Any]]:
         """One object for all items that have the same under these names, with the sum of one of their numbers."""
-        return totals(items or [], names, number)
+        return count_in_words(items or [], names, number)
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else dump(value)
+    return value if isinstance(value, str) else "" if value is None else dump_json(value)
 
 
 def _pairs(table: Any) -> Iterable[tuple[str, Any]]:
@@ -252,7 +252,7 @@ _PARSER = RootParser()
 _PARSING = threading.Lock()  # a parser is made for one thread at a time
 
 
-def parse(expression: str) -> Any:
+def parse_expression(expression: str) -> Any:
     """A parsed expression. Unknown functions are found here, not when first called: raises a `JMESPathError`."""
     try:
         with _PARSING:
@@ -277,19 +277,19 @@ def _is_finite(found: Any) -> bool:
     return not isinstance(found, float) or isfinite(found)
 
 
-def paths(node: Any) -> Iterator[tuple[str, ...]]:
+def paths_in_expression(node: Any) -> Iterator[tuple[str, ...]]:
     """The plain paths in a parsed expression: `a.b` and `c` in `a.b || length(c)`; those in filters are left out."""
     children = [child for child in node["children"] if isinstance(child, dict)]
     if node["type"] == "field":
         yield (node["value"],)
     elif node["type"] == "subexpression":
         names = [child["value"] for child in children[1:] if child["type"] == "field"]
-        yield from ((*head, *names) for head in paths(children[0]))
+        yield from ((*head, *names) for head in paths_in_expression(children[0]))
     elif node["type"] in ("index_expression", "projection", "filter_projection", "value_projection"):
-        yield from paths(children[0])
+        yield from paths_in_expression(children[0])
     else:
         for child in children:
-            yield from paths(child)
+            yield from paths_in_expression(child)
 
 
 _INTO_A_LIST = ("filter_projection", "projection", "flatten", "index_expression")
@@ -299,14 +299,14 @@ _FROM_THE_LEFT = (*_INTO_A_LIST, "subexpression", "pipe")
 @lru_cache(maxsize=1024)
 def first_list(expression: str) -> Any:
     """Of an expression that looks into a list, the parsed part that leads to it: `a.b` of `a.b[?c].d`; else None."""
-    node, found = parse(expression).parsed, None
+    node, found = parse_expression(expression).parsed, None
     while node["type"] in _FROM_THE_LEFT:
         found = node["children"][0] if node["type"] in _INTO_A_LIST else found
         node = node["children"][0]
     return found and ParsedResult(expression, found)
 
 
-def search(parsed: Any, value: Any, scope: Any) -> Any:
+def evaluate_parsed(parsed: Any, value: Any, scope: Any) -> Any:
     """The value of a parsed expression over a value; `$name` is looked up in the scope."""
     return RootInterpreter(_OPTIONS, scope).visit(parsed.parsed, value)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 _LONGEST_TOOL = 64
 
 
-def identifier(name: str) -> str:
+def to_identifier(name: str) -> str:
     """`space-id` → `space_id`."""
     return name.replace("-", "_").replace(".", "_")
 
 
 def tool_name(words: str) -> str:
     """The words of a command, or a name that it has for agents, as the name of a tool: `pets list` → `pets_list`."""
-    return identifier(words.replace(" ", "_"))[:_LONGEST_TOOL]
+    return to_identifier(words.replace(" ", "_"))[:_LONGEST_TOOL]

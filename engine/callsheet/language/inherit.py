@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from ..errors import did_you_mean
-from .checks.problem import PART, Finding, Problem, stale_by, worded
+from .checks.problem import PART, Finding, Problem, stale_by, word_problem
 from .definition import Definition, Definitions, Inherited
 from .deployment import ON
-from .identifier import identifier
+from .identifier import to_identifier
 from .locate import Path
-from .merge import CALLS, Table, idle_removals, lay_over, merge
-from .renames import lost
+from .merge import CALLS, Table, idle_removals, lay_over, merge_tables
+from .renames import lost_definition
 from .source_file import DEEPEST, place_in
 
 LIKE = "like"
@@ -53,7 +53,7 @@ def merge_all(definitions: Definitions, without: Collection[tuple[str, str, str]
         merger.fill(definition)
     told = [(problem, stale_by(problem, definitions, without)) for problem in merger.problems]
     definitions.stale += [stale for _, stale in told if stale is not None]
-    return [worded(problem, definitions) for problem, stale in told if stale is None]
+    return [word_problem(problem, definitions) for problem, stale in told if stale is None]
 
 
 class _Merger:
@@ -69,7 +69,7 @@ class _Merger:
         self._built.add((definition.kind, definition.id))
         base = self._base(definition, (*way, definition.id))
         if base is None:
-            definition.table = merge({}, definition.laid[0])
+            definition.table = merge_tables({}, definition.laid[0])
         else:
             under = _heritable(definition, base)
             self._note_idle(definition, 0, under)
@@ -97,7 +97,7 @@ class _Merger:
         if id in way:
             return Finding(at, f"it is built on itself: {' → '.join([*way, id])}")
         known = [other for of, other in self.definitions if of == kind and other not in way]
-        text = lost(self.definitions, kind, id) or f"no {kind} {id!r}{did_you_mean(id, known)}"
+        text = lost_definition(self.definitions, kind, id) or f"no {kind} {id!r}{did_you_mean(id, known)}"
         return Finding(at, text, ((kind, id),))
 
     def _note_idle(self, definition: Definition, place: int, under: Table) -> None:
@@ -136,7 +136,7 @@ class _Merger:
                 listed.append(shown)
         definition.table[key] = listed
         if not view:
-            members = ", ".join(f"{identifier(part.id)}: {identifier(part.id)} || `[]`" for part in parts)
+            members = ", ".join(f"{to_identifier(part.id)}: {to_identifier(part.id)} || `[]`" for part in parts)
             definition.table.setdefault("result", f"{{ {{{members}}} }}")
 
     def _parts(self) -> list[Definition]:
@@ -218,13 +218,13 @@ def _read(part: Definition) -> list[Any]:
         if "call" in step:
             step.setdefault("tolerate", f"{part.table.get('title', part.id)}: {{error}}")
     if found:
-        found[-1]["as"] = identifier(part.id)
+        found[-1]["as"] = to_identifier(part.id)
     return found
 
 
 def _shown(part: Definition) -> Table:
     kept = {key: part.table[key] for key in ("title", "line") if key in part.table}
-    return {**kept, "items": identifier(part.id)}
+    return {**kept, "items": to_identifier(part.id)}
 
 
 def _heritable(definition: Definition, base: Definition) -> Table:

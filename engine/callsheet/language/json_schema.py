@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from ..registry import REGISTRIES, names
+from ..registry import REGISTRIES, registered_names
 from .inherit import LIKE
 from .shape import COMPLETED, KINDS, RULES
 from .shape.registered import BY_ENTRY, own_keys
@@ -79,9 +79,9 @@ def _with_names(schema: Any) -> Any:
     more = COMPLETED if target == "engine:completer" else ()
     known: JsonObject = {}
     if target.startswith("engine:"):
-        known = {"enum": sorted({*names()[target.removeprefix("engine:")], *more})}
+        known = {"enum": sorted({*registered_names()[target.removeprefix("engine:")], *more})}
     elif "named" in schema:  # a name, or a template for one
-        known = {"anyOf": [{"enum": sorted(names()[schema["named"]])}, {"pattern": "[{]"}]}
+        known = {"anyOf": [{"enum": sorted(registered_names()[schema["named"]])}, {"pattern": "[{]"}]}
     if "patternProperties" in schema:
         known["additionalProperties"] = False
     return {**{key: _with_names(part) for key, part in schema.items()}, **known}

@@ -10,10 +10,10 @@ from .as_shipped import hold_classes, hold_containers
 from .definition import DEFAULTS, PROGRAM, Definition, Definitions, SourceFile, Stale
 from .inherit import merge_all, name_shared
 from .layers import Layer, files_of
-from .merge import Table, merge
-from .renames import gone, present_id, renamed_keys, with_new_keys, with_resources
-from .resources import unfold
-from .source_file import EXTEND, LANGUAGE, NEWEST, place_in, read
+from .merge import Table, merge_tables
+from .renames import gone_definition, present_id, renamed_keys, with_new_keys, with_resources
+from .resources import unfold_resources
+from .source_file import EXTEND, LANGUAGE, NEWEST, place_in, read_definition_file
 
 # What a program takes over from those that it uses. The rest is what a program says of itself.
 _TAKEN_OVER = (
@@ -24,7 +24,7 @@ _TAKEN_OVER = (
 NO_TABLES: Mapping[str, Table] = {}
 
 
-def load(
+def load_definitions(
     found: list[Layer], without: Collection[tuple[str, str, str]] = (), bare: Mapping[str, Table] = NO_TABLES
 ) -> Definitions:
     """All definitions of a program. Raises `DefinitionError` with one detail per broken file.
@@ -36,18 +36,20 @@ def load(
     for number, layer in enumerate(found):
         for path, depth in files_of(layer):
             try:
-                overlay(definitions, read(path, number, depth, shipped=layer.shipped), problems, without)
+                overlay_definition(
+                    definitions, read_definition_file(path, number, depth, shipped=layer.shipped), problems, without
+                )
             except DefinitionError as error:
                 problems.append(error.message)
     for program, table in bare.items():
         if table:
-            overlay(definitions, SourceFile("", len(found), 0, {PROGRAM: {program: table}}), problems)
+            overlay_definition(definitions, SourceFile("", len(found), 0, {PROGRAM: {program: table}}), problems)
     problems += merge_all(definitions, without)
     if problems:
         problems += definitions.idle
         raise DefinitionError(f"{counted(len(problems), 'problem')} in definitions", details=problems)
     _take_over(definitions)
-    unfold(definitions)
+    unfold_resources(definitions)
     hold_classes(definitions)
     hold_containers(definitions)
     return definitions
@@ -61,15 +63,15 @@ def _take_over(definitions: Definitions) -> None:
         uses = program.table.get("uses")
         below: Table = {}
         for other in (programs[name] for name in uses if name in programs) if isinstance(uses, list) else ():
-            below = merge(below, {key: other.table[key] for key in _TAKEN_OVER if key in other.table})
+            below = merge_tables(below, {key: other.table[key] for key in _TAKEN_OVER if key in other.table})
             program.files = [*other.files, *program.files]
             used.add(other.id)
-        program.table = merge(below, program.table)
+        program.table = merge_tables(below, program.table)
     for id in used:
         del definitions[PROGRAM, id]
 
 
-def overlay(
+def overlay_definition(
     definitions: Definitions, file: SourceFile, problems: list[str], without: Collection[tuple[str, str, str]] = ()
 ) -> None:
     """Lay a file over what was read before it, and add what is wrong with that to the problems."""
@@ -79,7 +81,7 @@ def overlay(
             continue
         id, table = _present(definitions, file, kind, written, given)
         known = definitions.get((kind, id))
-        if known is None and (instead := gone(definitions, kind, id)) is not None and not file.shipped:
+        if known is None and (instead := gone_definition(definitions, kind, id)) is not None and not file.shipped:
             text = f'{place_in(file, kind, written)}: {kind} "{id}" is gone: {instead}'
             definitions.stale.append(Stale(file.path, kind, written, text))
         elif (fault := _unlike(definitions, file, kind, id)) is not None:

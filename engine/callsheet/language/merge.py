@@ -29,7 +29,7 @@ CALLS = (*ACTION, "step")
 _VALUES = frozenset({"args", "body", "over", "result"})
 
 
-def merge(under: Table, over: Table, *, afresh: bool = False) -> Table:
+def merge_tables(under: Table, over: Table, *, afresh: bool = False) -> Table:
     """`over` laid over `under`: tables key by key, lists of named tables name by name, all else replaced.
 
     A table with `remove = true` takes away what stands under it. Lists over nothing stay as they are: what an `on`
@@ -47,7 +47,7 @@ def merge(under: Table, over: Table, *, afresh: bool = False) -> Table:
                 if not _removes(below):
                     del merged[key]
             else:
-                merged[key] = merge(below if isinstance(below, dict) else {}, value, afresh=inside)
+                merged[key] = merge_tables(below if isinstance(below, dict) else {}, value, afresh=inside)
         elif _named(value) and _named(below):
             merged[key] = _merge_named(below or [], value, afresh=inside)
         else:
@@ -59,9 +59,9 @@ def lay_over(under: Table, over: Table) -> Table:
     """`merge`, where `remove` in `over` may also list keys of `under` that are taken away first."""
     gone = removed_keys(over)
     if gone is None:
-        return merge(under, over)
+        return merge_tables(under, over)
     kept = {key: value for key, value in under.items() if key not in gone}
-    return merge(kept, {key: value for key, value in over.items() if key != "remove"})
+    return merge_tables(kept, {key: value for key, value in over.items() if key != "remove"})
 
 
 def removed_keys(over: Table) -> list[Any] | None:
@@ -93,7 +93,7 @@ def _merge_named(under: list[Table], over: list[Table], *, afresh: bool) -> list
             changes[item["name"]] = item
         elif item.get("remove") is not True:
             added.append(item)
-    merged = [merge(item, changes.get(item["name"], {}), afresh=afresh) for item in under]
+    merged = [merge_tables(item, changes.get(item["name"], {}), afresh=afresh) for item in under]
     kept = {item["name"] for item in under if _removes(item)}
     gone = {name for name, item in changes.items() if item.get("remove") is True and name not in kept}
     return [item for item in merged if item["name"] not in gone] + added

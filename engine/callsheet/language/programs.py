@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .merge import Table
 
 
-def layers(program: str, environ: Mapping[str, str], *, own: bool = True) -> list[Layer]:
+def definition_layers(program: str, environ: Mapping[str, str], *, own: bool = True) -> list[Layer]:
     """All directories of a program's definitions. Reads files: a start takes the names of used programs from its cache.
 
     Raises `UsageError` where there is no such program, `DefinitionError` where it uses one that does not exist.

@@ -9,7 +9,7 @@ EXCEPT = "not:"  # before a value: without it
 _QUOTES = "\"'"
 
 
-def quoted(text: str) -> str:
+def quote_query_text(text: str) -> str:
     """A text in double quotes; what would end it or break the line is escaped."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     for character, escape in (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
@@ -17,7 +17,7 @@ def quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def narrowed(query: str | None, conditions: Iterable[str | None], tail: str) -> str | None:
+def narrow_query(query: str | None, conditions: Iterable[str | None], tail: str) -> str | None:
     """All conditions and the query's own, joined by AND; a clause that starts with `tail` stays last.
 
     The query is put in parentheses, because it may hold an OR. None when nothing is asked at all.
@@ -29,7 +29,7 @@ def narrowed(query: str | None, conditions: Iterable[str | None], tail: str) -> 
     return " ".join([" AND ".join(asked), clause]).strip() or None
 
 
-def among(field: str, values: Iterable[str | None]) -> str | None:
+def among_condition(field: str, values: Iterable[str | None]) -> str | None:
     """The condition that a field has one of the values and none that begin with `not:`; None for no values.
 
     A value that is null is an empty field, `not:` alone a field that is not empty. Who leaves values out does not mean
@@ -49,8 +49,8 @@ def among(field: str, values: Iterable[str | None]) -> str | None:
 
 def _equals(field: str, values: list[str], one: str, several: str) -> str:
     if len(values) == 1:
-        return f"{field} {one} {quoted(values[0])}"
-    return f"{field} {several} ({', '.join(map(quoted, values))})"
+        return f"{field} {one} {quote_query_text(values[0])}"
+    return f"{field} {several} ({', '.join(map(quote_query_text, values))})"
 
 
 def _any(conditions: list[str]) -> str:

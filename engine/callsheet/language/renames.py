@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .definition import DEFAULTS, RESOURCE, Definitions, SourceFile
 from .locate import Path
-from .merge import merge
+from .merge import merge_tables
 from .source_file import place_in
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ class Renamed(NamedTuple):
     now: str
 
 
-def gone(definitions: Definitions, kind: str, id: str) -> str | None:
+def gone_definition(definitions: Definitions, kind: str, id: str) -> str | None:
     """What to use instead of a definition that there was once."""
     return _table(definitions, kind, "gone").get(id)
 
 
-def lost(definitions: Definitions, kind: str, id: str) -> str | None:
+def lost_definition(definitions: Definitions, kind: str, id: str) -> str | None:
     """What became of a definition that is not there any more; None for one that is there, or never was."""
     if (kind, id) in definitions:
         return None
-    instead, now = gone(definitions, kind, id), present_id(definitions, kind, id)
+    instead, now = gone_definition(definitions, kind, id), present_id(definitions, kind, id)
     if instead is not None:
         return f"{kind} {id!r} is gone: {instead}"
     return f"{kind} {id!r} is now called {now!r}" if now != id else None
@@ -68,7 +68,7 @@ class Moved(NamedTuple):
     keys: frozenset[str] | None
 
 
-def moved(definitions: Definitions, file: SourceFile) -> list[Moved]:
+def moved_definition(definitions: Definitions, file: SourceFile) -> list[Moved]:
     """What of a person's file was a definition of its own, and is a table of a resource now."""
     found: list[Moved] = []
     there = file.tables.get(RESOURCE, {})
@@ -91,7 +91,7 @@ def with_resources(definitions: Definitions, file: SourceFile) -> SourceFile:
     tables = {kind: dict(ids) if isinstance(ids, dict) else ids for kind, ids in file.tables.items()}
     extends = set(file.extends)
     defaults: Table = tables[DEFAULTS] if isinstance(tables.get(DEFAULTS), dict) else {}
-    found = moved(definitions, file)
+    found = moved_definition(definitions, file)
     for kind, id, now, within, keys in found:
         common = defaults.get(kind) if keys is None else None
         table = {**(common if isinstance(common, dict) else {}), **tables[kind].pop(id)}
@@ -126,7 +126,7 @@ def _said(definitions: Definitions, kind: str) -> Table:
     definition = definitions.get((KIND, kind))
     found: Table = {}
     for table in definition.laid if definition is not None else ():
-        found = merge(found, table)
+        found = merge_tables(found, table)
     return found
 
 

@@ -9,8 +9,8 @@ from json import dumps
 from typing import TYPE_CHECKING
 
 from .definition import PARTS, RESOURCE, Definition, Definitions
-from .deployment import ON, variants
-from .identifier import identifier
+from .deployment import ON, deployment_variants
+from .identifier import to_identifier
 from .scopes import names_in
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def plural_of(id: str, definition: ResourceDefinition) -> str:
     return definition.get("plural", f"{title_of(id, definition)}s")
 
 
-def unfold(definitions: Definitions) -> None:
+def unfold_resources(definitions: Definitions) -> None:
     """Add the parts of every resource, each under the id of that."""
     for resource in [each for each in definitions.values() if each.kind == RESOURCE]:
         for within, kind in PARTS.items():
@@ -67,7 +67,9 @@ def _kept(definitions: Definitions, resource: Table) -> Table | None:
     if not isinstance(on, dict) or not all(isinstance(here, dict) for here in on.values()):
         return None  # not checked yet
     found = _of_fields(definitions, resource)
-    there = {word: _of_fields(definitions, here) for word, here in variants(resource).items()} if found else {}
+    there = (
+        {word: _of_fields(definitions, here) for word, here in deployment_variants(resource).items()} if found else {}
+    )
     differing = {word: table for word, table in there.items() if table not in (None, found)}
     return {**found, **({ON: differing} if differing else {})} if found else None
 
@@ -85,7 +87,7 @@ def _of_fields(definitions: Definitions, resource: Table) -> Table | None:
         return None
     where: Table = fields if isinstance(fields, dict) else {name: dumps(name) for name in fields}
     used = {*names_in(read.get("args")), *names_in([update.get("args"), update.get("body")])}
-    parents = [name for name in map(identifier, parent) if name in used]
+    parents = [name for name in map(to_identifier, parent) if name in used]
     where = {name: part for name, part in where.items() if name not in fixed}
     sent = ", ".join(f"{dumps(name)}: {part}" for name, part in where.items())
     operation = definitions.get(("operation", str(update.get("call"))))

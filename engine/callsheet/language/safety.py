@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from ..patterns import pattern
-from .deployment import variants
+from ..patterns import lazy_pattern
+from .deployment import deployment_variants
 
 if TYPE_CHECKING:
     from .shape.compiled import CompiledOperation
@@ -23,7 +23,7 @@ _MILDEST_FIRST: tuple[Safety, ...] = ("local", "read", "write", "destroy")
 _REMOVING = frozenset(
     {"delete", "destroy", "discard", "erase", "purge", "redact", "remove", "removal", "removals", "revoke", "trash"}
 )
-_WORDS = pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_WORDS = lazy_pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _BY_METHOD: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}
 
 
@@ -32,7 +32,7 @@ def by_method(method: str) -> Safety:
     return _BY_METHOD.get(method, "write")
 
 
-def removes(method: str, names: Iterable[str]) -> bool:
+def removes_something(method: str, names: Iterable[str]) -> bool:
     """Whether a call takes something away by one of its names (its id, the end of its path), though not by its method.
 
     A word says so: `deleteAll`, `access-removals`. What only reads by its method does only that.
@@ -42,7 +42,7 @@ def removes(method: str, names: Iterable[str]) -> bool:
     return any(word.lower() in _REMOVING for name in names for word in _WORDS.findall(name))
 
 
-def worst(classes: Iterable[Safety]) -> Safety:
+def worst_safety(classes: Iterable[Safety]) -> Safety:
     """The worst of them; `local` of none."""
     return max(classes, key=_MILDEST_FIRST.index, default="local")
 
@@ -64,4 +64,4 @@ def class_for_policies(operation: CompiledOperation) -> Safety:
 
 def class_of_operation(operation: OperationDefinition) -> Safety:
     """The worst class that an operation has on any deployment."""
-    return worst(class_here(table) for table in (operation, *variants(operation).values()))
+    return worst_safety(class_here(table) for table in (operation, *deployment_variants(operation).values()))

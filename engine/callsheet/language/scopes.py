@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from .root_names import ROOT
-from .template import TemplateError, expressions
+from .template import TemplateError, expressions_in_text
 
 _CHOSEN = {"key_val_pair", "multi_select_list"}  # `items[].{id: id}`: plainly parts of an item
 _RELATIVE = {"subexpression", "index_expression", "pipe", "projection", "value_projection", "filter_projection"}
@@ -23,8 +23,8 @@ def names_in(value: Any) -> Iterator[str]:
     """The names that the placeholders in a (nested) value use; broken ones are none of its business."""
     if isinstance(value, str):
         try:
-            for expression in expressions(value):
-                yield from roots(expression)
+            for expression in expressions_in_text(value):
+                yield from root_names(expression)
         except TemplateError:
             return
     elif isinstance(value, Mapping):
@@ -35,7 +35,7 @@ def names_in(value: Any) -> Iterator[str]:
             yield from names_in(item)
 
 
-def roots(expression: str) -> Iterator[str]:
+def root_names(expression: str) -> Iterator[str]:
     """The names an expression looks up in its scope: `page` and `title` in `not_null(title, page.title)`."""
     yield from _roots(_tree(expression))
 
@@ -45,7 +45,7 @@ def marked_names(expression: str) -> Iterator[str]:
     yield from _marked(_tree(expression))
 
 
-def comparisons(expression: str) -> Iterator[tuple[str, Any]]:
+def comparisons_in(expression: str) -> Iterator[tuple[str, Any]]:
     """What names of the scope are compared with, where that is written out: `state` and "open" in `state == 'open'`."""
     yield from _comparisons(_tree(expression))
 
@@ -79,10 +79,10 @@ def names_of_items(expression: str) -> Iterator[str]:
 def _tree(expression: str) -> Node:
     from jmespath import exceptions
 
-    from .functions import parse
+    from .functions import parse_expression
 
     try:
-        parsed: Node = parse(expression).parsed
+        parsed: Node = parse_expression(expression).parsed
     except exceptions.JMESPathError:
         return _BROKEN
     return parsed

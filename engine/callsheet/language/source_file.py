@@ -18,7 +18,7 @@ NEWEST = 2  # the version of the language that shipped definitions are written i
 DEEPEST = 64  # tables and lists in one another; whatever reads a definition later needs no limit of its own
 
 
-def read(path: str, layer: int = 0, depth: int = 0, *, shipped: bool = False) -> SourceFile:
+def read_definition_file(path: str, layer: int = 0, depth: int = 0, *, shipped: bool = False) -> SourceFile:
     """One parsed file; raises `DefinitionError` with the line of a syntax error."""
     text = text_of(path)
     try:

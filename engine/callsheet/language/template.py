@@ -7,8 +7,8 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallsheetError
-from ..jsontext import dump
-from ..patterns import pattern
+from ..jsontext import dump_json
+from ..patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Scope = dict[str, Any]  # what expressions see, by the names that they use
 Part = str | Callable[[Mapping[str, Any]], Any]
 
-_PATH = pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
+_PATH = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _MOST_PATHS = 4
 _QUOTES = "'\"`"
 # What functions raise, the library's and our own, when a value is of another kind than they are made for.
@@ -87,26 +87,26 @@ def _follow(keys: list[str], value: Any) -> Any:
 def _compile_jmespath(expression: str) -> Callable[[Any, Any], Any]:
     from jmespath import exceptions
 
-    from .functions import parse, paths, search
+    from .functions import evaluate_parsed, parse_expression, paths_in_expression
 
     try:
-        parsed: ParsedResult = parse(expression)
+        parsed: ParsedResult = parse_expression(expression)
     except exceptions.JMESPathError as error:
         raise TemplateError(_first_line(error)) from None
 
     def apply(value: Any, scope: Any) -> Any:
         try:
-            return search(parsed, value, scope)
+            return evaluate_parsed(parsed, value, scope)
         except TemplateError:
             raise
         except (exceptions.JMESPathError, *_UNFIT) as error:
-            looked_at = map(".".join, paths(parsed.parsed))
+            looked_at = map(".".join, paths_in_expression(parsed.parsed))
             raise UnfitValue(expression, _first_line(error), looked_at) from None
 
     return apply
 
 
-def fill(value: Any, scope: Mapping[str, Any]) -> Any:
+def fill_template(value: Any, scope: Mapping[str, Any]) -> Any:
     """`value` with every placeholder in it replaced.
 
     A text that is one placeholder takes the expression's value and type. Null drops its key or item, and a
@@ -115,10 +115,10 @@ def fill(value: Any, scope: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
         return fill_text(value, scope)
     if isinstance(value, Mapping):
-        table = {key: filled for key, item in value.items() if (filled := fill(item, scope)) is not None}
+        table = {key: filled for key, item in value.items() if (filled := fill_template(item, scope)) is not None}
         return table if table or not value else None
     if isinstance(value, list):
-        items = [filled for item in value if (filled := fill(item, scope)) is not None]
+        items = [filled for item in value if (filled := fill_template(item, scope)) is not None]
         return items if items or not value else None
     return value.value if isinstance(value, Settled) else value
 
@@ -141,7 +141,7 @@ def to_text(value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value
-    return dump(value)
+    return dump_json(value)
 
 
 @lru_cache(maxsize=4096)
@@ -149,7 +149,7 @@ def compile_template(text: str) -> tuple[Part, ...]:
     return tuple(compile_expression(piece) if is_expression else piece for is_expression, piece in split_template(text))
 
 
-def expressions(text: str) -> list[str]:
+def expressions_in_text(text: str) -> list[str]:
     """The expressions that stand in a text; raises `TemplateError`."""
     return [piece for is_expression, piece in split_template(text) if is_expression]
 

@@ -8,7 +8,7 @@ from typing import Any
 _INDENT = "  "
 
 
-def nested(items: list[Any], id: str, parent: str) -> Iterator[dict[str, Any]]:
+def indented_tree(items: list[Any], id: str, parent: str) -> Iterator[dict[str, Any]]:
     """Each item behind the one it is below, in the order of the list, with its `indent`.
 
     What is below nothing in the list is at the top; what is below itself comes last, so that nothing is left out.

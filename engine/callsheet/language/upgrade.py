@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import DefinitionError
 from .definition import DEFAULTS, RESOURCE, Definitions, SourceFile
 from .layers import Layer, files_of
-from .load import overlay
+from .load import overlay_definition
 from .locate import Path, keys_of, line_of, part_of_key
-from .renames import Renamed, moved, present_id, renamed_keys, with_new_keys, with_resources
-from .source_file import EXTEND, LANGUAGE, NEWEST, read, text_of
+from .renames import Renamed, moved_definition, present_id, renamed_keys, with_new_keys, with_resources
+from .source_file import EXTEND, LANGUAGE, NEWEST, read_definition_file, text_of
 
 if TYPE_CHECKING:
     from .merge import Table
@@ -52,10 +52,10 @@ def upgrades(found: list[Layer], wanted: Collection[str] = ()) -> Iterator[Upgra
     definitions = Definitions()
     for number, layer in enumerate(found):
         for path, depth in files_of(layer):
-            file = read(path, number, depth, shipped=layer.shipped)
+            file = read_definition_file(path, number, depth, shipped=layer.shipped)
             if path in wanted or not (wanted or layer.shipped):
                 yield _upgraded(file, definitions)
-            overlay(definitions, file, [])
+            overlay_definition(definitions, file, [])
 
 
 def _upgraded(file: SourceFile, definitions: Definitions) -> Upgrade:
@@ -133,7 +133,7 @@ def _words(file: SourceFile, definitions: Definitions, parts: list[_Part]) -> It
 
 def _moved_words(file: SourceFile, definitions: Definitions) -> Iterator[tuple[Path, str]]:
     """What is a table of a resource now: its kind is `resource`, and its keys stand behind the name of the table."""
-    for kind, id, now, within, keys in moved(definitions, file):
+    for kind, id, now, within, keys in moved_definition(definitions, file):
         above: Path = (EXTEND,) if (kind, id) in file.extends else ()
         yield (*above, kind), RESOURCE
         if keys is None:

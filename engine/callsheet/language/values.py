@@ -29,9 +29,9 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list):
-        from ..jsontext import dump
+        from ..jsontext import dump_json
 
-        return dump(value)
+        return dump_json(value)
     return str(value)
 
 

@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, did_you_mean
-from ..language.identifier import identifier
+from ..language.identifier import to_identifier
 from ..language.parameters import is_json, is_required, is_table
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class CallArguments(NamedTuple):
 
 def python_name(name: str) -> str:
     """How a parameter is called in Python: `from` is `from_`."""
-    found = identifier(name)
+    found = to_identifier(name)
     return f"{found}_" if keyword.iskeyword(found) else found
 
 

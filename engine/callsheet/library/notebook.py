@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ..calls.fields import details
+from ..calls.fields import detailed_fields
 from ..output.columns import Columns
 from ..output.formats import FormatContext, plain
 from ..output.names import with_names
-from ..terminal import escape as escape_active
+from ..terminal import escape_text as escape_active
 
 if TYPE_CHECKING:
     from ..language.shape.commands import ViewDefinition
@@ -38,7 +38,7 @@ def record_table(thing: dict[str, Any], view: ViewDefinition | None, context: Fo
         lines = [[column.name, column.cell(thing, context)] for column in columns]
     else:
         lines = [[name, plain(value, context)] for name, value in thing.items()]
-    parts = details(thing, view, context) if view else {}
+    parts = detailed_fields(thing, view, context) if view else {}
     lines += [[name.upper(), plain(value, context)] for name, value in parts.items()]
     return f"<table><tbody>{''.join(_line(name, text) for name, text in lines if text)}</tbody></table>"
 

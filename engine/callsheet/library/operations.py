@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError, did_you_mean
-from ..jsontext import dump
-from ..language.identifier import identifier
+from ..jsontext import dump_json
+from ..language.identifier import to_identifier
 from ..language.safety import class_of_operation
 from .arguments import OF_A_CALL, checked, jsonable, python_name
 
@@ -94,7 +94,7 @@ class ProgramOperation:
                 return
 
     def __repr__(self) -> str:
-        return f"<operation {self._id}({', '.join(map(identifier, dict.fromkeys(self._names.values())))})>"
+        return f"<operation {self._id}({', '.join(map(to_identifier, dict.fromkeys(self._names.values())))})>"
 
     @property
     def __doc__(self) -> str:  # type: ignore[override] # of the instance: what help() and a notebook show
@@ -126,7 +126,7 @@ class ProgramOperation:
     def _body(self, value: Any) -> str:
         media = str(self._definition.get("body", {}).get("media", "application/json"))
         if media.endswith("json"):
-            return dump(jsonable(self._id, "body", value))
+            return dump_json(jsonable(self._id, "body", value))
         if isinstance(value, str):
             return value
         raise UsageError(f"{self._id}: body takes a text, as it is {media}")

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..cli.main import call_command, telling
-from ..errors import CallsheetError, UsageError, named
-from ..language.identifier import identifier
+from ..errors import CallsheetError, UsageError, name_program
+from ..language.identifier import to_identifier
 from ..policy.load import from_variable
 from ..sites.site_policy import CatalogNames
 from .arguments import CallArguments
@@ -130,7 +130,7 @@ class Session:
         try:
             yield
         except CallsheetError as error:
-            error.hint = error.hint and in_python(named(error.hint, self.base.program))
+            error.hint = error.hint and in_python(name_program(error.hint, self.base.program))
             error.message = in_python(error.message)
             error.args = (error.message,)
             raise
@@ -140,6 +140,6 @@ def in_python(text: str) -> str:
     """A text about options as one about arguments."""
 
     def spelt(match: re.Match[str]) -> str:
-        return f"{identifier(match[1])}=True" if match[1] in _FLAGS else identifier(match[1])
+        return f"{to_identifier(match[1])}=True" if match[1] in _FLAGS else to_identifier(match[1])
 
     return _OPTION.sub(spelt, text)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..durations import seconds
+from ..durations import duration_seconds
 from ..errors import CallsheetError, counted
 from .budget import budget_of
 from .dispatch.dispatcher import SynchronousDispatcher
@@ -104,7 +104,7 @@ class Assembly:
             self.max_body,
             1 if assignment is None else assignment.workers,
         )
-        timeout = seconds(self.definition["timeout"])
+        timeout = duration_seconds(self.definition["timeout"])
         self.context = HandlerContext("", environ, self._hidden(), self.log.note, timeout, run_command)
         self.sharing: Sharing | None = None
         self.route_set = self._read_routes(catalog)
@@ -152,7 +152,7 @@ class Assembly:
     def _app(self) -> App:
         self.runner = runner = Runner(
             self.concurrency,
-            None if self.has_queue else seconds(self.definition["queue_timeout"]),
+            None if self.has_queue else duration_seconds(self.definition["queue_timeout"]),
             self.metrics.observe_handler,
         )
         dispatcher: Dispatcher
@@ -164,7 +164,7 @@ class Assembly:
         return App(paths, self.route_set.routing_table, dispatcher, self.log, self.metrics, clients, self._pages())
 
     def _event_table(self) -> EventTable:
-        size, window = self.definition["dedup_size"], seconds(self.definition["dedup_window"])
+        size, window = self.definition["dedup_size"], duration_seconds(self.definition["dedup_window"])
         return EventTable(size, window) if self.team is None else self.team.event_table(size, window)
 
     @property
@@ -178,7 +178,10 @@ class Assembly:
         if self.options.queue:
             chosen = select_queue(self.options.queue, self.catalog, self.environ)
             return chosen.queue(self.log.note, consumes=self.options.works)
-        window, longest = seconds(self.definition["dedup_window"]), seconds(self.definition["backoff_max"])
+        window, longest = (
+            duration_seconds(self.definition["dedup_window"]),
+            duration_seconds(self.definition["backoff_max"]),
+        )
         return FileQueue(str(self.options.inbox), window, self.definition["max_attempts"], self.log.note, longest)
 
     def _intake(self, runner: Runner) -> Intake:
@@ -190,13 +193,15 @@ class Assembly:
         self.closers.append(self.inbox.close)
         if self.options.inbox or self.options.works:
             backoff = Backoff(
-                definition["max_attempts"], seconds(definition["backoff"]), seconds(definition["backoff_max"])
+                definition["max_attempts"],
+                duration_seconds(definition["backoff"]),
+                duration_seconds(definition["backoff_max"]),
             )
             by_name = {source.name: source for source in self.sources}
             self.worker = Worker(
                 self.inbox, runner, by_name, lambda: self.app.routing_table, self.log, backoff, self.budget
             )
-        return Intake(self.inbox, self.worker, seconds(definition["put_timeout"]))
+        return Intake(self.inbox, self.worker, duration_seconds(definition["put_timeout"]))
 
     def _pages(self) -> dict[str, Page]:
         paths = self.definition["paths"]
@@ -265,9 +270,9 @@ class Assembly:
             definition["max_header"],
             limits.connections,
             limits.spare,
-            seconds(definition["header_timeout"]),
-            seconds(definition["body_timeout"]),
-            seconds(definition["idle_timeout"]),
+            duration_seconds(definition["header_timeout"]),
+            duration_seconds(definition["body_timeout"]),
+            duration_seconds(definition["idle_timeout"]),
             self._on_refused,
             self.app.respond,
             self.budget,

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, did_you_mean
-from ..integers import whole
-from ..language.identifier import identifier
+from ..integers import parse_whole_number
+from ..language.identifier import to_identifier
 from ..language.parameters import is_json
 from .schemas import DRY_RUN, FIELDS, Schema
 
@@ -52,7 +52,9 @@ def checked(tool: Tool, given: dict[str, Any]) -> ToolArguments:
 
 def _other_names(tool: Tool) -> dict[str, str]:
     """What else the parameters are called on the command line, where that is not the name of another one."""
-    aliases = ((identifier(alias), name) for name, param in tool.params.items() for alias in param.get("aliases", ()))
+    aliases = (
+        (to_identifier(alias), name) for name, param in tool.params.items() for alias in param.get("aliases", ())
+    )
     return {alias: name for alias, name in aliases if alias not in tool.params}
 
 
@@ -85,7 +87,7 @@ def _text(schema: Schema, value: Any) -> Any:
 
 def _integer(value: Any) -> Any:
     if isinstance(value, str):
-        found = whole(value)
+        found = parse_whole_number(value)
         return _WRONG if found is None else found
     is_whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
     return int(value) if is_whole else _WRONG

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
-from ..jsontext import dump
+from ..jsontext import dump_json
 from .render import rendered
 
 SIZE = 16 << 10  # bytes of an answer, unless it is said otherwise
@@ -25,7 +25,7 @@ class Cut(NamedTuple):
 
 
 def size(value: Any) -> int:
-    return len(value.encode()) if isinstance(value, str) else len(dump(value).encode())
+    return len(value.encode()) if isinstance(value, str) else len(dump_json(value).encode())
 
 
 def cut(value: Any, budget: int) -> Cut:

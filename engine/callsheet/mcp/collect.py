@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..calls.fields import details, field_of, record
+from ..calls.fields import detailed_fields, field_of, flat_record
 from ..output.columns import Columns
 from ..output.formats import FormatContext
 
@@ -68,13 +68,13 @@ class Collected:
 
     def _whole(self, value: Any, view: ViewDefinition) -> JsonObject:
         fields = [field_of(column) for column in self._columns.all_columns if not column.is_address]
-        return {**record(value, fields, self._context), **details(value, view, self._context)}
+        return {**flat_record(value, fields, self._context), **detailed_fields(value, view, self._context)}
 
     def _flat(self, items: list[Any]) -> list[Any]:
         if self._view is None and not self._asked:
             return [self._readable(item) for item in items]
         fields = [field_of(column) for column in self._columns.resolve(items, _WIDEST)]
-        return [record(item, fields, self._context) for item in items]
+        return [flat_record(item, fields, self._context) for item in items]
 
     def _readable(self, value: Any) -> Any:
         """Raw JSON with its documents as Markdown."""

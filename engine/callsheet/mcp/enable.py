@@ -13,7 +13,7 @@ from ..hosts.entries import Unreadable, data_of, entry_at, snippet, with_entry, 
 from ..hosts.file import BACKUP, ForeignFile, read
 from ..hosts.places import project_file, user_file
 from ..installation import own_command
-from ..language.template import fill
+from ..language.template import fill_template
 from ..terminal import escape_line
 from .serve import toolbox_of
 
@@ -143,7 +143,7 @@ def _entry(context: Context, definition: HostDefinition, values: Mapping[str, An
     for name in ("tools", "write"):
         args += [f"--{name}", values[name]] if values[name] is not None else []
     args += ["--read-only"] if values["read-only"] else []
-    found: dict[str, Any] = fill(definition["servers"]["entry"], {"command": command, "args": args})
+    found: dict[str, Any] = fill_template(definition["servers"]["entry"], {"command": command, "args": args})
     return found
 
 

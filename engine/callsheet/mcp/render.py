@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..jsontext import dump
+from ..jsontext import dump_json
 
 _CELL = 160  # characters that a cell may have
 
@@ -21,7 +21,7 @@ def rendered_items(items: list[Any]) -> str:
     if not items:
         return "nothing found"
     if not all(isinstance(item, dict) and _is_flat(item) for item in items):
-        return "\n".join(dump(item) if isinstance(item, dict | list) else _text(item) for item in items)
+        return "\n".join(dump_json(item) if isinstance(item, dict | list) else _text(item) for item in items)
     if all(_is_cell(value) for item in items for value in item.values()):
         return _table(items)
     return "\n\n".join(_thing(item) for item in items)
@@ -36,7 +36,7 @@ def _table(items: list[dict[str, Any]]) -> str:
 def _thing(thing: dict[str, Any]) -> str:
     """Short values as lines first, then longer ones under their names."""
     if not _is_flat(thing, parts=True):
-        return dump(thing)
+        return dump_json(thing)
     if list(thing) == ["text"]:
         return _text(thing["text"])
     short = [f"{name}: {_text(value)}" for name, value in thing.items() if _is_cell(value)]
@@ -73,7 +73,7 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, list):
         return ", ".join(map(_text, _flattened(value)))
-    return value if isinstance(value, str) else dump(value)
+    return value if isinstance(value, str) else dump_json(value)
 
 
 def _flattened(value: Iterable[Any]) -> list[Any]:

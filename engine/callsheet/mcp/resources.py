@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from ..client.request.media import is_json
-from ..errors import CallsheetError, UsageError, named
+from ..errors import CallsheetError, UsageError, name_program
 from ..language.resources import title_of
-from ..language.template import TemplateError, evaluate, fill, to_text
+from ..language.template import TemplateError, evaluate, fill_template, to_text
 from ..output.error_text import describe_error
 from .untrusted import clean
 
@@ -68,7 +68,7 @@ class Resources:
             files.append(_text_of_file(context, request))
             return {"file": path}
 
-        values = fill(definition.get("values", {}), names)
+        values = fill_template(definition.get("values", {}), names)
         text = self._toolbox.text(definition["command"], values, watch, keep)
         if not files:
             return self._toolbox.marked(text), MARKDOWN
@@ -85,7 +85,9 @@ class Resources:
         command = catalog.get("command", suggestion["command"])
         id = catalog.get("view", command["view"]).get("id") if "view" in command else None
         try:
-            items = self._toolbox.raw(suggestion["command"], fill(suggestion.get("values", {}), {"word": word}) or {})
+            items = self._toolbox.raw(
+                suggestion["command"], fill_template(suggestion.get("values", {}), {"word": word}) or {}
+            )
             found = [
                 clean(to_text(evaluate(id or self._toolbox.base.definition.get("id", "id"), item))) for item in items
             ]
@@ -94,7 +96,7 @@ class Resources:
         return [each for each in dict.fromkeys(found) if each.casefold().startswith(word.casefold())]
 
     def words_of(self, error: CallsheetError, watch: Watch) -> str:
-        error.hint = error.hint and named(error.hint, self._toolbox.base.program)
+        error.hint = error.hint and name_program(error.hint, self._toolbox.base.program)
         return self._toolbox.told(describe_error(error).removeprefix("error: "), error, watch)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..calls.fields import name_of_field
-from ..language.identifier import identifier
+from ..language.identifier import to_identifier
 from ..language.parameters import help_without_input, is_json, is_required, is_table
 from ..registry import PAGING
 
@@ -47,9 +47,9 @@ def offered(command: CompiledCommand, tool: ToolDefinition | None = None) -> dic
         name = str(param["name"])
         is_of_pages = bool(command.get("pages")) and name in _OF_PAGES
         hidden = param.get("hidden") or name in fixed or param.get("type") == "path" or is_of_pages
-        taken = command["safety"] == "read" and "view" in command and identifier(name) == FIELDS
+        taken = command["safety"] == "read" and "view" in command and to_identifier(name) == FIELDS
         if not hidden and not taken and (chosen is None or name in chosen):
-            found[identifier(name)] = param
+            found[to_identifier(name)] = param
     return found
 
 

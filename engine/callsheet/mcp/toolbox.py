@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..calls.fields import name_of_field
 from ..cli.main import call_command
-from ..errors import CallsheetError, UsageError, did_you_mean, named
+from ..errors import CallsheetError, UsageError, did_you_mean, name_program
 from ..language.safety import CHANGES
 from ..output.columns import identifying
 from ..output.error_text import describe_error
@@ -188,7 +188,7 @@ class Toolbox:
 
     def _failure(self, tool: Tool, error: CallsheetError, watch: Watch) -> ToolAnswer:
         """In the words of the command line, but for options, which are arguments here."""
-        error.hint = error.hint and self._in_tools(named(error.hint, self.base.program))
+        error.hint = error.hint and self._in_tools(name_program(error.hint, self.base.program))
         spelt = {str(param["name"]): name for name, param in tool.params.items()}
         text = with_arguments(describe_error(error), spelt)
         return ToolAnswer(self.told(text, error, watch), is_error=True)

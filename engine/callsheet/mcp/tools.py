@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..language.deployment import variants
+from ..language.deployment import deployment_variants
 from ..language.identifier import tool_name
 from ..language.safety import Safety
 from ..registry import FOR_AGENTS, OF_ANY_OPERATION, READ_MORE
@@ -96,7 +96,7 @@ def can_be_offered(command: CompiledCommand) -> bool:
         return False
     if "builtin" in command:
         return command["builtin"] in FOR_AGENTS
-    return not any(_needs_files(table) for table in (command, *variants(command).values()))
+    return not any(_needs_files(table) for table in (command, *deployment_variants(command).values()))
 
 
 def _needs_files(table: CompiledCommand) -> bool:

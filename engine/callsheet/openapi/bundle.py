@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from ..errors import DefinitionError
-from .syntax import parse
+from .syntax import parse_document
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
@@ -73,7 +73,7 @@ class _Bundle:
             taken = set(self.names.values())
             others = (f"{stem}-{number}" for number in range(2, _MOST_FILES + 2))
             self.names[path] = stem if stem not in taken else next(each for each in others if each not in taken)
-            self.files[self.names[path]] = self._pointing(parse(text, path), path)
+            self.files[self.names[path]] = self._pointing(parse_document(text, path), path)
         return self.names[path]
 
     def _text(self, path: str, reference: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .bodies import choose_media, is_json
 from .document import Document, HttpOperation
-from .parameters import documented
+from .parameters import documented_parameters
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
@@ -55,7 +55,7 @@ def _folded(name: Any) -> str:
 
 
 def _taken(document: Document, call: HttpOperation) -> Iterator[CredentialPlace]:
-    for parameter in documented(document, call):
+    for parameter in documented_parameters(document, call):
         if parameter.get("in") in _PLACES:
             yield CredentialPlace(parameter["in"], parameter["name"])
     for table in _bodies(document, call):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UsageError
 from ..files import make_private_directory
 from ..language.source_file import EXTEND
-from ..written import write
-from .ids import slug
-from .layout import layout
+from ..written import write_output_file
+from .ids import file_slug
+from .layout import definition_file_text
 from .schemas import references
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def files_of(
     """
     by_file: dict[str, dict[str, OperationDefinition]] = {}
     for id, table in operations.items():
-        by_file.setdefault(slug(table.get("tag", "")) or UNTAGGED, {})[id] = table
+        by_file.setdefault(file_slug(table.get("tag", "")) or UNTAGGED, {})[id] = table
     homes = _homes(by_file, schemas)
     texts: dict[str, Mapping[str, Tables]] = {}
     for name in sorted(by_file):
@@ -55,10 +55,10 @@ def files_of(
         texts[SHARED] = {"schema": shared}
     if introduction:
         texts[PRODUCT] = introduction
-    found = {name: _text(product, layout(kinds), kinds) for name, kinds in texts.items()}
+    found = {name: _text(product, definition_file_text(kinds), kinds) for name, kinds in texts.items()}
     if former:
         kinds = {"renamed": {"operation": dict(former)}}
-        found[FORMER] = _text(product, layout(kinds, EXTEND), {EXTEND: kinds})
+        found[FORMER] = _text(product, definition_file_text(kinds, EXTEND), {EXTEND: kinds})
     return {f"{directory_of(product)}/{name}.toml": text for name, text in found.items()}
 
 
@@ -116,19 +116,19 @@ def write_files(files: Mapping[str, str], target: str, product: str) -> list[str
         raise UsageError(f"{strange} was not made by an import", hint="move it away, or import to another place")
     make_private_directory(os.path.abspath(os.path.join(target, *directory_of(product).split("/"))))
     for path, text in files.items():
-        write(os.path.join(target, *path.split("/")), text.encode(), _READABLE)
+        write_output_file(os.path.join(target, *path.split("/")), text.encode(), _READABLE)
     stale = sorted(present - wanted)
     for path in stale:
         os.remove(path)
     return stale
 
 
-def save(files: Mapping[str, str], directory: str) -> None:
+def save_files(files: Mapping[str, str], directory: str) -> None:
     """Write files below a directory, by path relative to it."""
     for path, text in files.items():
         place = os.path.join(directory, *path.split("/"))
         os.makedirs(os.path.dirname(place), exist_ok=True)
-        write(place, text.encode(), _READABLE)
+        write_output_file(place, text.encode(), _READABLE)
 
 
 def generated_files(target: str, product: str) -> Iterator[str]:

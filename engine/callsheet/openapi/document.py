@@ -11,7 +11,7 @@ from ..errors import DefinitionError
 from ..urls import base_url_problem
 from .bundle import with_files_beside
 from .swagger import as_openapi_3
-from .syntax import parse
+from .syntax import parse_document
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
@@ -154,7 +154,7 @@ def read_document(text: str, name: str, path: str | None = None) -> Document:
 
     Raises `DefinitionError` with the line of a syntax error.
     """
-    tree = parse(text, name)
+    tree = parse_document(text, name)
     return Document(name, tree if path is None else with_files_beside(tree, name, path))
 
 

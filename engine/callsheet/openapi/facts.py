@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from ..language.checks.links import pattern_fault
-from ..language.checks.operations import misfit
+from ..language.checks.operations import argument_misfit
 from ..language.checks.schemas import can_hold
 from .document import Document
 
@@ -44,7 +44,7 @@ def facts_of(document: Document, schema: Any) -> JsonObject:
     if enum := [
         value
         for value in values.get("enum", ())
-        if value is not None and misfit(cast("OperationParam", {**facts, "pattern": ""}), value) is None
+        if value is not None and argument_misfit(cast("OperationParam", {**facts, "pattern": ""}), value) is None
     ]:
         facts["enum"] = enum
     if isinstance(values.get("pattern"), str) and pattern_fault(values["pattern"]) is None:
@@ -56,7 +56,7 @@ def facts_of(document: Document, schema: Any) -> JsonObject:
     return {
         key: value
         for key, value in facts.items()
-        if key != "default" or misfit(cast("OperationParam", facts), value) is None
+        if key != "default" or argument_misfit(cast("OperationParam", facts), value) is None
     }
 
 

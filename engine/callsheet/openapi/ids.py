@@ -64,6 +64,6 @@ def tag_word(tag: str) -> str:
     return re.sub(r"\s+", "-", tag.strip().lower())
 
 
-def slug(text: str) -> str:
+def file_slug(text: str) -> str:
     """A tag as a file name."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -13,7 +13,7 @@ _ALWAYS_APART = frozenset({"properties"})
 _ALWAYS_LISTED = frozenset({"params"})
 
 
-def layout(kinds: Mapping[str, Mapping[str, Mapping[str, Any]]], above: str = "") -> str:
+def definition_file_text(kinds: Mapping[str, Mapping[str, Mapping[str, Any]]], above: str = "") -> str:
     """`{kind: {id: table}}` as the text of a definition file; `above` is a table that all stand in."""
     blocks = []
     for kind, tables in kinds.items():

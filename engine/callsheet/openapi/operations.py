@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .bodies import ANY, JSON, body_of, is_json
 from .document import Document, HttpOperation
-from .ids import first_tag, slug
+from .ids import file_slug, first_tag
 from .paging import paging_of, success_codes
 from .parameters import params_of
 from .prose import first_paragraph
@@ -70,7 +70,7 @@ def _further(document: Document, call: HttpOperation, product: str, server: str,
     secured = call.operation.get("security", document.tree.get("security"))
     key: JsonObject = {"credential": True} if secured and all(secured) else {}
     table: JsonObject = {"title": server, "base_url": server, "beside": product, **key}
-    first = f"{product}-{slug(server.partition('://')[2].partition('.')[0])}" + ("" if key else "-open")
+    first = f"{product}-{file_slug(server.partition('://')[2].partition('.')[0])}" + ("" if key else "-open")
     ids = [first, *(f"{first}-{number}" for number in range(2, len(known) + 3))]
     id = next(each for each in ids if known.get(each, table) == table)
     known[id] = table

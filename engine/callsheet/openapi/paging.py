@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..client.pagination.plan import page_kind
-from ..language.functions import parse, paths
+from ..language.functions import parse_expression, paths_in_expression
 from .bodies import is_json
 from .document import Document, HttpOperation
-from .parameters import documented
+from .parameters import documented_parameters
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
@@ -86,7 +86,9 @@ def _can_ask(table: PaginatorDefinition, sendable: set[str], texts: set[str]) ->
 
 def _texts(document: Document, call: HttpOperation) -> set[str]:
     """The parameters that are documented as texts, and not as numbers that somebody called so."""
-    return {each["name"] for each in documented(document, call) if _is_text(document.table(each.get("schema")))}
+    return {
+        each["name"] for each in documented_parameters(document, call) if _is_text(document.table(each.get("schema")))
+    }
 
 
 def _is_text(schema: Mapping[str, Any]) -> bool:
@@ -112,7 +114,7 @@ def _may_be_a_list(
 
 
 def _parameter_names(document: Document, call: HttpOperation) -> set[str]:
-    names = {parameter["name"] for parameter in documented(document, call) if parameter.get("in") == "query"}
+    names = {parameter["name"] for parameter in documented_parameters(document, call) if parameter.get("in") == "query"}
     content = document.table(call.operation.get("requestBody")).get("content") or {}
     for media, entry in content.items():
         if is_json(media):
@@ -206,7 +208,7 @@ def has_fields(expression: str, document: Document, properties: Mapping[str, Any
 
 def field_paths(expression: str) -> set[tuple[str, ...]]:
     """The plain paths in an expression: `a.b || !c` → (a, b), (c)."""
-    return set(paths(parse(expression).parsed))
+    return set(paths_in_expression(parse_expression(expression).parsed))
 
 
 def _resolves(document: Document, properties: Mapping[str, Any], path: tuple[str, ...]) -> bool:

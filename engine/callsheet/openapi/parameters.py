@@ -27,7 +27,7 @@ _STYLES = {
 def params_of(document: Document, call: HttpOperation, notes: list[str], *, descriptions: bool) -> list[JsonObject]:
     """The parameters worth a line, in the document's order: path, query and header, cookies left out."""
     found = []
-    for parameter in documented(document, call):
+    for parameter in documented_parameters(document, call):
         place = parameter.get("in")
         if place not in ("path", "query", "header"):
             notes.append(f"{call.method} {call.path}: {place} parameter {parameter.get('name')!r} is left out")
@@ -40,7 +40,7 @@ def params_of(document: Document, call: HttpOperation, notes: list[str], *, desc
     return found
 
 
-def documented(document: Document, call: HttpOperation) -> list[JsonObject]:
+def documented_parameters(document: Document, call: HttpOperation) -> list[JsonObject]:
     """Parameters of the path item and the operation; the operation's own stand in the place of the item's."""
     merged: dict[tuple[Any, Any], JsonObject] = {}
     for node in (*(call.item.get("parameters") or ()), *(call.operation.get("parameters") or ())):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from ..language.headers import OF_THE_CONNECTION
-from ..patterns import pattern
+from ..patterns import lazy_pattern
 from ..urls import is_loopback
 from .document import Document
 from .prose import first_paragraph
@@ -15,7 +15,7 @@ from .prose import first_paragraph
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
 
-_TOKEN = pattern(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN = lazy_pattern(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PORT, _PATH = 8990, "/callback"
 _UNSAID = {
     "mutualTLS": "a client certificate is named in a site's profile: client_cert",

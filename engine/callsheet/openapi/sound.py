@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from ..catalog.compile import qualified_names
 from ..errors import DefinitionError
-from ..language.check import problems_in, refuse, stale_among
+from ..language.check import problems_in, refuse_problems, stale_among
 from ..language.checks.problem import Key, Problem
 from ..language.definition import Stale
 from ..language.layers import Layer, files_of
-from ..language.load import load
-from ..registry import names
+from ..language.load import load_definitions
+from ..registry import registered_names
 from . import ImportResult, without, write_files
-from .definition_files import generated_files, reached, save
+from .definition_files import generated_files, reached, save_files
 
 COMMAND = "command"
 _BUILT = (COMMAND, "view", "resource")  # what can be left out where it would not be accepted
@@ -40,7 +40,7 @@ class SoundImport(NamedTuple):
 Build = Callable[[ImportResult, Collection[Key]], dict[str, str]]
 
 
-def sound(
+def without_unsound_operations(
     layers: Sequence[Layer],
     result: ImportResult,
     key: str,
@@ -63,7 +63,7 @@ def sound(
             built = build(result, dropped) if build is not None else {}
             _fill(directory, target, {*generated_files(target or "", key)}, {*leaving, *built})
             write_files(result.files, directory, key)
-            save(built, directory)
+            save_files(built, directory)
             found = _refused(tried, result, directory, built, {each[:3] for each in left_out})
             if found.operations and len(found.operations) == len(result.operations):
                 each = [f"{result.operations[id]['http']}: {reason}" for id, reason in found.operations.items()]
@@ -122,8 +122,8 @@ def _refused(
     built: Collection[str],
     left_out: Collection[tuple[str, str, str]],
 ) -> _Refused:
-    definitions = load(layers, left_out)
-    problems = problems_in(definitions, {"operation": qualified_names(definitions)}, names())
+    definitions = load_definitions(layers, left_out)
+    problems = problems_in(definitions, {"operation": qualified_names(definitions)}, registered_names())
     of_built = [each for each in problems if _path_in(directory, each) in built]
     others = [each for each in problems if each not in of_built]
     stale = [*definitions.stale, *stale_among(others, definitions, left_out)]
@@ -139,7 +139,7 @@ def _refused(
         kind, id = problem.definition.kind, problem.definition.id
         if _path_in(directory, problem) in result.files:
             raise DefinitionError(f'{kind} "{id}": {problem.where}{problem.finding.text}')
-        refuse([problem], definitions)
+        refuse_problems([problem], definitions)
     unsound = {
         (each.definition.kind, each.definition.id): f"{each.where}{each.finding.text}" for each in reversed(of_built)
     }

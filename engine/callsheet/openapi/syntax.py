@@ -26,7 +26,7 @@ _UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity|\d[eE]\+?\d{3}")
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-def parse(text: str, name: str) -> Any:
+def parse_document(text: str, name: str) -> Any:
     """Raises `DefinitionError` with the line of a syntax error; `name` is how the message calls the text."""
     value = _json(text, name) if text.lstrip()[:1] in ("{", "[") else _yaml(text, name)
     return _sayable(value, name) if _UNSAYABLE.search(text) else value

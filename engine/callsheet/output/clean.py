@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from ..patterns import pattern
+from ..patterns import lazy_pattern
 
 # ECMA-48: a control string (OSC, DCS, SOS, PM, APC) runs to BEL or ST, here at the latest to the end of its line;
 # a control sequence (CSI) to its final byte; other escapes have intermediate bytes and one final byte.
-_SEQUENCES = pattern(
+_SEQUENCES = lazy_pattern(
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)?"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
-_BREAKS = pattern("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
-_SPACES = pattern("[\t\v\f\x85\u2028\u2029]")
+_BREAKS = lazy_pattern("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
+_SPACES = lazy_pattern("[\t\v\f\x85\u2028\u2029]")
 # What is left of C0, DEL and C1; marks that reverse or isolate the direction of text; byte-order marks; annotations.
-_INVISIBLE = pattern("[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]")
-_SURROGATES = pattern("[\ud800-\udfff]")
+_INVISIBLE = lazy_pattern(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]"
+)
+_SURROGATES = lazy_pattern("[\ud800-\udfff]")
 
-_NUMBER = pattern(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z")
-_FORMULA = pattern("[\\s\u200b-\u200d\u2060\ufeff]*[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]")
+_NUMBER = lazy_pattern(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z")
+_FORMULA = lazy_pattern("[\\s\u200b-\u200d\u2060\ufeff]*[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]")
 
 
 def one_line(text: str) -> str:

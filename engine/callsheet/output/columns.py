@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import UsageError, closest, did_you_mean
+from ..errors import UsageError, closest_names, did_you_mean
 from ..language.template import TemplateError, compile_expression
-from ..patterns import pattern
+from ..patterns import lazy_pattern
 from . import automatic
 from .clean import one_line
 from .formats import FOR_READERS, Format, FormatContext, column_format, plain
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 Item = Any
 
-_WORD = pattern(r"\w[\w-]*\Z")
-_WORDS = pattern(r"\w[\w-]*(?: +[\w()/-]+)+\Z")  # several, which are no expression
-_PATH = pattern(r"[\w-]+(?:\.[\w-]+)*\Z")
-_PIECES = pattern(r"""'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|`(?:\\.|[^`])*`|.""", re.DOTALL)
+_WORD = lazy_pattern(r"\w[\w-]*\Z")
+_WORDS = lazy_pattern(r"\w[\w-]*(?: +[\w()/-]+)+\Z")  # several, which are no expression
+_PATH = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*\Z")
+_PIECES = lazy_pattern(r"""'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|`(?:\\.|[^`])*`|.""", re.DOTALL)
 
 
 class Column(NamedTuple):
@@ -140,7 +140,7 @@ class Columns:
             except TemplateError as error:
                 raise UsageError(f"--columns: {name!r} is neither a column nor an expression: {error}") from None
             return
-        near = closest(name, [column.name for column in self._known.values()])
+        near = closest_names(name, [column.name for column in self._known.values()])
         if near or (self._settled and self._known) or not _WORD.match(name):
             guess = f", did you mean {near[0]!r}?" if near else ""
             hint = f"columns: {self._names()}; @.{_key(name)} stands for a key of the items"

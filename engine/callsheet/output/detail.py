@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.template import TemplateError, evaluate
-from ..terminal import painted
+from ..terminal import paint
 from .clean import lines, one_line
 from .columns import Column, from_definition
 from .formats import MARKDOWN, Format, FormatContext, column_format
@@ -92,7 +92,7 @@ def detail(
         while body and not body[-1]:
             body.pop()
         if body:
-            title = painted(section.title, "bold") if manner.styles else section.title
+            title = paint(section.title, "bold") if manner.styles else section.title
             yield f"{above}{title}\n" + "".join(f"{_INDENT}{line}".rstrip() + "\n" for line in body)
             above = "\n"
 
@@ -116,7 +116,7 @@ def _texts(items: Sequence[Any], section: DetailSection, context: FormatContext,
     for item in items:
         cells = [cell for column in section.line if (cell := column.cell(item, context))]
         if cells:
-            yield "  ".join(painted(cell, cell.style) if manner.styles else cell for cell in cells)
+            yield "  ".join(paint(cell, cell.style) if manner.styles else cell for cell in cells)
         text = section.text(item) if section.text else None
         if text is not None:
             inner = _INDENT if section.line else ""

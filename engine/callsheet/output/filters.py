@@ -12,7 +12,14 @@ from typing import Any
 from .. import jsontext
 from ..errors import CallsheetError, UsageError, did_you_mean
 from ..installation import how_to_add
-from ..language.template import TemplateError, compile_expression, compile_template, expressions, fill_text, to_text
+from ..language.template import (
+    TemplateError,
+    compile_expression,
+    compile_template,
+    expressions_in_text,
+    fill_text,
+    to_text,
+)
 from .columns import is_path, leads_somewhere
 
 Filter = Callable[[Any], Iterator[Any]]
@@ -34,7 +41,7 @@ def template_filter(template: str) -> tuple[Filter, Callable[[], None]]:
     except TemplateError as error:
         raise UsageError(f"--template: {error}") from None
 
-    missing = {piece: piece.split(".") for piece in expressions(text) if is_path(piece)}  # until a value has it
+    missing = {piece: piece.split(".") for piece in expressions_in_text(text) if is_path(piece)}  # until a value has it
     keys: dict[str, Any] = {}
 
     def results(value: Any) -> Iterator[Any]:
@@ -80,9 +87,9 @@ def jq_filter(program: str) -> Filter:
 
     def results(value: Any) -> Iterator[Any]:
         try:
-            found = iter(compiled.input_text(_without_surrogates(jsontext.dump(value))))
+            found = iter(compiled.input_text(_without_surrogates(jsontext.dump_json(value))))
             while (text := _next(found)) is not None:
-                yield jsontext.parse(text)
+                yield jsontext.parse_json(text)
         except jsontext.JSONError:
             raise
         except ValueError as error:

@@ -54,10 +54,10 @@ def name_of(value: dict[str, Any], context: FormatContext) -> str | None:
 
 
 def _object(value: dict[str, Any], context: FormatContext) -> str:
-    from ..jsontext import dump
+    from ..jsontext import dump_json
 
     name = name_of(value, context)
-    return name if name is not None else dump(value) if value else ""
+    return name if name is not None else dump_json(value) if value else ""
 
 
 def parse_moment(value: Any) -> datetime | None:
@@ -201,7 +201,7 @@ def document_line(value: Any, context: FormatContext) -> str:
 
 def column_format(name: str | None) -> Format:
     """The format of that name in the registry; plain text where none is named."""
-    return plain if name is None else registry.resolve(registry.COLUMN_FORMATS[name])
+    return plain if name is None else registry.resolve_entry(registry.COLUMN_FORMATS[name])
 
 
 # What these make is Markdown.

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import UsageError
-from ..jsontext import dump
+from ..jsontext import dump_json
 from .clean import lines
 from .columns import Columns, split
 from .detail import Manner, detail, sections_of
@@ -150,7 +150,7 @@ class Output:
         """A result as JSON; text out of jq stands without quotes."""
         if (self._raw or self._filled) and isinstance(result, str):
             return lines(result) if self._stream.terminal else result
-        return dump(result, indent=None if self._renderer.singly else 2)
+        return dump_json(result, indent=None if self._renderer.singly else 2)
 
     def _write(self, chunks: Iterable[str]) -> None:
         self._stream.write(chunks, flush=self._renderer.streams)

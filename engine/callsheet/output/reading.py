@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from ..terminal import PLAIN, STYLES, painted
+from ..terminal import PLAIN, STYLES, paint
 from .table import display_width, table
 
 _STYLE = re.compile("|".join(map(re.escape, (*STYLES.values(), PLAIN))))
@@ -137,4 +137,4 @@ def _painted(text: str, style: str, *, styles: bool) -> str:
     """Each word on its own, because a pager ends styles with a line."""
     if not styles:
         return text
-    return " ".join(painted(word, style) for word in text.split(" "))
+    return " ".join(paint(word, style) for word in text.split(" "))

@@ -7,9 +7,9 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, cast
 
 from ..errors import CallsheetError, UsageError, did_you_mean
-from ..jsontext import dump
+from ..jsontext import dump_json
 from ..language.template import TemplateError, evaluate
-from ..registry import OUTPUT_FORMATS, resolve
+from ..registry import OUTPUT_FORMATS, resolve_entry
 from . import automatic
 from .clean import lines, one_line
 from .columns import Column, Columns
@@ -50,20 +50,20 @@ def json_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
     del layout
     opening = "[\n  "
     for item in items:
-        yield opening + dump(item, indent=2).replace("\n", "\n  ")
+        yield opening + dump_json(item, indent=2).replace("\n", "\n  ")
         opening = ",\n  "
     yield "[]\n" if opening[0] == "[" else "\n]\n"
 
 
 def json_one(value: Any, layout: Layout) -> Iterator[str]:
     del layout
-    yield dump(value, indent=2) + "\n"
+    yield dump_json(value, indent=2) + "\n"
 
 
 def ndjson_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
     del layout
     for item in items:
-        yield dump(item) + "\n"
+        yield dump_json(item) + "\n"
 
 
 def ndjson_one(value: Any, layout: Layout) -> Iterator[str]:
@@ -154,7 +154,7 @@ def renderer(name: str) -> Renderer:
     if name not in OUTPUT_FORMATS:
         near = did_you_mean(name, OUTPUT_FORMATS)
         raise UsageError(f"unknown output format {name!r}{near}", hint=f"one of: {', '.join(OUTPUT_FORMATS)}")
-    return cast("Renderer", resolve(OUTPUT_FORMATS[name]))
+    return cast("Renderer", resolve_entry(OUTPUT_FORMATS[name]))
 
 
 def _columns(items: Iterable[Any], layout: Layout, limit: int) -> tuple[list[Column], Iterable[Any]]:

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TextIO
 
 from ..errors import CallsheetError
-from ..terminal import is_terminal, styled, unguarded
+from ..terminal import is_terminal, styled, unguarded_stream
 
 
 class Stream:
@@ -22,7 +22,7 @@ class Stream:
     __slots__ = ("_stream", "styles", "terminal", "width")
 
     def __init__(self, stream: TextIO | None, *, color: bool | None = None, width: int | None = None) -> None:
-        self._stream = stream if stream is None else unguarded(stream)
+        self._stream = stream if stream is None else unguarded_stream(stream)
         self.terminal = is_terminal(stream)
         self.styles = self.terminal and _understands_styles() if color is None else color
         self.width = width if width is not None or not self.terminal else terminal_size(stream).columns
@@ -37,7 +37,7 @@ class Stream:
             return
         if self.terminal:
             chunks = map(styled, chunks)
-        if self.terminal and sys.stdout and self._stream is unguarded(sys.stdout):
+        if self.terminal and sys.stdout and self._stream is unguarded_stream(sys.stdout):
             chunks = self._paged(chunks)
         for chunk in chunks:
             _write_text(self._stream, chunk, flush=flush)

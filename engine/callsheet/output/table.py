@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
-from ..patterns import pattern
-from ..terminal import painted
+from ..patterns import lazy_pattern
+from ..terminal import paint
 
 _GAP = "  "
 _CIRCLE = "\u25cc"  # what Unicode shows a mark on that has no letter
 _LEAST = 8  # a column is not squeezed below this width
 _LEFT_OUT = -1  # the width of a column for which there is no room
 # A joiner with nothing to join would reach into the padding beside it.
-_JOINS_NOTHING = pattern("\u200d(?=[\x00-\x7f\u200d]|\\Z)|(?<![^\x00-\x7f])\u200d")
+_JOINS_NOTHING = lazy_pattern("\u200d(?=[\x00-\x7f\u200d]|\\Z)|(?<![^\x00-\x7f])\u200d")
 
 
 class Cell(str):
@@ -138,7 +138,7 @@ def _row(parts: Sequence[str], widths: Sequence[int], paints: Sequence[str]) -> 
     line = ""
     for place in range(last + 1):
         text = parts[place].rstrip() if place == last else parts[place]
-        line += painted(text, paints[place])
+        line += paint(text, paints[place])
         if place < last:
             line += " " * (widths[place] - display_width(text)) + _GAP
     return line

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from ..jsontext import ExactFloat
-from ..terminal import escape
+from ..terminal import escape_text
 
 _NOT_PRINTED_BY_C = re.compile(r"\\U000")
 _QUOTED_LINES = re.compile("[\x85\u2028\u2029]")
@@ -28,7 +28,7 @@ class _Represent(yaml.representer.SafeRepresenter):
 
 def _text(dumper: yaml.representer.SafeRepresenter, value: str) -> yaml.Node:
     style = None
-    if _QUOTED_LINES.search(value) or escape(value) != value:
+    if _QUOTED_LINES.search(value) or escape_text(value) != value:
         style = '"'
     elif "\n" in value and _fits_block(value):
         style = "|"

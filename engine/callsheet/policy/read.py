@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol, cast
 
-from ..errors import UsageError, closest, did_you_mean
-from ..patterns import pattern
+from ..errors import UsageError, closest_names, did_you_mean
+from ..patterns import lazy_pattern
 from .policy import PolicySource, class_rules, read_only
 from .rule import CLASSES, DECISIONS, Decision, PolicyRule
 
@@ -16,8 +16,8 @@ RULES = "rule"
 PROGRAM = "program"
 _OTHERS = 'a rule about another program says so: program = "NAME"'
 _PATTERNS = ("operation", "class", "method", "path", "site")
-_METHOD = pattern(r"[A-Za-z]+")
-_SHORT = pattern(r"[\w.*-]+(=\w+)?([,\s]+[\w.*-]+(=\w+)?)*")
+_METHOD = lazy_pattern(r"[A-Za-z]+")
+_SHORT = lazy_pattern(r"[\w.*-]+(=\w+)?([,\s]+[\w.*-]+(=\w+)?)*")
 
 
 class KnownNames(Protocol):
@@ -161,7 +161,7 @@ def _known_operations(values: tuple[str, ...], where: str, names: KnownNames) ->
     for each in values:
         found = each if "*" in each else names.operation(each)
         if found is None:
-            near = closest(each, names.operations())
+            near = closest_names(each, names.operations())
             meant = f", did you mean {near[0]!r}?" if near else ""
             raise UsageError(f"{where}: unknown operation {each!r}{meant}", hint=None if near else _OTHERS)
         yield found

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 from ..errors import CallsheetError
-from ..urls import origin
+from ..urls import url_origin
 from .facts import Facts, NamedThings
 
 Decision = Literal["allow", "ask", "deny"]
@@ -98,7 +98,7 @@ def _address(text: str) -> str:
     if "*" in text:
         return f"{text.rstrip('/')}:*"
     try:
-        return origin(text)
+        return url_origin(text)
     except (CallsheetError, ValueError):
         return text
 

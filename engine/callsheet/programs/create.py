@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..language.checks.problem import Key
 from ..language.definition import Definitions
 from ..language.layers import Layer
-from ..language.load import load
+from ..language.load import load_definitions
 from ..language.source_file import EXTEND, LANGUAGE, NEWEST
 from ..openapi import ImportResult, import_document
 from ..openapi.credentials import CredentialPlace
 from ..openapi.earlier import NO_IMPORT, EarlierImport
-from ..openapi.layout import layout
-from ..openapi.sound import SoundImport, sound
+from ..openapi.layout import definition_file_text
+from ..openapi.sound import SoundImport, without_unsound_operations
 from .everyday import TakenNames, everyday, shared_views
 from .manifest import NO_MANIFEST, Manifest, changes_of_files, is_untouched
 from .names import prefix_of
@@ -67,10 +67,10 @@ def create_empty(program: str, title: str, uses: Sequence[str], layers: Sequence
     kinds: dict[str, dict[str, Any]] = {
         "program": {program: {"title": title, "prefix": prefix_of(program), "uses": list(uses)}}
     }
-    below = load([*layers])
+    below = load_definitions([*layers])
     if ("command", "op call") in below and not any(kind == "deployment" for kind, _ in below):
         kinds |= _access(program, {})
-    return Made({_FILE: f"{_HEAD}\n{layout(kinds)}"}, 0, 0, [])
+    return Made({_FILE: f"{_HEAD}\n{definition_file_text(kinds)}"}, 0, 0, [])
 
 
 def create(program: str, source: ProgramSource, uses: Sequence[str], layers: Sequence[Layer]) -> Made:
@@ -92,7 +92,7 @@ def renewed(
     earlier: EarlierImport = NO_IMPORT,
 ) -> tuple[Made, SoundImport]:
     """The same; where the program is at `target` already, with what a person has changed there since the `manifest`."""
-    below = load([*layers])
+    below = load_definitions([*layers])
     paginators = {id: each.table for (kind, id), each in below.items() if kind == "paginator"}
     imported = import_document(
         source.text,
@@ -123,7 +123,7 @@ def renewed(
 
     own = [] if target is None else [Layer(target)]
     leaving = [path for path in manifest.files if target is not None and is_untouched(target, manifest, path)]
-    found = sound([*layers, *own], imported, program, target, build=build, leaving=leaving)
+    found = without_unsound_operations([*layers, *own], imported, program, target, build=build, leaving=leaving)
     built = _files(program, found.result, uses, _commands(program, found.result, below, paginators, found.dropped))
     commands = sum(len(_COMMAND.findall(text)) for path, text in built.items() if path.startswith("commands/"))
     return Made(
@@ -206,10 +206,13 @@ def _files(
     if probe := _probe(result):
         first["product"] = {program: {"probe": probe}}
     changes = {kind: first.pop(kind) for kind in _IMPORTED if kind in first}
-    texts = {_FILE: f"{_HEAD}\n{layout(first)}" + (f"\n{layout(changes, EXTEND)}" if changes else "")}
+    texts = {
+        _FILE: f"{_HEAD}\n{definition_file_text(first)}"
+        + (f"\n{definition_file_text(changes, EXTEND)}" if changes else "")
+    }
     for group, kinds in made.items():
         present = {kind: tables for kind, tables in kinds.items() if tables}
-        texts[f"commands/{group}.toml"] = f"{_HEAD}\n{layout(present)}"
+        texts[f"commands/{group}.toml"] = f"{_HEAD}\n{definition_file_text(present)}"
     return texts
 
 

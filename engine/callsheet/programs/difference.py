@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import UsageError
 from ..language.checks.reach import class_of_command
 from ..language.definition import PROGRAM, Definition, Definitions
-from ..language.deployment import variants
+from ..language.deployment import deployment_variants
 from ..reach import ITSELF, KEYS, OPTIONS, REACH, Reach
 
 _HOSTS = re.compile(r"(?:https?|wss?|nats|tls)://[^/\s\"'?#]+", re.IGNORECASE)
@@ -33,7 +33,7 @@ class ProgramDifference(NamedTuple):
     destroys: list[str]
 
 
-def difference(definitions: Definitions, below: Definitions, aliases: dict[str, str]) -> ProgramDifference:
+def program_difference(definitions: Definitions, below: Definitions, aliases: dict[str, str]) -> ProgramDifference:
     """What `definitions` reach and change that `below`, the same without the program, do not.
 
     Both are whole: what is laid over, inherited and shared is in each table. Raises `UsageError` for a function of the
@@ -101,7 +101,7 @@ def _of_command(table: dict[str, Any], where: str) -> Iterator[ReachedThing]:
     declared = _declared("builtin", builtin) if builtin else {}
     if ITSELF in declared:
         yield ReachedThing(declared[ITSELF], f"{where}: {builtin}")
-    for here in (table, *variants(table).values()):
+    for here in (table, *deployment_variants(table).values()):
         yield from _of_params(here.get("params", ()), declared, where, tells_all=bool(builtin))
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..language.safety import class_of_operation
 from ..openapi.bodies import JSON, is_json
 from .naming import CommandWords, NamedCommand, named_commands
-from .nouns import word
+from .nouns import command_word
 from .resources import resources_of
 from .things import Api, WordedCommand, add_resources
 from .values import DATA, SET, CommandValues, arguments_of, body_of, first_sentence, identifier, option_name, options_of
-from .views import path, view_of
+from .views import jmespath_field, view_of
 
 if TYPE_CHECKING:
     from ..language.shape.rest import Body, OperationDefinition
@@ -71,7 +71,7 @@ def everyday(api: Api, program: TakenNames) -> dict[str, dict[str, Tables]]:
         kinds = made.setdefault(named.words[0], {"group": {}, "resource": {}, "view": {}, "command": {}})
         for length in range(1, len(named.words)):
             tag = tags[named.operation]
-            title = tag if length == 1 and word(tag) == named.words[0] else ""
+            title = tag if length == 1 and command_word(tag) == named.words[0] else ""
             kinds["group"].setdefault(" ".join(named.words[:length]), {"help": title or _title(named.words[:length])})
         _add_view(kinds["view"], api, program, named, command)
         kinds["command"][" ".join(named.words)] = command
@@ -125,7 +125,7 @@ def _saved(named: NamedCommand, arguments: CommandValues, taken: Collection[str]
 def _taken_by_paging(program: TakenNames, operation: OperationDefinition) -> set[str]:
     """Where pages are not known, a number of items that the operation takes is what `--limit` means."""
     params = operation.get("params", ())
-    own = any(word(each["name"]) == _LIMIT and each.get("type") == "integer" for each in params)
+    own = any(command_word(each["name"]) == _LIMIT and each.get("type") == "integer" for each in params)
     return program.paging - {_LIMIT} if own and "paginate" not in operation else program.paging
 
 
@@ -201,7 +201,7 @@ def _ended(
     """What is asked before, printed afterwards, and an example where nothing has to be known for one."""
     reply = api.replies.get(named.operation)
     if named.verb == "list" and reply is not None and reply.items and "paginate" not in operation:
-        command["items"] = path(reply.items)
+        command["items"] = jmespath_field(reply.items)
     last = identifier(arguments.params[-1]["name"]) if arguments.params else ""
     if class_of_operation(operation) == "destroy":
         thing = "" if "-" in named.words[-1] else f" {named.noun.replace('-', ' ')}"

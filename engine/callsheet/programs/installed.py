@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..errors import CallsheetError, UsageError, did_you_mean
 from ..files import make_private_directory
 from ..language.programs import program_names, program_table
-from ..openapi.definition_files import save
+from ..openapi.definition_files import save_files
 from ..paths import cache_directory, config_directory, own_definitions, settings_directory, shipped_definitions
 from .launcher import find_launcher
 from .manifest import FileChanges, Manifest, manifest_of, write_manifest
@@ -31,7 +31,7 @@ def is_shipped(program: str) -> bool:
     return program in program_names({}, own=False)
 
 
-def installed(environ: Mapping[str, str]) -> Iterator[Installed]:
+def installed_programs(environ: Mapping[str, str]) -> Iterator[Installed]:
     """Every program that can be called. What only changes a built-in one is not a program."""
     for name in program_names(environ):
         table = program_table(name, environ)
@@ -42,7 +42,7 @@ def installed(environ: Mapping[str, str]) -> Iterator[Installed]:
 
 def own_directory(program: str, environ: Mapping[str, str]) -> str:
     """Where the definitions of a person's own program are; raises `UsageError` where there is no such program."""
-    own = [each.program for each in installed(environ) if each.kind == OWN]
+    own = [each.program for each in installed_programs(environ) if each.kind == OWN]
     if is_shipped(program):
         raise UsageError(f"{program} is built in; this works with programs of your own only")
     if program not in own:
@@ -60,14 +60,14 @@ def refuse_existing(program: str, environ: Mapping[str, str]) -> None:
         raise UsageError(f"program {program!r} already exists", hint=hint)
 
 
-def put(program: str, files: Mapping[str, str], manifest: Manifest, environ: Mapping[str, str]) -> str:
+def install_program(program: str, files: Mapping[str, str], manifest: Manifest, environ: Mapping[str, str]) -> str:
     """Write the definitions of a new program; all of them are there, or none. Returns the directory."""
     directory = own_definitions(environ, program)
     parent = os.path.dirname(directory)
     make_private_directory(parent)
     fresh = os.path.join(parent, f".{program}.{os.getpid()}")
     try:
-        save(files, fresh)
+        save_files(files, fresh)
         write_manifest(fresh, manifest_of(files, manifest))
         os.rename(fresh, directory)
     except OSError as error:
@@ -77,13 +77,13 @@ def put(program: str, files: Mapping[str, str], manifest: Manifest, environ: Map
     return directory
 
 
-def renew(directory: str, files: Mapping[str, str], changes: FileChanges, manifest: Manifest) -> None:
+def renew_installed_program(directory: str, files: Mapping[str, str], changes: FileChanges, manifest: Manifest) -> None:
     """Write the new version of a program: `files` are all of it, `changes` what it does to the directory.
 
     The manifest is written last: where that is not reached, the next update does it all again.
     """
     try:
-        save(changes.write, directory)
+        save_files(changes.write, directory)
         for path in changes.remove:
             os.remove(os.path.join(directory, *path.split("/")))
         write_manifest(directory, manifest_of(files, manifest))
@@ -91,7 +91,7 @@ def renew(directory: str, files: Mapping[str, str], changes: FileChanges, manife
         raise CallsheetError(f"{error.filename or directory}: {error.strerror}") from None
 
 
-def remove(program: str, environ: Mapping[str, str]) -> list[str]:
+def remove_program_files(program: str, environ: Mapping[str, str]) -> list[str]:
     """Delete definitions, settings and what was compiled; returns the directories that are gone."""
     gone = []
     for directory in (own_definitions(environ, program), settings_directory(environ, program)):

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..errors import CallsheetError, UsageError
-from ..files import changeable
+from ..files import changeable_by_others
 from ..installation import start_code
-from ..written import written
+from ..written import output_file
 
 BIN = "CALLSHEET_BIN"
 _MARK = "callsheet launcher:"
@@ -64,7 +64,7 @@ def _same(path: str) -> str:
 
 def _is_own(directory: str) -> bool:
     """Whether a person may write there and nobody else may."""
-    return os.path.isdir(directory) and os.access(directory, os.W_OK) and changeable(directory) is None
+    return os.path.isdir(directory) and os.access(directory, os.W_OK) and changeable_by_others(directory) is None
 
 
 def starts(path: str) -> str | None:
@@ -94,7 +94,7 @@ def write_launcher(program: str, directory: str, environ: Mapping[str, str]) -> 
         raise UsageError(f"{directory}: {error.strerror}", hint="choose another directory with --bin") from None
     path = launcher_path(program, directory)
     text = _cmd(program) if sys.platform == "win32" else _script(program)
-    with written(path, named=False, mode=_EXECUTABLE) as file:
+    with output_file(path, named=False, mode=_EXECUTABLE) as file:
         file.write(text.encode())
     return look_up(program, directory, environ)
 

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..written import write
+from ..written import write_output_file
 
 NAME = ".made.json"  # no definition file: those do not begin with a dot
 _READABLE = 0o644
@@ -60,7 +60,7 @@ def manifest_of(files: Mapping[str, str], manifest: Manifest = NO_MANIFEST) -> M
 
 def write_manifest(directory: str, manifest: Manifest) -> None:
     text = json.dumps(manifest._asdict(), indent=1)
-    write(os.path.join(directory, NAME), f"{text}\n".encode(), _READABLE)
+    write_output_file(os.path.join(directory, NAME), f"{text}\n".encode(), _READABLE)
 
 
 def remember_launcher(directory: str, path: str) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .nouns import Nouns, word
+from .nouns import Nouns, command_word
 
 if TYPE_CHECKING:
     from ..language.shape.rest import OperationDefinition
@@ -166,7 +166,7 @@ class _Reader:
             ("application/octet-stream", "image/", "*/*", "video/")
         ) or any(part.get("file") for part in body.get("parts", {}).values())
         self.gives_file = table.get("reply") == "binary"
-        self.id_word = word(re.split(r"[/.]", id)[-1])
+        self.id_word = command_word(re.split(r"[/.]", id)[-1])
         self.verb = self._verb()
         self.kind = self._kind()
         self.is_odd = bool(self.path.action) or self.kind not in _USUAL
@@ -180,7 +180,9 @@ class _Reader:
         if self.is_rpc or self.path.is_call or not nouns:
             yield (*nouns, end)
             return
-        start = next((place for place, each in enumerate(nouns[:-1]) if self.words.nouns.are_same(each, word(tag))), 0)
+        start = next(
+            (place for place, each in enumerate(nouns[:-1]) if self.words.nouns.are_same(each, command_word(tag))), 0
+        )
         if self.kind in ("upload", "download") and nouns[-1] in self.words.contents and len(nouns) > 1:
             yield (*nouns[max(start, len(nouns) - 1 - _KEPT) : -1], end)
         for first in range(max(start, len(nouns) - _KEPT), -1, -1):
@@ -229,12 +231,12 @@ def _read(path: str, words: CommandWords) -> _Path:
     parts = [_ENDING.sub("", each) for each in path.split("/") if each]
     action = ""
     if parts and (call := re.fullmatch(r"(.*[^:]):([A-Za-z]+)", parts[-1])):  # as in /jobs/{id}:cancel
-        parts[-1], action = call[1], word(call[2])
+        parts[-1], action = call[1], command_word(call[2])
     of_item = bool(parts) and _PARAMETER.fullmatch(parts[-1]) is not None
     nouns: list[str] = []
     for part in parts:
         if "{" not in part and not NO_RESOURCE.fullmatch(part):
-            nouns += [word(each) or "more" for each in (part.split(".") if _CALL.fullmatch(part) else [part])]
+            nouns += [command_word(each) or "more" for each in (part.split(".") if _CALL.fullmatch(part) else [part])]
     nouns = [each for place, each in enumerate(nouns) if not (place and words.nouns.are_same(each, nouns[place - 1]))]
     is_call = bool(action) or (bool(parts) and _CALL.fullmatch(parts[-1]) is not None)
     is_verb = len(nouns) > 1 and (is_call or nouns[-1].partition("-")[0] in words.actions)
@@ -248,7 +250,7 @@ def _verbs_said(id: str, table: Mapping[str, Any], method: str, words: CommandWo
     """The verbs that an operation's id, else its title, begins with, in our words: `createOrUpdate` has two."""
     title = str(table.get("title", "")) if method == "post" else ""  # nobody's title of a DELETE says more
     for text in (re.split(r"[/.]", id)[-1], id, title):
-        pieces = word(text).split("-")
+        pieces = command_word(text).split("-")
         verbs = [words.synonyms.get(each, each) for each in pieces[:1] + pieces[2:3] * (pieces[1:2] == ["or"])]
         if pieces[0] == method:  # it says no more than that
             return []

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..language.identifier import identifier
+from ..language.identifier import to_identifier
 from ..openapi.bodies import JSON, is_json
-from .nouns import Nouns, word
+from .nouns import Nouns, command_word
 from .resources import Resource
 from .values import members_of
-from .views import id_of, name_of, path
+from .views import id_of, jmespath_field, name_of
 
 if TYPE_CHECKING:
     from ..language.shape.paging import PaginatorDefinition
@@ -54,10 +54,10 @@ def add_resources(
     named: dict[str, _Thing] = {}
     for resource in sorted(found, key=lambda each: -len(each.verbs)):  # what can be done most with has the plain name
         thing = _Thing(resource, api)
-        above, id = (api.nouns.singular(word(part)) for part in ("", *resource.path)[-2:])
-        above = above if above and not above.isdigit() else word(resource.tag)
+        above, id = (api.nouns.singular(command_word(part)) for part in ("", *resource.path)[-2:])
+        above = above if above and not above.isdigit() else command_word(resource.tag)
         for free in (id, f"{above}-{id}", f"{id}-{len(named)}"):
-            if free and free not in taken and free not in named and identifier(free) not in _TAKEN:
+            if free and free not in taken and free not in named and to_identifier(free) not in _TAKEN:
                 named[free] = thing
                 break
     owners: dict[str | None, str] = {thing.item: id for id, thing in named.items() if thing.item}
@@ -84,7 +84,7 @@ class _Thing:
         self.item = next(ends, None)
         replies = [api.replies[resource.verbs[verb]] for verb in ("get", "list") if verb in resource.verbs]
         self.fields: dict[str, Any] = next((reply.fields for reply in replies if reply.fields), {})
-        names, noun = list(self.fields), api.nouns.singular(word(resource.name))
+        names, noun = list(self.fields), api.nouns.singular(command_word(resource.name))
         key = _HOLE.findall(self.item)[-1] if self.item else ""
         self.id = key if key in names else id_of(names, noun)
         self.name = next((name for name in [name_of(names)] if name != self.id), "")
@@ -100,16 +100,18 @@ class _Thing:
             if key in calls and (not sent[key] or (key == "update" and "read" not in calls)):
                 del calls[key]
         fixed = [name for name in fields if name not in sent.get("update", fields)] if "update" in calls else []
-        changed = next((name for name in self.fields if word(name) in _CHANGED), None)
-        parent = {owners[way]: path(name) if name in self.fields else "`null`" for way, name in self._above(owners)}
+        changed = next((name for name in self.fields if command_word(name) in _CHANGED), None)
+        parent = {
+            owners[way]: jmespath_field(name) if name in self.fields else "`null`" for way, name in self._above(owners)
+        }
         table = {
-            "id": path(self.id) if self.id != "id" else None,
-            "name": path(self.name) if self.name else None,
+            "id": jmespath_field(self.id) if self.id != "id" else None,
+            "name": jmespath_field(self.name) if self.name else None,
             "parent": parent,
             **calls,
             "fields": fields if {"create", "update"} & calls.keys() else None,
             "fixed": fixed,
-            "changed": {"at": path(changed)} if changed and "list" in calls else None,
+            "changed": {"at": jmespath_field(changed)} if changed and "list" in calls else None,
         }
         return {key: value for key, value in table.items() if value}
 
@@ -122,8 +124,8 @@ class _Thing:
         items = {verb: made[verb] for verb in ("get", "update", "delete") if verb in made and _CALLS[verb] in table}
         if "update" in items:
             above, argument = _arguments(items["update"].table)
-            owners = [identifier(owner) for owner in table.get("parent", ())]
-            args = dict(zip(owners, (f"{{{identifier(each['name'])}}}" for each in above), strict=False))
+            owners = [to_identifier(owner) for owner in table.get("parent", ())]
+            args = dict(zip(owners, (f"{{{to_identifier(each['name'])}}}" for each in above), strict=False))
             keep = {"snapshot": id, "of": argument["name"], "args": args}
             items["update"].table["keep"] = {key: value for key, value in keep.items() if value}
         if table.get("parent") or "list" not in table:
@@ -134,9 +136,9 @@ class _Thing:
             _, argument = _arguments(each.table)
             if "choices" not in argument:
                 argument[known] = id
-        if "get" in items and _URI.fullmatch(word(self.resource.name)):
+        if "get" in items and _URI.fullmatch(command_word(self.resource.name)):
             _, argument = _arguments(made["get"].table)
-            at = next(each for each in (word(self.resource.name), id) if each not in addresses)
+            at = next(each for each in (command_word(self.resource.name), id) if each not in addresses)
             addresses.add(at)
             agents = {"uri": f"{at}/{{id}}", "command": made["get"].words}
             table["agents"] = {**agents, "values": {argument["name"]: "{id}"}}
@@ -148,7 +150,7 @@ class _Thing:
     def _find(self, table: Mapping[str, Any]) -> dict[str, Any]:
         facts = self.fields.get(self.id, {})
         pattern = _PATTERNS.get(facts.get("format", "")) or _PATTERNS.get(facts.get("type", ""))
-        id, name = path(self.id), table.get("name")
+        id, name = jmespath_field(self.id), table.get("name")
         match = [*([] if pattern and name else [id]), *([name] if name else [])]
         labels = {"label": name} if name else {}
         find = {"match": match, "suggest": {"word": id, **labels}}
@@ -173,7 +175,7 @@ class _Thing:
         for hole in holes:
             if where[: hole.end()] not in owners:
                 return None
-            args[hole[1]] = f"{{{identifier(owners[where[: hole.end()]])}}}"
+            args[hole[1]] = f"{{{to_identifier(owners[where[: hole.end()]])}}}"
         params = (param for param in operation.get("params", ()) if param["name"] not in args)
         if any(param.get("required") for param in params) or operation.get("reply") == "binary":
             return None
@@ -183,7 +185,7 @@ class _Thing:
         if verb == "list" and (reply is None or not reply.is_list):
             return None
         under = reply.items if verb == "list" and reply is not None and "paginate" not in operation else None
-        items = {"items": path(under)} if under else {}
+        items = {"items": jmespath_field(under)} if under else {}
         return {"call": id, **({"args": args} if args else {}), **items}
 
     def _sent(self, verb: str) -> list[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .nouns import word
+from .nouns import command_word
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
@@ -198,7 +198,7 @@ def _choices(facts: Mapping[str, Any]) -> JsonObject:
 
 def option_name(name: str, prefix: str, taken: Collection[str]) -> str | None:
     """The name of an option for what an API calls `name`; with the prefix where that means something else already."""
-    plain = word(name)
+    plain = command_word(name)
     for candidate in (plain, f"{prefix}-{plain}" if prefix else "", f"{plain}-param"):
         if re.match("[a-z]", candidate) and candidate not in taken and identifier(candidate) not in _SEEN:
             return candidate

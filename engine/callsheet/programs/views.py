@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .nouns import word
+from .nouns import command_word
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
@@ -29,7 +29,7 @@ def view_of(fields: Mapping[str, Mapping[str, Any]], noun: str) -> JsonObject | 
     ordered = list(dict.fromkeys([name for name in first if name in names] + names))[:_MOST]
     columns = [_column(name, fields[name], wide=place >= _SHOWN) for place, name in enumerate(ordered)]
     id = id_of(names, noun)
-    view = {"id": path(id)} if id else {}
+    view = {"id": jmespath_field(id)} if id else {}
     return {**view, "columns": _unlike(columns)}
 
 
@@ -40,7 +40,7 @@ def name_of(names: list[str]) -> str:
 
 def id_of(names: list[str], noun: str) -> str:
     """The field that has the id of a thing; nothing where there is none."""
-    own = [name for name in names if word(name) in (f"{noun}-id", f"{noun}-key")]
+    own = [name for name in names if command_word(name) in (f"{noun}-id", f"{noun}-key")]
     return next((name for name in ("id", *own, *_IDS) if name in names), "")
 
 
@@ -52,7 +52,7 @@ def _column_kind(facts: Mapping[str, Any]) -> str | None:
 
 
 def _column(name: str, facts: Mapping[str, Any], *, wide: bool) -> JsonObject:
-    column: JsonObject = {"name": word(name).replace("-", " ").upper() or name, "value": path(name)}
+    column: JsonObject = {"name": command_word(name).replace("-", " ").upper() or name, "value": jmespath_field(name)}
     if facts.get("format") == "date-time":
         column["format"] = "time"
     elif kind := {"array": "list", "boolean": "yes"}.get(facts.get("type", "string")):
@@ -71,6 +71,6 @@ def _unlike(columns: list[JsonObject]) -> list[JsonObject]:
     return list(seen.values())
 
 
-def path(name: str) -> str:
+def jmespath_field(name: str) -> str:
     """A field as JMESPath writes it."""
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else json.dumps(name)

@@ -30,7 +30,7 @@ class Converted(NamedTuple):
     losses: list[str]
 
 
-def convert(
+def convert_rich_text(
     source: Any,
     from_format: str,
     to_format: str,
@@ -68,10 +68,10 @@ def _rename(tree: Node, rules: Rules, to_format: str, losses: Losses) -> None:
 
     `*` among the words is for all that the format does not know.
     """
-    from .tree import walk
+    from .tree import walk_nodes
 
     kinds = rules.names(to_format)
-    for node in (found for found in walk(tree) if found.kind in kinds) if kinds else ():
+    for node in (found for found in walk_nodes(tree) if found.kind in kinds) if kinds else ():
         for attr, names in kinds[node.kind].items():
             value = node.attrs.get(attr)
             if isinstance(value, str):
@@ -107,10 +107,10 @@ def _rules(nodes: Definitions, *, literal: bool = False) -> Rules:
 
 def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options, target: str) -> Node:
     from .lossless_markers import refuse_references
-    from .markdown.blocks import read
+    from .markdown.blocks import read_markdown
 
     beside = options.get("beside")
-    tree = read(
+    tree = read_markdown(
         source,
         rules,
         losses,
@@ -125,16 +125,16 @@ def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options, 
 
 
 def _read_adf(source: Any, rules: Rules, losses: Losses, _options: Options, _target: str) -> Node:
-    from .adf.read import read
+    from .adf.read import read_adf
 
-    return read(_json(source) if isinstance(source, str | bytes) else source, rules, losses)
+    return read_adf(_json(source) if isinstance(source, str | bytes) else source, rules, losses)
 
 
 def _json(source: str | bytes) -> Any:
-    from ..jsontext import parse
+    from ..jsontext import parse_json
 
     try:
-        return parse(source)
+        return parse_json(source)
     except RecursionError:
         raise UsageError("not a rich-text document: nested too deeply") from None
     except ValueError as error:
@@ -144,42 +144,42 @@ def _json(source: str | bytes) -> Any:
 
 
 def _read_storage(source: str, rules: Rules, losses: Losses, _options: Options, _target: str) -> Node:
-    from .storage.read import read
+    from .storage.read import read_storage
 
-    return read(source, rules, losses)
+    return read_storage(source, rules, losses)
 
 
 def _read_wiki(source: str, rules: Rules, losses: Losses, _options: Options, _target: str) -> Node:
-    from .wiki.read import read
+    from .wiki.read import read_wiki
 
-    return read(source, rules, losses)
+    return read_wiki(source, rules, losses)
 
 
 def _write_markdown(tree: Node, rules: Rules, losses: Losses, lossless_from: str | None) -> str:
-    from .markdown.write import write
+    from .markdown.write import write_markdown
 
-    return write(tree, rules, losses, lossless_from=lossless_from)
+    return write_markdown(tree, rules, losses, lossless_from=lossless_from)
 
 
 def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> Any:
     from .adf.write import DocumentWriter
-    from .normalise import fit
+    from .normalise import fit_to_rules
 
-    fitted = fit(tree, rules, losses)
+    fitted = fit_to_rules(tree, rules, losses)
     tree.content = []  # so that its nodes go as they are written
     return DocumentWriter(rules, consume=True).document(fitted)
 
 
 def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:
-    from .storage.write import write
+    from .storage.write import write_storage
 
-    return write(tree, rules, losses)
+    return write_storage(tree, rules, losses)
 
 
 def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:
-    from .wiki.write import write
+    from .wiki.write import write_wiki
 
-    return write(tree, rules, losses)
+    return write_wiki(tree, rules, losses)
 
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .adf.forms import COUNT
-from .fields import fields
+from .fields import attribute_fields
 from .rules import Rules
 from .tree import Attrs, Node
 
@@ -88,7 +88,7 @@ def _neutral(attrs: Attrs) -> Iterator[tuple[str, Any]]:
 
 def _of_storage(rules: Rules) -> Iterator[tuple[str, Default]]:
     for kind, form in rules.storage_forms():
-        for field in fields(form.get("fields", {}), renamed=True):
+        for field in attribute_fields(form.get("fields", {}), renamed=True):
             if field.rule.get("counted"):
                 yield kind, Default(field.name, COUNT, "element")
     frame = rules.of("macro").get("document")

@@ -130,7 +130,7 @@ def _rule(word: str, *, renamed: bool) -> shape.Attribute:
     return cast("shape.Attribute", rule)
 
 
-def fields(specs: shape.Attributes, *, renamed: bool = False) -> list[AttrField]:
+def attribute_fields(specs: shape.Attributes, *, renamed: bool = False) -> list[AttrField]:
     return [AttrField(outer, spec, renamed=renamed) for outer, spec in specs.items()]
 
 

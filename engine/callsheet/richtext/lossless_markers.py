@@ -26,9 +26,9 @@ from collections.abc import Container
 from typing import Any, Required, TypedDict
 
 from ..errors import UsageError
-from ..jsontext import JSONError, parse
+from ..jsontext import JSONError, parse_json
 from .rules import Rules
-from .tree import MAX_DEPTH, Attrs, Mark, Node, walk
+from .tree import MAX_DEPTH, Attrs, Mark, Node, walk_nodes
 
 WORD = "callsheet"
 COMMENT = re.compile(rf"<!-- {WORD} (\{{[^\n]*\}}) -->\s*")
@@ -57,7 +57,7 @@ class DamagedError(ValueError):
     """A comment or attribute of ours that says nothing; the argument is its words in the text."""
 
 
-def damaged(words: str, source: str) -> UsageError:
+def damaged_marker_error(words: str, source: str) -> UsageError:
     """The error for a damaged comment, with its line."""
     line = source.count("\n", 0, max(source.find(words.partition("\n")[0]), 0)) + 1
     shown = words if len(words) <= LONGEST else words[:LONGEST] + "..."
@@ -67,13 +67,13 @@ def damaged(words: str, source: str) -> UsageError:
     )
 
 
-def label(words: str, source: str) -> str:
+def marker_label(words: str, source: str) -> str:
     """The name under which a part of a document stands in its text."""
     clean = " ".join(NOT_IN_LABEL.sub(" ", words).split())[:60].strip(" -") or "part"
     return f"{clean} {hashlib.sha1(source.encode(errors='surrogatepass'), usedforsecurity=False).hexdigest()[:8]}"
 
 
-def reference(label: str, *, opens: bool = False) -> str:
+def marker_reference(label: str, *, opens: bool = False) -> str:
     return f"<!-- {WORD} {label}{'' if opens else ' /'} -->"
 
 
@@ -92,25 +92,25 @@ def from_inline_reference(tag: str) -> str | None:
     return match[1] if match and re.fullmatch(LABEL, match[1]) else None
 
 
-def packed(value: Any) -> str:
+def pack_marker(value: Any) -> str:
     words = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&":
         words = words.replace(sign, f"\\u{ord(sign):04x}")
     return words.replace("--", "-\\u002d").replace("\u2028", "\\u2028").replace("\x85", "\\u0085")
 
 
-def comment(value: Any) -> str:
-    return f"<!-- {WORD} {packed(value)} -->"
+def marker_comment(value: Any) -> str:
+    return f"<!-- {WORD} {pack_marker(value)} -->"
 
 
-def span(value: Any, words: str) -> str:
+def marker_span(value: Any, words: str) -> str:
     # Backslashes and entities of an attribute are the reader's own affair: only its quotes are encoded.
-    return f'<span data-{WORD}="{packed(value).replace(chr(34), "&quot;")}">{words}</span>'
+    return f'<span data-{WORD}="{pack_marker(value).replace(chr(34), "&quot;")}">{words}</span>'
 
 
-def unpacked(words: str) -> Attrs | None:
+def unpack_marker(words: str) -> Attrs | None:
     try:
-        value = parse(words, DEEPEST)
+        value = parse_json(words, DEEPEST)
     except JSONError:
         return None
     return value if isinstance(value, dict) else None
@@ -118,15 +118,15 @@ def unpacked(words: str) -> Attrs | None:
 
 def from_comment(words: str) -> Attrs | None:
     match = COMMENT.fullmatch(words)
-    return unpacked(match[1]) if match else None
+    return unpack_marker(match[1]) if match else None
 
 
 def from_span(tag: str) -> Attrs | None:
     match = SPAN.fullmatch(tag)
-    return unpacked(html.unescape(match[1])) if match else None
+    return unpack_marker(html.unescape(match[1])) if match else None
 
 
-def flat(node: Node) -> Carried:
+def carried_node(node: Node) -> Carried:
     """A node as JSON, without what it has not."""
     result: Carried = {"kind": node.kind}
     if node.attrs:
@@ -136,37 +136,37 @@ def flat(node: Node) -> Carried:
     if node.marks:
         result["marks"] = [list(mark) for mark in node.marks]
     if node.content:
-        result["content"] = [flat(child) for child in node.content]
+        result["content"] = [carried_node(child) for child in node.content]
     return result
 
 
-def restored(value: Any, rules: Rules, depth: int = 0) -> Node | None:
+def restored_node(value: Any, rules: Rules, depth: int = 0) -> Node | None:
     """The node of such JSON; None when it is none, or names a kind that no definition has."""
     if rules.literal or not isinstance(value, dict) or value.get("kind") not in rules.nodes or depth > 2 * 100:
         return None
     attrs = value.get("attrs")
     content = value.get("content")
-    children = [restored(child, rules, depth + 1) for child in (content if isinstance(content, list) else ())]
+    children = [restored_node(child, rules, depth + 1) for child in (content if isinstance(content, list) else ())]
     return Node(
         value["kind"],
         attrs if isinstance(attrs, dict) else {},
         [child for child in children if child],
         value["text"] if isinstance(value.get("text"), str) else "",
-        marks(value.get("marks"), rules),
+        restored_marks(value.get("marks"), rules),
         kept=True,
     )
 
 
-def meaning(words: str, rules: Rules) -> tuple[Node, bool] | None:
+def marker_meaning(words: str, rules: Rules) -> tuple[Node, bool] | None:
     """The block that a comment carries or stands for, and whether what it holds and an end follow."""
     if found := from_reference(words):
         return Node("reference", {"label": found[0]}), found[1]
     value = from_comment(words) or {}
-    node = restored(value, rules)
+    node = restored_node(value, rules)
     return (node, bool(value.get("open"))) if node else None
 
 
-def marks(value: Any, rules: Rules) -> tuple[Mark, ...]:
+def restored_marks(value: Any, rules: Rules) -> tuple[Mark, ...]:
     found = value if isinstance(value, list) and not rules.literal else ()
     return tuple(
         Mark(mark[0], mark[1])
@@ -177,11 +177,13 @@ def marks(value: Any, rules: Rules) -> tuple[Mark, ...]:
 
 def refuse_references(source: str, content: list[Node], known: Container[str] = ()) -> None:
     """Raises UsageError with the line of the first name in a text that stands for no known part of a document."""
-    for node in (found for one in content for found in walk(one) if found.kind in ("reference", "inlinereference")):
+    for node in (
+        found for one in content for found in walk_nodes(one) if found.kind in ("reference", "inlinereference")
+    ):
         name = node.attrs.get("label")
         if name not in known:
             words = (
-                reference(str(name), opens=bool(node.content))
+                marker_reference(str(name), opens=bool(node.content))
                 if node.kind == "reference"
                 else inline_reference(str(name))
             )

@@ -11,10 +11,22 @@ from operator import is_
 from typing import Any
 
 from .adf.forms import form_of
-from .flatten import FLATTEN, plain
-from .plain_text import says
+from .flatten import FLATTEN, plain_inline
+from .plain_text import visible_text
 from .rules import Rules
-from .tree import NO_ATTRS, Losses, Mark, Node, Verbatim, bold, merged, paragraph, spaces_out, text, trimmed
+from .tree import (
+    NO_ATTRS,
+    Losses,
+    Mark,
+    Node,
+    Verbatim,
+    bold_nodes,
+    merge_runs,
+    paragraph_nodes,
+    spaces_out,
+    text_node,
+    trim_inline,
+)
 
 
 @dataclass(slots=True)
@@ -24,7 +36,7 @@ class Up(Node):
     held: Node | None = None
 
 
-def fit(root: Node, rules: Rules, losses: Losses) -> Node:
+def fit_to_rules(root: Node, rules: Rules, losses: Losses) -> Node:
     return Fitter(rules, losses).root(root)
 
 
@@ -72,13 +84,15 @@ class Fitter:
                 return self.place(self._turned(child, attempt), parent)
         self._note(child, parent)
         return (
-            [node for part in plain(child, rules) for node in self.place(part, parent)] if child.kind != "text" else []
+            [node for part in plain_inline(child, rules) for node in self.place(part, parent)]
+            if child.kind != "text"
+            else []
         )
 
     def _under_title(self, child: Node, parent: Node) -> list[Node]:
         """A block whose title the format has no attribute for: the title is its first paragraph, or one before it."""
         title = child.attrs["title"]
-        words = [Node("paragraph", content=bold([text(title)]))] if title and isinstance(title, str) else []
+        words = [Node("paragraph", content=bold_nodes([text_node(title)]))] if title and isinstance(title, str) else []
         attrs = {name: value for name, value in child.attrs.items() if name != "title"}
         inside = "paragraph" in self.rules.holds[child.kind]
         bare = Node(child.kind, attrs, [*words, *child.content] if inside else child.content, "", child.marks)
@@ -121,7 +135,9 @@ class Fitter:
         if child.kind in self.rules.holds.get(kind, ()):
             return Node(kind, NO_ATTRS, [child])
         sign = self.rules.sign(child.kind, child.attrs)
-        return Node(kind, dict(child.attrs), [*([text(sign + " ")] if sign else []), *child.content], "", child.marks)
+        return Node(
+            kind, dict(child.attrs), [*([text_node(sign + " ")] if sign else []), *child.content], "", child.marks
+        )
 
     # --- a node that may stand where it is ---
 
@@ -181,13 +197,13 @@ class Fitter:
         return node.having(words)
 
     def _badge(self, image: Node) -> bool:
-        return any(mark.kind == "link" for mark in image.marks) and bool(says(image, self.rules))
+        return any(mark.kind == "link" for mark in image.marks) and bool(visible_text(image, self.rules))
 
     def _edged(self, piece: Node) -> Node:
         """What stands beside something that was taken out starts and ends without white space."""
         if isinstance(piece, Up) or not piece.content or self.rules.group(piece.content[0].kind) != "inline":
             return piece
-        return piece.having(trimmed(piece.content))
+        return piece.having(trim_inline(piece.content))
 
     def _inline(self, node: Node) -> Node:
         form = self.rules.forms[node.kind][0]
@@ -195,12 +211,12 @@ class Fitter:
             return node.having([self.with_marks(child, node) for child in node.content])
         if form.table.get("plain"):
             words = "".join(child.text for child in node.content)
-            return node.having([text(words)] if words else [])
+            return node.having([text_node(words)] if words else [])
         if not any(child.marks for child in node.content):
-            return _holding(node, merged(node.content))
+            return _holding(node, merge_runs(node.content))
         content = [self.with_marks(child, node) for child in node.content]
         changed = any(new is not old for new, old in zip(content, node.content, strict=True))
-        return _holding(node, spaces_out(content) if changed else merged(content))
+        return _holding(node, spaces_out(content) if changed else merge_runs(content))
 
     def _finished(self, node: Node, *, first: bool) -> Node:
         """A node with the children it must have."""
@@ -240,7 +256,7 @@ class Fitter:
         for mark in dropped:
             self.losses.add(f"{mark.kind} cannot stand on {node.kind} here")
             if node.kind in self.rules.of(mark.kind).get("insists", ()):
-                return self.with_marks(text(says(node, self.rules), node.marks), parent)
+                return self.with_marks(text_node(visible_text(node, self.rules), node.marks), parent)
         return node.marked(kept)
 
     def _allowed(self, node: Node, parent: Node) -> tuple[bool, ...]:
@@ -298,10 +314,10 @@ def _wrapped(node: Node, rules: Rules) -> list[Node]:
         if child.kind in rules.inline and child.kind not in holds:
             run.append(child)
             continue
-        result.extend(paragraph(run))
+        result.extend(paragraph_nodes(run))
         run = []
         result.append(child)
-    return result + paragraph(run)
+    return result + paragraph_nodes(run)
 
 
 def _renumbered(pieces: list[Node]) -> list[Node]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from .rules import Rules
-from .tree import Attrs, Node, walk
+from .tree import Attrs, Node, walk_nodes
 
 PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
-def says(node: Node, rules: Rules) -> str:
+def visible_text(node: Node, rules: Rules) -> str:
     """The text a reader of the node sees: its own, or the template's with `{a|b.c}` the first attribute that is set."""
     if node.kind == "text":
         return node.text
@@ -20,7 +20,7 @@ def says(node: Node, rules: Rules) -> str:
         return "\n"
     template = rules.of(node.kind).get("says")
     if template is None:
-        return "".join(says(child, rules) for child in node.content)
+        return "".join(visible_text(child, rules) for child in node.content)
     return PLACEHOLDER.sub(lambda match: _first(node.attrs, match[1].split("|")), template)
 
 
@@ -34,7 +34,7 @@ def _first(attrs: Attrs, names: list[str]) -> str:
     return ""
 
 
-def named(node: Node) -> str:
+def name_of_node(node: Node) -> str:
     """A node in a message: its kind, and its name where it has one of its own."""
     name = node.attrs.get("name") if node.kind == "macro" else node.attrs.get("extensionKey")
     return f"{node.kind} {name!r}" if name else node.kind
@@ -42,4 +42,4 @@ def named(node: Node) -> str:
 
 def plain_text(root: Node, rules: Rules) -> str:
     """Everything a tree says, in order."""
-    return "".join(says(node, rules) for node in walk(root) if not node.content)
+    return "".join(visible_text(node, rules) for node in walk_nodes(root) if not node.content)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from .fields import AttrField, fields
+from .fields import AttrField, attribute_fields
 from .tree import Attrs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class NodeForm:
         self.type = table["type"]
         self.table = table
         self.fixed: Attrs = table.get("fixed", {})
-        self.fields: list[AttrField] = fields(table.get("attrs", {}))
+        self.fields: list[AttrField] = attribute_fields(table.get("attrs", {}))
         self.known = {field.outer: field for field in self.fields}
         self.demands = [field for field in self.fields if field.needed and field.default is None]
         self.has_attrs = "attrs" in table

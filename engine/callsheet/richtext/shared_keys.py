@@ -14,7 +14,7 @@ TIGHT = 40  # objects that a class must have had before it keeps room for no mor
 
 
 @cache
-def blank(*keys: str) -> dict[str, Any]:
+def blank_keys(*keys: str) -> dict[str, Any]:
     """A dictionary of these keys, each None, in this order; to be copied by `copy`, and then filled."""
     keys_of = type("Keys", (), {})
     found: dict[str, Any] = {}
@@ -26,9 +26,9 @@ def blank(*keys: str) -> dict[str, Any]:
     return found
 
 
-def shared(values: dict[str, Any]) -> dict[str, Any]:
+def share_keys(values: dict[str, Any]) -> dict[str, Any]:
     """The same keys and values in less memory; for keys of a few sets, since each set is remembered."""
-    found = blank(*values).copy()
+    found = blank_keys(*values).copy()
     for key, value in values.items():
         found[key] = value
     return found

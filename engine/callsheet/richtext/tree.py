@@ -55,11 +55,11 @@ NO_ATTRS: Attrs = {}  # of texts, which there are most of: one for all saves hal
 NO_CONTENT: list[Node] = []
 
 
-def text(value: str, marks: tuple[Mark, ...] = ()) -> Node:
+def text_node(value: str, marks: tuple[Mark, ...] = ()) -> Node:
     return Node("text", NO_ATTRS, NO_CONTENT, value, marks)
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk_nodes(node: Node) -> Iterator[Node]:
     pending = [node]
     while pending:
         found = pending.pop()
@@ -67,7 +67,7 @@ def walk(node: Node) -> Iterator[Node]:
         pending.extend(reversed(found.content))
 
 
-def merged(nodes: list[Node]) -> list[Node]:
+def merge_runs(nodes: list[Node]) -> list[Node]:
     """Neighbouring runs of text with the same marks made one; empty ones left out."""
     if len(nodes) == 1 and nodes[0].text:
         return nodes.copy()
@@ -79,39 +79,39 @@ def merged(nodes: list[Node]) -> list[Node]:
             run.append(node.text)
             continue
         if run:
-            result[-1] = text("".join(run), result[-1].marks)
+            result[-1] = text_node("".join(run), result[-1].marks)
             run = []
         if node.kind != "text" or node.text:
             result.append(node)
     if run:
-        result[-1] = text("".join(run), result[-1].marks)
+        result[-1] = text_node("".join(run), result[-1].marks)
     return result
 
 
-def trimmed(nodes: list[Node]) -> list[Node]:
+def trim_inline(nodes: list[Node]) -> list[Node]:
     """Inline content without white space and line breaks at its edges."""
-    result = merged(nodes)
+    result = merge_runs(nodes)
     while result and _blank(result[0]):
         result.pop(0)
     while result and _blank(result[-1]):
         result.pop()
     if result and result[0].kind == "text":
-        result[0] = text(result[0].text.lstrip(" \t\n"), result[0].marks)
+        result[0] = text_node(result[0].text.lstrip(" \t\n"), result[0].marks)
     if result and result[-1].kind == "text":
-        result[-1] = text(result[-1].text.rstrip(" \t\n"), result[-1].marks)
+        result[-1] = text_node(result[-1].text.rstrip(" \t\n"), result[-1].marks)
     return result
 
 
-def paragraph(nodes: list[Node]) -> list[Node]:
+def paragraph_nodes(nodes: list[Node]) -> list[Node]:
     """A paragraph of inline content, or nothing where that says nothing."""
-    content = trimmed(nodes)
+    content = trim_inline(nodes)
     return [Node("paragraph", content=content)] if content else []
 
 
 BOLD = (Mark("strong", NO_ATTRS),)
 
 
-def bold(nodes: list[Node]) -> list[Node]:
+def bold_nodes(nodes: list[Node]) -> list[Node]:
     return [node.marked((*BOLD, *node.marks) if node.marks else BOLD) for node in nodes]
 
 
@@ -121,7 +121,7 @@ def _blank(node: Node) -> bool:
 
 def spaces_out(nodes: list[Node]) -> list[Node]:
     """White space at the edges of marked text left out of the marks that start or end there; runs are merged."""
-    nodes = merged(nodes)
+    nodes = merge_runs(nodes)
     if not any(node.marks and node.kind == "text" and node.text.strip() != node.text for node in nodes):
         return nodes
     result: list[Node] = []
@@ -133,11 +133,15 @@ def spaces_out(nodes: list[Node]) -> list[Node]:
         after = _shared(node, nodes[index + 1] if index + 1 < len(nodes) else None)
         core = node.text.strip()
         if not core:
-            result.append(text(node.text, tuple(mark for mark in before if mark in after)))
+            result.append(text_node(node.text, tuple(mark for mark in before if mark in after)))
             continue
         start = node.text[: len(node.text) - len(node.text.lstrip())]
-        result += [text(start, before), text(core, node.marks), text(node.text[len(start) + len(core) :], after)]
-    return merged(result)
+        result += [
+            text_node(start, before),
+            text_node(core, node.marks),
+            text_node(node.text[len(start) + len(core) :], after),
+        ]
+    return merge_runs(result)
 
 
 def _shared(node: Node, other: Node | None) -> tuple[Mark, ...]:

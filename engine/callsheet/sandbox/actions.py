@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
-from ..registry import BEHAVIORS, resolve
+from ..registry import BEHAVIORS, resolve_entry
 from .entities import BRIEF, Entities, Entity
 from .lists import FIND, HEADERS, Asked, Lists, seen_by_views
-from .moments import parsed
+from .moments import parse_item_time
 from .refusal import RefusedError, refused
-from .rendering import compiled, expression, holds, looks_at_item, without_null
+from .rendering import compile_render, condition_holds, looks_at_item, render_expression, without_null
 from .search import Searcher
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ class Actions:
         for name, search in action.get("find", {}).items():
             scope[name] = self._found(search, scope)
         for case in action.get("cases", []):
-            if holds(case.get("when", "`true`"), scope):
+            if condition_holds(case.get("when", "`true`"), scope):
                 action = {**action, **case}  # type: ignore[typeddict-unknown-key]  # a case has `when` besides
                 break
         for check in action.get("check", []):
-            if not holds(check["unless"], scope):
+            if not condition_holds(check["unless"], scope):
                 raise refused(check["fail"], scope)
         if "repeat" in action:
             self._repeat(action["repeat"], scope, asked)
@@ -92,7 +92,7 @@ class Actions:
         """What is refused of one entry does not end the others."""
         operation = self.catalog.canonical("operation", repeat["operation"])
         scope["answers"], scope["failed"] = [], []
-        for place, body in enumerate(expression(repeat["each"])(scope) or []):
+        for place, body in enumerate(render_expression(repeat["each"])(scope) or []):
             try:
                 scope["answers"].append(self.run(asked._replace(operation=operation, body=body)).body)
             except RefusedError as refusal:
@@ -100,7 +100,7 @@ class Actions:
                 scope["failed"].append({**told, "place": place})
 
     def _found(self, search: EntitySearch, scope: Scope) -> Item | list[Item] | None:
-        value = expression(search["by"])(scope) if "by" in search else None
+        value = render_expression(search["by"])(scope) if "by" in search else None
         if search.get("several"):
             return self._all_found(search, value, scope)
         given = next((each for each in value if each is not None), None) if isinstance(value, list) else value
@@ -114,33 +114,37 @@ class Actions:
             return [each for each in found if each is not None]
         where = search.get("where", "`true`")
         if not looks_at_item(where):  # the same for all: a view that was not asked for reads no table
-            return list(self.entities.state.items(search["entity"])) if holds(where, scope) else []
-        return [item for item in self.entities.state.items(search["entity"]) if holds(where, {**scope, "item": item})]
+            return list(self.entities.state.items(search["entity"])) if condition_holds(where, scope) else []
+        return [
+            item
+            for item in self.entities.state.items(search["entity"])
+            if condition_holds(where, {**scope, "item": item})
+        ]
 
     def _one_found(self, search: EntitySearch, given: Any, scope: Scope) -> Item | None:
         item = None if given is None else self.entities.find(search["entity"], given)
-        if item is None or not holds(search.get("where", "`true`"), {**scope, "item": item}):
+        if item is None or not condition_holds(search.get("where", "`true`"), {**scope, "item": item}):
             if search.get("optional") and "missing" not in search:
                 return None
             raise refused(search.get("missing", _NOT_THERE), {**scope, "given": given})
         return item
 
     def _change(self, entity: Entity, change: Change, scope: Scope, asked: Asked) -> None:
-        entries = expression(change["each"])(scope) if "each" in change else [None]
+        entries = render_expression(change["each"])(scope) if "each" in change else [None]
         for entry in entries if isinstance(entries, list) else []:
             inner: Scope = {**scope, "entry": entry}
-            if holds(change.get("when", "`true`"), inner):
+            if condition_holds(change.get("when", "`true`"), inner):
                 self._apply(entity, change, inner, asked)
                 scope.update({name: inner[name] for name in inner if name not in scope and name != "entry"})
 
     def _apply(self, entity: Entity, change: Change, scope: Scope, asked: Asked) -> None:
-        members = compiled(change.get("to", {}))(scope)
+        members = compile_render(change.get("to", {}))(scope)
         if "create" in change:
             made = self.entities.create(change["create"], members, scope)
             scope[change.get("name", "made")] = made
             self._keep_file(made, scope, asked)
         elif "patch" in change:
-            cleared = expression(change.get("clear", "`[]`"))(scope) or []
+            cleared = render_expression(change.get("clear", "`[]`"))(scope) or []
             for kind, item in self._items(entity, change, change["patch"], scope):
                 self.entities.patch(kind, item, members, cleared, scope)
                 self._keep_file(item, scope, asked)
@@ -148,7 +152,7 @@ class Actions:
             for kind, item in self._items(entity, change, change["delete"], scope):
                 self.entities.delete(kind, item["id"])
         elif "run" in change:
-            resolve(BEHAVIORS[change["run"]])(self.entities, members, scope)
+            resolve_entry(BEHAVIORS[change["run"]])(self.entities, members, scope)
 
     def _keep_file(self, made: Item, scope: Scope, asked: Asked) -> None:
         """The content of an uploaded file, where the item is made or changed for one."""
@@ -161,7 +165,7 @@ class Actions:
         """The items that an expression gives or names, with the entity that they belong to."""
         search = scope[FIND].get(where)
         name = change.get("entity") or (search["entity"] if search else entity.name)
-        value = expression(where)(scope)
+        value = render_expression(where)(scope)
         found = []
         for each in value if isinstance(value, list) else [value]:
             item = each if isinstance(each, dict) else self.entities.find(name, each)
@@ -174,16 +178,16 @@ class Actions:
         status = action.get("status", 200)
         body: Any = None
         if "file" in action:
-            item = expression(action["file"])(scope)
+            item = render_expression(action["file"])(scope)
             return self._file(item)
         if "list" in action:
             body = self.lists.answer(action["list"], asked, scope)
         elif "reply" in action:
-            body = compiled(action["reply"])(scope)
+            body = compile_render(action["reply"])(scope)
         elif "view" in action:
             body = self._shown(entity, action, scope)
         for name, wanted in action.get("only", {}).items():
-            _keep_only(body, name, expression(wanted)(scope))
+            _keep_only(body, name, render_expression(wanted)(scope))
         headers = tuple(without_null(scope.get(HEADERS, {})).items())
         return Answer(status, without_null(body), headers, self._event(entity, action, scope))
 
@@ -196,8 +200,10 @@ class Actions:
         shown = {name: self._event_part(action, name, scope) for name in event.get("shows", [])}
         people = self.entities.simulation(entity.product).get("me")
         user = self.entities.show(people, scope["me"], BRIEF) if people and scope["me"] else None
-        millis = round(parsed(scope["now"]).timestamp() * 1000)
-        told = compiled(template)({**scope, "name": event["name"], "shown": shown, "user": user, "millis": millis})
+        millis = round(parse_item_time(scope["now"]).timestamp() * 1000)
+        told = compile_render(template)(
+            {**scope, "name": event["name"], "shown": shown, "user": user, "millis": millis}
+        )
         return without_null(told)
 
     def _event_part(self, action: ActionHere, name: str, scope: Scope) -> Any:
@@ -208,7 +214,7 @@ class Actions:
     def _shown(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
         shown = action.get("shown", "made || item")
         name = scope[FIND].get(shown, {}).get("entity") or self._made(action, shown) or entity.name
-        value = expression(shown)(scope)
+        value = render_expression(shown)(scope)
         if isinstance(value, list):
             return [self.entities.show(name, each, action["view"], seen_by_views(scope)) for each in value]
         return self.entities.show(name, value or {}, action["view"], seen_by_views(scope))

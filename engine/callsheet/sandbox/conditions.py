@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from .moments import moment, parsed
+from .moments import moment_of_word, parse_item_time
 
 if TYPE_CHECKING:
     from ..language.shape.sandbox import QueryField
@@ -92,17 +92,17 @@ def _dates(operator: str, wanted: list[str], now: datetime) -> Comparison:
     moments = [moment_of(word, now) for word in wanted]
     if operator in _ORDER:
         compare = _ORDER[operator]
-        return lambda values: any(compare(parsed(str(value)), moments[0]) for value in values)
+        return lambda values: any(compare(parse_item_time(str(value)), moments[0]) for value in values)
     if operator in _EQUAL:
-        return lambda values: any(parsed(str(value)) in moments for value in values)
+        return lambda values: any(parse_item_time(str(value)) in moments for value in values)
     if operator in _UNEQUAL:
-        return lambda values: bool(values) and not any(parsed(str(value)) in moments for value in values)
+        return lambda values: bool(values) and not any(parse_item_time(str(value)) in moments for value in values)
     raise OperatorError(operator)
 
 
 def moment_of(word: str, now: datetime) -> datetime:
     try:
-        return parsed(word) if "T" in word else moment(word, now)
+        return parse_item_time(word) if "T" in word else moment_of_word(word, now)
     except ValueError:
         raise ValueError(word) from None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..client.request.sample import service_sample
 from ..language.deployment import on_deployment
 from .derive import derived
-from .rendering import Render, compiled, expression, names_used, without_null
+from .rendering import Render, compile_render, names_used, render_expression, without_null
 from .state import Item, State
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ class Entity:
         self.refs = here.get("refs", {})
         self.children = here.get("children", {})
         self.takes = here.get("takes", [])
-        self.new = compiled(here.get("new", {}))
+        self.new = compile_render(here.get("new", {}))
         self.history = here.get("history", [])
         self.query = here.get("query")
         self.actions = here.get("actions", {})
         self.seed = here.get("seed", [])
-        self._names = [expression(text) for text in here.get("names", [])]
+        self._names = [render_expression(text) for text in here.get("names", [])]
         self._views: dict[str, tuple[Render, frozenset[str]]] = {
-            view: (compiled(template), names_used(template)) for view, template in here.get("views", {}).items()
+            view: (compile_render(template), names_used(template)) for view, template in here.get("views", {}).items()
         }
 
     def view(self, name: str) -> tuple[Render, frozenset[str]] | None:
@@ -123,7 +123,7 @@ class Entities:
 
     def _id(self, kind: Entity, scope: Scope) -> str | int:
         rule = kind.identity
-        if "value" in rule and (given := compiled(rule["value"])(scope)):
+        if "value" in rule and (given := compile_render(rule["value"])(scope)):
             return str(given)
         if rule["kind"] == "uuid":
             return str(uuid.uuid4())

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from .conditions import moment_of
-from .moments import parsed
+from .moments import parse_item_time
 from .queries.model import Condition, Empty, Operand, Predicate, Values
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Mistake = Literal["syntax", "field", "value", "function", "operator"]
 _DAY = "on"
-_LONG_AGO = parsed("0001-01-02")
+_LONG_AGO = parse_item_time("0001-01-02")
 
 
 class Search(Protocol):
@@ -90,7 +90,7 @@ class HistoryCondition:
         if not changes:
             value = self._raw(scope)
             return [Period(value, _LONG_AGO, end, None)]
-        times = [parsed(each["at"]) for each in changes]
+        times = [parse_item_time(each["at"]) for each in changes]
         found = [Period(changes[0].get("from"), _LONG_AGO, times[0], None)]
         for place, change in enumerate(changes):
             until = times[place + 1] if place + 1 < len(times) else end

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .entities import DEFAULT, Entities
 from .paging import Window, facts, window
-from .rendering import compiled, expression, holds
+from .rendering import compile_render, condition_holds, render_expression
 from .search import Searcher, sortable
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class Lists:
             or (paging and self._envelope(asked.definition["product"], paging["using"]))
             or "{items}"
         )
-        scope[HEADERS] = compiled(listing.get("headers", {}))({**scope, **told})
-        body = compiled(envelope)({**scope, **told})
+        scope[HEADERS] = compile_render(listing.get("headers", {}))({**scope, **told})
+        body = compile_render(envelope)({**scope, **told})
         key = paging.get("items") if paging else None
         if isinstance(body, dict) and "@items" in body:
             body[key or "values"] = body.pop("@items")
@@ -74,15 +74,15 @@ class Lists:
 
     def _selected(self, listing: Listing, scope: Scope, place: Window) -> tuple[list[Item], int]:
         name = listing["entity"]
-        text = expression(listing["query"])(scope) if "query" in listing else None
+        text = render_expression(listing["query"])(scope) if "query" in listing else None
         items = self._eligible(listing, scope)
         if text is not None or ("query" in listing and "sort" not in listing):
             return self.searcher.page(self.entities[name], str(text or ""), scope, place, items, listing.get("sort"))
         found = list(items)
         if "sort" in listing:
-            key = expression(listing["sort"])
+            key = render_expression(listing["sort"])
             found.sort(key=lambda item: sortable(key({**scope, "item": item})))
-        if "descending" in listing and holds(listing["descending"], scope):
+        if "descending" in listing and condition_holds(listing["descending"], scope):
             found.reverse()
         return found[place.start : place.start + place.size], len(found)
 
@@ -90,13 +90,15 @@ class Lists:
         """What a list may hold, whatever its query says."""
         name, where = listing["entity"], listing.get("where")
         if "only" in listing:
-            ids = [str(each) for each in expression(listing["only"])(scope) or []]
+            ids = [str(each) for each in render_expression(listing["only"])(scope) or []]
             items = iter([item for id in ids if (item := self.entities.find(name, id))])
         else:
-            items = self.entities.state.items(name, expression(listing["of"])(scope) if "of" in listing else None)
+            items = self.entities.state.items(
+                name, render_expression(listing["of"])(scope) if "of" in listing else None
+            )
         if where is None:
             return items
-        return (item for item in items if holds(where, {**scope, "item": item}))
+        return (item for item in items if condition_holds(where, {**scope, "item": item}))
 
 
 def seen_by_views(scope: Scope) -> Mapping[str, Any]:

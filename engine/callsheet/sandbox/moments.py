@@ -10,7 +10,7 @@ _UNITS = {"w": timedelta(weeks=1), "d": timedelta(days=1), "h": timedelta(hours=
 _DATE = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::\d{2})?)?\Z")
 
 
-def parsed(text: str) -> datetime:
+def parse_item_time(text: str) -> datetime:
     """A time as items keep it (ISO 8601); a bare date is its first minute."""
     try:
         found = datetime.fromisoformat(text)
@@ -20,7 +20,7 @@ def parsed(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def moment(text: str, now: datetime) -> datetime:
+def moment_of_word(text: str, now: datetime) -> datetime:
     """What a query writes as a date: `2026-01-31`, `2026/01/31 09:30`, `-7d`, `4w 2d`; raises `ValueError`."""
     written = text.strip()
     match = _DATE.match(written)
@@ -29,10 +29,10 @@ def moment(text: str, now: datetime) -> datetime:
         return datetime(year, month, day, hour, minute, tzinfo=now.tzinfo)
     if written.isdigit() and len(written) > 6:
         return datetime.fromtimestamp(int(written) / 1000, tz=UTC)
-    return now + span(written, "m")
+    return now + parse_time_span(written, "m")
 
 
-def span(text: str, usual: str) -> timedelta:
+def parse_time_span(text: str, usual: str) -> timedelta:
     """`-7d`, `4w 2d`, `1d 12h`: one sign for all parts; raises `ValueError`."""
     total, position = timedelta(), 0
     sign = -1 if text.startswith("-") else 1
@@ -49,7 +49,7 @@ def span(text: str, usual: str) -> timedelta:
     return sign * total
 
 
-def edge(unit: str, *, end: bool, now: datetime, shift: str = "") -> datetime:
+def edge_of_period(unit: str, *, end: bool, now: datetime, shift: str = "") -> datetime:
     """Where the day, week (from Sunday), month or year of now starts or ends, moved by `-1`, `+2w` and the like."""
     start = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit == "week":

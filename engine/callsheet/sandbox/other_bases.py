@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..client.request.call import rebased
-from ..richtext import convert
-from .rendering import holds
+from ..client.request.call import replace_base
+from ..richtext import convert_rich_text
+from .rendering import condition_holds
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -43,15 +43,17 @@ class OtherForm:
             return f"{site}{self.base}{value[len(site) + len(self.own) :]}"
         if not isinstance(value, dict):
             return value
-        if self._texts and holds(self._texts["where"], value):
-            text = convert(value, self._texts["kept"], self._texts["shown"], nodes=self._catalog.all("node")).value
+        if self._texts and condition_holds(self._texts["where"], value):
+            text = convert_rich_text(
+                value, self._texts["kept"], self._texts["shown"], nodes=self._catalog.all("node")
+            ).value
             return text.rstrip("\n")
         return {key: self.answered(each, site) for key, each in value.items()}
 
     def _kept(self, text: Any) -> Any:
         if self._texts is None or not isinstance(text, str):
             return text
-        return convert(text, self._texts["shown"], self._texts["kept"], nodes=self._catalog.all("node")).value
+        return convert_rich_text(text, self._texts["shown"], self._texts["kept"], nodes=self._catalog.all("node")).value
 
 
 class OtherBases:
@@ -66,7 +68,7 @@ class OtherBases:
 
     def find(self, path: str) -> PathBelow:
         """Where no base but the product's own fits, the path as it is."""
-        found = ((rebased(path, form.base, form.own), form) for form in self._forms)
+        found = ((replace_base(path, form.base, form.own), form) for form in self._forms)
         return next((PathBelow(*each) for each in found if each[0] != path), PathBelow(path))
 
 

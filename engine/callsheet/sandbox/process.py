@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..errors import CallsheetError, NetworkError, NotAllowed, UsageError
-from ..files import locked, make_private_directory, read_private, write_atomically
+from ..files import locked_file, make_private_directory, read_private, write_atomically
 from ..paths import settings_directory
 
 _FILE = "sandbox.json"
@@ -31,31 +31,31 @@ class RunningSandbox(NamedTuple):
     process: int
 
 
-def where(environ: Mapping[str, str], program: str) -> str:
+def sandbox_file(environ: Mapping[str, str], program: str) -> str:
     return os.path.join(settings_directory(environ, program), _FILE)
 
 
-def remember(environ: Mapping[str, str], program: str, running: RunningSandbox) -> None:
+def remember_sandbox(environ: Mapping[str, str], program: str, running: RunningSandbox) -> None:
     make_private_directory(settings_directory(environ, program))
-    write_atomically(where(environ, program), json.dumps(running._asdict()).encode())
+    write_atomically(sandbox_file(environ, program), json.dumps(running._asdict()).encode())
 
 
-def forget(environ: Mapping[str, str], program: str, running: RunningSandbox | None = None) -> None:
+def forget_sandbox(environ: Mapping[str, str], program: str, running: RunningSandbox | None = None) -> None:
     """Take the file away; with `running` only where it still is about that one."""
     if running is not None and _told(environ, program) != running:
         return
     with suppress(FileNotFoundError):  # a sandbox that ends takes it away too
-        os.remove(where(environ, program))
+        os.remove(sandbox_file(environ, program))
 
 
-def known(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
+def running_sandbox(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
     """The sandbox that is running; None where none answers."""
     running = _told(environ, program)
-    return running if running and ask(running, "ping") else None
+    return running if running and ask_sandbox(running, "ping") else None
 
 
 def _told(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
-    path = where(environ, program)
+    path = sandbox_file(environ, program)
     try:
         return RunningSandbox(**json.loads(read_private(path, "the sandbox's file")))
     except (ValueError, TypeError):
@@ -66,7 +66,7 @@ def _told(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
         return None  # a sandbox that ends takes its file away, maybe just now
 
 
-def ask(running: RunningSandbox, word: str) -> bool:
+def ask_sandbox(running: RunningSandbox, word: str) -> bool:
     """Whether the sandbox did it."""
     from http.client import HTTPConnection, HTTPException  # a client with pools would cost most of a start
 
@@ -78,14 +78,14 @@ def ask(running: RunningSandbox, word: str) -> bool:
         return False
 
 
-def starting(environ: Mapping[str, str], program: str) -> AbstractContextManager[None]:
+def starting_lock(environ: Mapping[str, str], program: str) -> AbstractContextManager[None]:
     """Held while one is started: of two that start at the same time, nobody would know the first."""
-    return locked(where(environ, program), _PATIENCE)
+    return locked_file(sandbox_file(environ, program), _PATIENCE)
 
 
 def start_detached(words: Sequence[str], environ: Mapping[str, str], program: str) -> RunningSandbox:
     """Start a program, by all the words of its command, in the background, and wait until it answers."""
-    forget(environ, program)
+    forget_sandbox(environ, program)
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS}
@@ -107,7 +107,7 @@ def _answering(
     while time.monotonic() < end:
         if process.poll() is not None:
             raise _failure(process.returncode, said)
-        if running := known(environ, program):
+        if running := running_sandbox(environ, program):
             process.returncode = 0  # it goes on without us, and is not waited for
             return running
         time.sleep(_PAUSE)

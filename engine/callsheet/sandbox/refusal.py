@@ -28,7 +28,7 @@ class RefusedError(Exception):
 
 def refused(rule: Refusal, scope: Mapping[str, Any]) -> RefusedError:
     """The refusal that a definition describes."""
-    from .rendering import compiled
+    from .rendering import compile_render
 
-    message = compiled(rule["message"])(scope) if "message" in rule else None
-    return RefusedError(rule["status"], message, compiled(rule.get("fields", {}))(scope))
+    message = compile_render(rule["message"])(scope) if "message" in rule else None
+    return RefusedError(rule["status"], message, compile_render(rule.get("fields", {}))(scope))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Container
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from ..client.request.call import rebased
+from ..client.request.call import replace_base
 from ..language.deployment import on_deployment
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Routes:
                 continue
             method, _, path = own["http"].partition(" ")
             if own["http"] == operation["http"]:
-                path = rebased(path, plain[own["product"]].get("base", ""), product.get("base", ""))
+                path = replace_base(path, plain[own["product"]].get("base", ""), product.get("base", ""))
             self._add(method, path, id, own)
 
     def _add(self, method: str, path: str, id: str, operation: CompiledOperation) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from .conditions import Comparison, OperatorError, comparison, key_parts
 from .history import HistoryCondition, Mistake
-from .moments import edge, parsed, span
+from .moments import edge_of_period, parse_item_time, parse_time_span
 from .queries.lexer import QuerySyntaxError
 from .queries.model import Clause, Condition, Empty, Function, Joined, Negation, Operand, Query, Values
 from .queries.parser import Grammar
 from .refusal import RefusedError
-from .rendering import compiled, expression, holds, names_used
+from .rendering import compile_render, condition_holds, names_used, render_expression
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -71,7 +71,7 @@ class Searcher:
     def refusal(self, entity: Entity, kind: Mistake, **told: Any) -> RefusedError:
         language = self.languages[entity.query["language"]] if entity.query else None
         template = language.get("errors", {}).get(kind, "{message}") if language else "{message}"
-        return RefusedError(400, str(compiled(template)({"message": "", **told})))
+        return RefusedError(400, str(compile_render(template)({"message": "", **told})))
 
 
 class SortKey:
@@ -101,7 +101,7 @@ class _Search:
         self.entities = searcher.entities
         self.entity = entity
         self.scope = scope
-        self.now: datetime = parsed(scope["now"])
+        self.now: datetime = parse_item_time(scope["now"])
         self.rules = entity.query or {"language": "", "fields": {}}
         self.language = searcher.languages[self.rules["language"]]
         self.needed: set[str] = set()
@@ -167,7 +167,7 @@ class _Search:
     def value_of(self, field: QueryField) -> Callable[[Mapping[str, Any]], Any]:
         text = field["value"]
         self.needed |= names_used(f"{{{text}}}") & (self.entity.refs.keys() | self.entity.children.keys())
-        return expression(text)
+        return render_expression(text)
 
     def operand(self, name: str, field: QueryField, operand: Operand | None) -> list[str]:
         """The words that a field is compared with, functions called."""
@@ -193,18 +193,23 @@ class _Search:
         if "edge" in rules:
             return [self.moment(rules, arguments, function.name)]
         if "entity" in rules:
-            names = expression(rules.get("names", "id"))
+            names = render_expression(rules.get("names", "id"))
             items = self.entities.state.items(rules["entity"])
             where = rules.get("where", "`true`")
-            return [str(each) for item in items if holds(where, {**known, "item": item}) for each in _flat(names(item))]
-        return [str(each) for each in _flat(expression(rules["value"])(known))]
+            return [
+                str(each)
+                for item in items
+                if condition_holds(where, {**known, "item": item})
+                for each in _flat(names(item))
+            ]
+        return [str(each) for each in _flat(render_expression(rules["value"])(known))]
 
     def moment(self, rules: QueryFunction, arguments: list[str], name: str) -> str:
         shift = arguments[0] if arguments else ""
         try:
             if rules["edge"] == "now":
-                return (self.now + span(shift or "0m", "d")).isoformat()
-            return edge(rules["unit"], end=rules["edge"] == "end", now=self.now, shift=shift).isoformat()
+                return (self.now + parse_time_span(shift or "0m", "d")).isoformat()
+            return edge_of_period(rules["unit"], end=rules["edge"] == "end", now=self.now, shift=shift).isoformat()
         except ValueError:
             raise self.refuse("function", function=name) from None
 
@@ -218,7 +223,7 @@ class _Search:
                 )
             )
         if not found and usual_value is not None:
-            key = expression(usual_value)
+            key = render_expression(usual_value)
             return [SortKey(lambda item: key({"item": item}), descending=False)]
         if not found and (usual := self.rules.get("sort")):
             word, _, direction = usual.partition(" ")
@@ -228,7 +233,7 @@ class _Search:
     def value_of_sort(self, field: QueryField) -> Callable[[Mapping[str, Any]], Any]:
         text = field.get("sort") or field["value"]
         self.needed |= names_used(f"{{{text}}}") & (self.entity.refs.keys() | self.entity.children.keys())
-        return expression(text)
+        return render_expression(text)
 
     def scope_of(self, item: Item) -> Mapping[str, Any]:
         """The item, with the items that it refers to in the place of their ids, and those that belong to it."""

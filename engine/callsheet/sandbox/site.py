@@ -18,10 +18,10 @@ from ..errors import UsageError
 from .actions import Actions, Answer
 from .entities import Entities
 from .lists import Asked
-from .moments import span
+from .moments import parse_time_span
 from .other_bases import OtherBases
 from .refusal import RefusedError
-from .rendering import compiled, without_null
+from .rendering import compile_render, without_null
 from .routes import RouteMatch, Routes
 from .state import State, StateError
 
@@ -63,10 +63,10 @@ def seed(entities: Entities) -> None:
     now = datetime.now().astimezone()
     for entity in entities:
         for entry in entity.seed:
-            when = now - span(entry.get(AGO, "0m"), "m")
+            when = now - parse_time_span(entry.get(AGO, "0m"), "m")
             moment = when.isoformat(timespec="milliseconds")
             scope: dict[str, Any] = {"now": moment, "me": None, "site": entities.site, "body": {}, "params": {}}
-            members = without_null(compiled({name: value for name, value in entry.items() if name != AGO})(scope))
+            members = without_null(compile_render({name: value for name, value in entry.items() if name != AGO})(scope))
             entities.create(entity.name, members, scope)
 
 
@@ -160,7 +160,7 @@ class SandboxSite:
         scope = {"status": refusal.status, "message": refusal.message, "fields": refusal.fields or None}
         simulation = self.entities.simulation(product)
         template = simulation.get("unknown", simulation["error"]) if unknown else simulation["error"]
-        body = without_null(compiled(template)({**scope, "site": self.address, "path": unknown}))
+        body = without_null(compile_render(template)({**scope, "site": self.address, "path": unknown}))
         return Answer(refusal.status, body, tuple(refusal.headers.items()))
 
     def product_of(self, target: str) -> str | None:
@@ -172,10 +172,12 @@ class SandboxSite:
         simulation = self.entities.simulation(product)
         rules = simulation.get("limited", {})
         headers = {"Retry-After": str(told["seconds"])}
-        said = {name: str(compiled(template)(told)) for name, template in rules.items()}
+        said = {name: str(compile_render(template)(told)) for name, template in rules.items()}
         headers |= {name: text for name, text in said.items() if text}
         if page := simulation.get("limited_page"):
-            return Answer(429, str(compiled(page)(told)).encode(), (*headers.items(), ("Content-Type", "text/html")))
+            return Answer(
+                429, str(compile_render(page)(told)).encode(), (*headers.items(), ("Content-Type", "text/html"))
+            )
         return self.refused(RefusedError(429, "Rate limit exceeded.", headers=headers), product)
 
     def _unknown(self, path: str, given: str) -> Answer:

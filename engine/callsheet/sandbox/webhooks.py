@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ..durations import seconds
-from .rendering import compiled, holds, without_null
+from ..durations import duration_seconds
+from .rendering import compile_render, condition_holds, without_null
 
 if TYPE_CHECKING:
     import httpx
@@ -72,7 +72,7 @@ class Webhooks:
                 if tries > delivery.rules.get("retries", 0):
                     self.failed += 1
                     continue
-                wait = seconds(delivery.rules.get("wait", _USUAL_WAIT)) * 2 ** (tries - 1)
+                wait = duration_seconds(delivery.rules.get("wait", _USUAL_WAIT)) * 2 ** (tries - 1)
                 heapq.heappush(self._later, delivery._replace(due=time.monotonic() + wait, tries=tries))
 
     def _next(self) -> _Delivery:
@@ -98,13 +98,13 @@ class Webhooks:
             status = None
         if status is not None and status < 400:
             return True
-        again = holds(delivery.rules.get("again", "`false`"), {"status": status})
+        again = condition_holds(delivery.rules.get("again", "`false`"), {"status": status})
         self.failed += not again
         return not again
 
     def _headers(self, delivery: _Delivery) -> dict[str, str]:
         told: Mapping[str, Any] = {"id": delivery.id, "retry": delivery.tries or None}
-        own = without_null(compiled(delivery.rules.get("headers", {}))(told))
+        own = without_null(compile_render(delivery.rules.get("headers", {}))(told))
         headers = {"Content-Type": "application/json", **{name: str(value) for name, value in own.items()}}
         signature = delivery.rules.get("signature")
         if signature and self.secret:

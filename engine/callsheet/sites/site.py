@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 from ..catalog.catalog import Catalog
 from ..errors import CallsheetError, UsageError
-from ..language.template import fill
+from ..language.template import fill_template
 from ..policy.policy import PolicySource
-from ..urls import base_url, origin
-from .credentials.schemes import Credential, Secret, consent_of, scheme, takes_secret
-from .credentials.secrets import Secrets, absolute, access_to, account
-from .profiles.choose import ChosenSite, Variables, choose, rate_options
+from ..urls import base_url, url_origin
+from .credentials.schemes import Credential, Secret, consent_of, scheme_named, takes_secret
+from .credentials.secrets import Secrets, absolute, access_to, account_of_secret
+from .profiles.choose import ChosenSite, Variables, choose_site, rate_options
 from .profiles.read import read_profiles
 from .site_policy import policy_here
 
@@ -141,7 +141,7 @@ class Site:
         first = self.access(known["beside"])
         usual = self._catalog.get("service", known["beside"]).get("base_url")
         address = self._settings.get("services", {}).get(service, {}).get("base_url")
-        if not address and usual and origin(usual) == origin(first.get("base_url", usual)):
+        if not address and usual and url_origin(usual) == url_origin(first.get("base_url", usual)):
             address = known["base_url"]
         return {**first, "base_url": address} if address else first
 
@@ -151,13 +151,13 @@ class Site:
         if known is not None and "beside" in known:
             return []  # those of the service that it is beside have all that see its credential
         consent: Mapping[str, Any] = consent_of(self._catalog.get("auth", self.method(service))) or {}
-        servers = [origin(consent[key]) for key in ("token", "sites") if key in consent]
+        servers = [url_origin(consent[key]) for key in ("token", "sites") if key in consent]
         further = [
-            origin(self.base_url(id))
+            url_origin(self.base_url(id))
             for id, table in self._catalog.all("service").items()
             if table.get("beside") == service and table.get("credential")
         ]
-        return [origin(self.base_url(service)), *further, *servers]
+        return [url_origin(self.base_url(service)), *further, *servers]
 
     def place(self, service: str) -> str:
         """Where the service's secret comes from: a variable, a file, a store, or nowhere yet."""
@@ -170,7 +170,9 @@ class Site:
     def _with_methods(self, settings: SiteProfile) -> SiteProfile:
         """The settings with the method of the site and of each service said, so that they can be compared."""
         usual = str(self._catalog.get("deployment", self.deployment)["method"])
-        named = next((id for id, auth in self._catalog.all("auth").items() if scheme(auth["scheme"]).takes_user), usual)
+        named = next(
+            (id for id, auth in self._catalog.all("auth").items() if scheme_named(auth["scheme"]).takes_user), usual
+        )
 
         def method(access: Access) -> str:
             return access.get("method") or (named if access.get("email") else usual)
@@ -190,7 +192,7 @@ class Site:
         """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""
         known = self._catalog.find("service", service)
         if known is not None and "beside" in known:
-            is_same = origin(self.base_url(service)) == origin(self.base_url(known["beside"]))
+            is_same = url_origin(self.base_url(service)) == url_origin(self.base_url(known["beside"]))
             return self._credential(known["beside"]) if is_same or known.get("credential") else Credential({}, ())
         if service not in self._credential_keys:
             self._credential_keys[service] = self._credential_key(service)
@@ -209,8 +211,8 @@ class Site:
     def _credential_key(self, service: str) -> tuple[str, ...]:
         """Equal for services that share a credential."""
         access = self.access(service)
-        home = origin(access.get("base_url", ""))
-        return account(self.name, self._settings, service), home, access["method"], access.get("email", "")
+        home = url_origin(access.get("base_url", ""))
+        return account_of_secret(self.name, self._settings, service), home, access["method"], access.get("email", "")
 
     def _load_credential(self, service: str) -> Credential:
         auth = self._catalog.get("auth", self.method(service))
@@ -229,7 +231,7 @@ class Site:
         def find() -> Secret:
             return self._secrets.find(service, self.hosts(service), renew)
 
-        return scheme(auth["scheme"]).present(auth, access, find)
+        return scheme_named(auth["scheme"]).present(auth, access, find)
 
     @property
     def ca_bundle(self) -> str | None:
@@ -257,7 +259,7 @@ class Site:
     def addresses(self) -> frozenset[str]:
         """The origins of its services, as people know them."""
         found = [self.access(service).get("base_url") for service in self._catalog.ids("service")]
-        return frozenset(origin(str(address)) for address in found if address)
+        return frozenset(url_origin(str(address)) for address in found if address)
 
     @property
     def known_as(self) -> frozenset[str]:
@@ -302,8 +304,8 @@ def _gateway_url(gateway: str, cloud_id: str) -> str:
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", cloud_id):
         raise UsageError(f"cloud_id: {cloud_id[:100]!r} is not an id: letters, digits, - and _ only")
-    found = base_url(str(fill(gateway, {"cloudId": cloud_id})), "gateway")
-    if origin(found) != origin(base_url(str(fill(gateway, {"cloudId": "x"})), "gateway")):
+    found = base_url(str(fill_template(gateway, {"cloudId": cloud_id})), "gateway")
+    if url_origin(found) != url_origin(base_url(str(fill_template(gateway, {"cloudId": "x"})), "gateway")):
         raise UsageError(f"gateway {gateway}: the id of a site must not stand in the host's name")
     return found
 
@@ -345,6 +347,8 @@ def current_site(
         auth = catalog.find("auth", method)  # an unknown one is an error later, when it is used
         return auth is not None and not takes_secret(auth)
 
-    choice = choose(options, variables, lambda: read_profiles(catalog, environ), public, lambda: usual_address(catalog))
+    choice = choose_site(
+        options, variables, lambda: read_profiles(catalog, environ), public, lambda: usual_address(catalog)
+    )
     choice.settings.update(rate_options(options))
     return Site(choice, catalog, variables, environ, restrictions=restrictions, warn=warn)

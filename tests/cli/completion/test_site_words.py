@@ -134,7 +134,7 @@ def test_what_is_kept_is_private_and_holds_no_credential(person: Person) -> None
     for each in files:
         each.chmod(0o666)
     assert person.tab(*LIST, "") == []
-    word_cache.forget(person.environ, "suite", "environment")
+    word_cache.forget_words(person.environ, "suite", "environment")
     assert not [each for each in files if each.exists()]
 
 

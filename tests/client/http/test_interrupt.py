@@ -25,7 +25,7 @@ PROGRAM = textwrap.dedent(
     from support.shop import DEFINITIONS
     from callsheet.client.http.client import Client
     from callsheet.client.http.download import save_to
-    from callsheet.client.pagination.pages import pages
+    from callsheet.client.pagination.pages import fetch_pages
     from callsheet.client.pagination.plan import plan_of
     from callsheet.client.request.build import Builder
 
@@ -53,7 +53,7 @@ PROGRAM = textwrap.dedent(
         save_to(client, builder.build("getPicture", {"id": "1"}), path)
     else:
         plan = plan_of(definitions, builder.call("list"))
-        for page in pages(client.send, plan, builder.build("list", {})):
+        for page in fetch_pages(client.send, plan, builder.build("list", {})):
             print(len(page.items), flush=True)
     """
 )

@@ -7,7 +7,7 @@ import ssl
 import httpx
 import pytest
 
-from callsheet.client.http.network import allowed_retries, explain, network_error, was_not_sent
+from callsheet.client.http.network import allowed_retries, explain_network_error, network_error, was_not_sent
 from callsheet.client.http.transport import PROXY
 
 REQUEST = httpx.Request("GET", "https://shop.example/x")
@@ -81,7 +81,7 @@ SEEN = [
 @pytest.mark.parametrize(("error", "text", "hint", "unsent"), SEEN, ids=lambda value: type(value).__name__)
 def test_what_went_wrong_and_what_to_do(error: httpx.RequestError, text: str, hint: str | None, unsent: bool) -> None:
     error.request = REQUEST
-    assert explain(error, 7.0) == (text, hint)
+    assert explain_network_error(error, 7.0) == (text, hint)
     safe = network_error(error, "GET", "URL", timeout=7.0, safe=True)
     assert (safe.message, safe.hint, safe.details, safe.exit_code) == (f"GET URL: {text}", hint, (), 7)
     assert was_not_sent(error) is unsent
@@ -123,6 +123,6 @@ def test_how_often_it_is_tried_again(error: httpx.RequestError, times: list[int]
 def test_a_proxy_that_is_not_there_is_named_and_not_the_host() -> None:
     error = caused(httpx.ConnectError("x"), OSError(111, "Connection refused"))
     error.request = httpx.Request("GET", "https://shop.example/x", extensions={PROXY: "proxy.example:3128"})
-    text, hint = explain(error, 7)
+    text, hint = explain_network_error(error, 7)
     assert text == "cannot connect to the proxy proxy.example:3128: connection refused"
     assert hint == "check the proxy's address and credentials"

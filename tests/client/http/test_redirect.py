@@ -8,7 +8,7 @@ import pytest
 from callsheet.client.http.origins import check_origin
 from callsheet.client.http.redirect import Hop, next_hop
 from callsheet.errors import UsageError
-from callsheet.urls import origin
+from callsheet.urls import url_origin
 from support.canary import basic
 from support.server import exchange, reply, serve
 from support.shop import shop
@@ -128,7 +128,7 @@ def test_a_redirect_without_a_place_is_an_answer() -> None:
 )
 def test_another_origin_gets_nothing_that_is_meant_for_this_one(home: str, target: str) -> None:
     """Neither header, query nor client certificate, also where only the scheme or the port is another."""
-    hop = Hop("GET", f"{home}/y", {"Authorization": "x", "Accept": "a"}, None, origin(home), query=(("key", "x"),))
+    hop = Hop("GET", f"{home}/y", {"Authorization": "x", "Accept": "a"}, None, url_origin(home), query=(("key", "x"),))
     onward = next_hop(hop, 302, target, "shown")
     assert (onward.headers, onward.query, onward.own, onward.whole_url) == ({"Accept": "a"}, (), False, target)
     back = next_hop(onward, 302, target.replace("/x", "/z"), "shown")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from callsheet.client.http.reply import Reply
 from callsheet.client.pagination.fetch import WORKERS, Fetching
-from callsheet.client.pagination.pages import pages
+from callsheet.client.pagination.pages import fetch_pages
 from callsheet.client.pagination.plan import plan_of
 from callsheet.client.request.build import Builder
 from callsheet.client.request.model import Json, Request
@@ -173,7 +173,7 @@ class Site:
         fetching = plan.fetch and Fetching(
             builder, call, request, plan.fetch, note=self.notes.append, may_send=may_send
         )
-        found = pages(self.send, plan, request, fetching=fetching, **{"size": plan.largest, **options})
+        found = fetch_pages(self.send, plan, request, fetching=fetching, **{"size": plan.largest, **options})
         items = [item for page in found for item in page.items]
         assert all(item.get("text") == "x" for item in items)
         return [item["id"] for item in items]

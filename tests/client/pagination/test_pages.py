@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from callsheet.client.pagination.pages import pages
+from callsheet.client.pagination.pages import fetch_pages
 from callsheet.client.pagination.plan import plan_of
 from callsheet.client.pagination.reply_headers import told_in_headers
 from callsheet.client.pagination.walk import Page
@@ -110,7 +110,7 @@ http = "GET /v1/whole"
 def walk(here: Shop, operation: str, body: Any = None, arguments: Any = None, **options: Any) -> Iterator[Page]:
     plan = plan_of(here.definitions, _call(here, operation))
     assert plan is not None
-    return pages(here.client.send, plan, here.build(operation, arguments or {}, body), **options)
+    return fetch_pages(here.client.send, plan, here.build(operation, arguments or {}, body), **options)
 
 
 def _call(here: Shop, operation: str) -> Any:
@@ -398,7 +398,7 @@ class Numbers:
 
     def send(self, request: Any) -> Any:
         from callsheet.client.http.reply import Reply
-        from callsheet.jsontext import dump
+        from callsheet.jsontext import dump_json
 
         query = parse_qs(urlsplit(request.url).query)
         start, size = int(query.get("startAt", ["0"])[0]), int(query.get("maxResults", ["2"])[0])
@@ -410,14 +410,14 @@ class Numbers:
                 self.broken = True
         values = list(range(start, min(start + min(size, self.longest), self.total)))
         body = {"startAt": start, "total": self.total, "values": values}
-        return Reply(request, 200, {"content-type": "application/json"}, dump(body).encode(), request.url)
+        return Reply(request, 200, {"content-type": "application/json"}, dump_json(body).encode(), request.url)
 
 
 def numbered(numbers: Numbers, **options: Any) -> list[Any]:
     with shop(text=TEXT) as here:
         plan = plan_of(here.definitions, _call(here, "byOffset"))
         assert plan is not None
-        return items(pages(numbers.send, plan, here.build("byOffset"), **options))
+        return items(fetch_pages(numbers.send, plan, here.build("byOffset"), **options))
 
 
 def test_pages_come_in_parallel_and_in_order() -> None:
@@ -468,7 +468,7 @@ def test_an_error_of_a_later_page_comes_after_the_pages_before_it() -> None:
     with shop(text=TEXT) as here:
         plan = plan_of(here.definitions, _call(here, "byOffset"))
         assert plan is not None
-        found = pages(numbers.send, plan, here.build("byOffset"), size=10)
+        found = fetch_pages(numbers.send, plan, here.build("byOffset"), size=10)
         assert [next(found).items[0] for _ in range(5)] == [0, 10, 20, 30, 40]
         with pytest.raises(CallsheetError, match="page 6 is broken"):
             next(found)
@@ -479,7 +479,7 @@ def test_leaving_early_begins_no_more_pages() -> None:
     with shop(text=TEXT) as here:
         plan = plan_of(here.definitions, _call(here, "byOffset"))
         assert plan is not None
-        found = pages(numbers.send, plan, here.build("byOffset"), size=10)
+        found = fetch_pages(numbers.send, plan, here.build("byOffset"), size=10)
         next(found)
         next(found)
         found.close()  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from callsheet.client.http.reply import Reply
-from callsheet.client.pagination.pages import pages
+from callsheet.client.pagination.pages import fetch_pages
 from callsheet.client.pagination.plan import plan_of
 from callsheet.client.pagination.repeats import Repeats
 from callsheet.client.request.call import call_of
@@ -58,7 +58,7 @@ def walk(operation: str, answer: Answer, asked: list[str]) -> Iterator[list[Any]
     with shop(text=TEXT) as here:
         plan = plan_of(here.definitions, call_of(here.definitions, operation, "cloud"))  # type: ignore[arg-type]
         assert plan is not None
-        for page in pages(send, plan, here.build(operation)):
+        for page in fetch_pages(send, plan, here.build(operation)):
             yield page.items
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from callsheet.client.request.build import Builder
-from callsheet.client.request.call import call_of, rebased
+from callsheet.client.request.call import call_of, replace_base
 from callsheet.errors import UsageError
 from support.fakes import Definitions, FakeSite
 
@@ -92,7 +92,7 @@ def test_the_base_of_the_deployment_stands_in_the_place_of_the_products() -> Non
     ],
 )
 def test_rebasing(path: str, base: str, here: str, expected: str) -> None:
-    assert rebased(path, base, here) == expected
+    assert replace_base(path, base, here) == expected
 
 
 def test_what_an_operation_says_for_a_deployment_is_merged() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.commands.prompts.editor import edited, editor, kept
+from callsheet.commands.prompts.editor import edited, editor, keep_text
 from callsheet.commands.prompts.prompts import Prompts
 from callsheet.commands.streams import Streams
 from callsheet.errors import CallsheetError, UsageError
@@ -108,7 +108,7 @@ def test_without_a_choice_the_usual_editors_are_looked_for(monkeypatch: pytest.M
 
 @posix
 def test_a_text_that_could_not_be_used_is_kept_for_its_writer_alone() -> None:
-    path = kept("so", "description.md")
+    path = keep_text("so", "description.md")
     try:
         assert Path(path).read_text() == "so"
         assert path.endswith(".md")

@@ -202,10 +202,10 @@ def test_at_the_end_nothing_waits_for_a_pipe_that_is_full(file: Any, monkeypatch
 
 def test_several_processes_write_one_after_another(tmp_path: Path) -> None:
     """The lock is a file that others hold meanwhile."""
-    from callsheet.files import locked
+    from callsheet.files import locked_file
 
     stream, path = Disk(), str(tmp_path / "lock")
-    with locked(path):
+    with locked_file(path):
         writer = LineWriter(stream, lock=path)
         writer.write("a")
         writer.close(0.05)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.jsontext import dump
+from callsheet.jsontext import dump_json
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 
@@ -63,7 +63,7 @@ def test_what_is_seen_by_conditions_and_by_placeholders() -> None:
     ],
 )
 def test_the_time_is_as_it_was_sent(at: str, time: str, shown: str) -> None:
-    assert dump(event(f'{{"type": "t", "at": {at}}}'.encode(), time=time).time) == shown
+    assert dump_json(event(f'{{"type": "t", "at": {at}}}'.encode(), time=time).time) == shown
 
 
 def test_type_and_id_may_stand_beside_the_body() -> None:

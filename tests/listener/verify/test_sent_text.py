@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.jsontext import dump
+from callsheet.jsontext import dump_json
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.payload import parse_payload
 from callsheet.listener.verify.sent_text import one_line
@@ -82,14 +82,14 @@ def test_it_is_what_would_be_written_of_its_values(
 ) -> None:
     fixed = [("", '"type"', '"t"'), ("", '"id"', id), ("", '"at"', at), ("", '"body"', inner)]
     made = event(_object([*members, *fixed]), body)
-    assert made.record_text == dump(made.record)
-    assert made.payload_text == dump(made.payload)
+    assert made.record_text == dump_json(made.record)
+    assert made.payload_text == dump_json(made.payload)
 
 
 @pytest.mark.parametrize("body", ["payload.body", "payload"])
 def test_a_usual_event_is_spliced(body: str) -> None:
     made = event('{ "type": "t",\n"id": "7", "body": {"n": 1.10, "text": "\u00e9 \\n"},"more":[1,2] }', body)
-    assert made.record_text == dump(made.record)
+    assert made.record_text == dump_json(made.record)
     assert "payload" not in made.__dict__ or made.payload_text  # `record` made it
     fresh = event(made.text.decode(), body)
     assert fresh.record_text == made.record_text

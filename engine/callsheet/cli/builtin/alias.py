@@ -7,7 +7,7 @@ import shlex
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, did_you_mean
 from ..aliases import check_alias, read_aliases, write_aliases
-from ..suggestions import command_for_bare_word, suggestions
+from ..suggestions import command_for_bare_word, suggest_commands
 
 
 def list_aliases(context: Context, values: ParameterValues) -> None:
@@ -36,7 +36,7 @@ def _check_first_word(context: Context, line: str, commands: list[str]) -> None:
     word = shlex.split(line)[0]
     if word in commands or word.startswith(("-", "$")) or command_for_bare_word(context.catalog, "", word):
         return
-    meant = [f"{context.program} {each}" for each in suggestions(context.catalog, "", shlex.split(line))]
+    meant = [f"{context.program} {each}" for each in suggest_commands(context.catalog, "", shlex.split(line))]
     hint = f"did you mean {' or '.join(f'`{each}`' for each in meant)}?" if meant else None
     raise UsageError(
         f"an alias stands for a command of {context.program}, and {word!r} is none",

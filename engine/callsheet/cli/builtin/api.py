@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...commands.context import Context, ParameterValues
-from ...commands.execute import check_allowed, download, dry_run
+from ...commands.execute import check_allowed, download_body, dry_run
 from ...language.safety import CHANGES
 from ..raw_request import TYPE, request_of
 
@@ -22,16 +22,16 @@ def api(context: Context, values: ParameterValues) -> None:
         return
     context.output(settled=request.safety in CHANGES)
     if values.get("out") is not None:
-        download(context, request, values["out"])
+        download_body(context, request, values["out"])
     else:
         _print(context, context.client(), request)
 
 
 def _print(context: Context, client: Client, request: Request) -> None:
-    from ...client.request.media import essence, is_json
+    from ...client.request.media import is_json, media_essence
 
     with client.stream(request) as incoming:
-        if is_json(essence(incoming.headers.get(TYPE, ""))):
+        if is_json(media_essence(incoming.headers.get(TYPE, ""))):
             value = incoming.read_all().json()
         else:
             binary = getattr(context.streams.out, "buffer", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from ...commands.checkup.remote import addressed
+from ...commands.checkup.remote import services_with_address
 from ...commands.context import Context, ParameterValues
 from ...commands.signin.answers import Answers
 from ...commands.signin.request import SignInRequest
@@ -14,7 +14,7 @@ from ...commands.signin.ways import check_options, check_way, usual_way
 from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
 from ...sites.credentials.schemes import takes_secret
 from ...sites.profiles.choose import site_settings
-from .config import forget, profiles
+from .config import delete_credentials, read_profiles_here
 from .init import sign_in
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def login(context: Context, values: ParameterValues) -> None:
     """Sign in again, or for the first time, to a site that `init` or a person wrote down."""
     answers = Answers(context, values)
     name = _named(context, answers)
-    settings = site_settings(profiles(context), name)
+    settings = site_settings(read_profiles_here(context), name)
     service = _service(answers.option("service"), settings, name)
     own: Access = settings.get("services", {}).get(service or "", {})
     access: SiteProfile = {**settings, **own}
@@ -50,7 +50,7 @@ def login(context: Context, values: ParameterValues) -> None:
 
 
 def _named(context: Context, answers: Answers) -> str:
-    name = context.option("site") or answers.variables.get("SITE") or profiles(context).get("site")
+    name = context.option("site") or answers.variables.get("SITE") or read_profiles_here(context).get("site")
     if not name:
         raise UsageError("no site to sign in to", hint=f"{context.program} init adds one")
     return str(name)
@@ -68,20 +68,20 @@ def _service(chosen: str | None, settings: SiteProfile, name: str) -> str | None
 
 def logout(context: Context, values: ParameterValues) -> None:
     """Forget the stored credentials of a site; its settings stay."""
-    from ...sites.profiles.edit import editing, put
+    from ...sites.profiles.edit import edit_profiles, put_setting
 
     answers = Answers(context, values)
     name = _named(context, answers)
-    settings = site_settings(profiles(context), name)
+    settings = site_settings(read_profiles_here(context), name)
     if context.only_tries(f"the credentials of site {name} would be forgotten"):
         return
-    problems = forget(context, name, settings)
+    problems = delete_credentials(context, name, settings)
     if problems:
         raise CallsheetError(problems[0], details=problems[1:])
-    with editing(context.catalog, context.environ) as document:
+    with edit_profiles(context.catalog, context.environ) as document:
         for service in settings.get("services", {}):
-            put(document, ("sites", name, "services", service, "store"), None)
-        put(document, ("sites", name, "store"), None)
+            put_setting(document, ("sites", name, "services", service, "store"), None)
+        put_setting(document, ("sites", name, "store"), None)
     context.note(f"deleted the credentials of site {name} from this machine; to be sure, revoke them at the site too")
 
 
@@ -90,7 +90,7 @@ def status(context: Context, values: ParameterValues) -> None:
     del values
     site = context.site()
     with closing(Asker(context.catalog, site, context.program, context.environ)) as asker:
-        verdicts = list(asker.probe_all(set(addressed(context, site)) or None))
+        verdicts = list(asker.probe_all(set(services_with_address(context, site)) or None))
     if not verdicts:
         context.note("no product of this site says how to ask who is signed in: give one a `probe` in its definition")
     rows = []

@@ -6,8 +6,8 @@ from typing import Any
 
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError
-from ...jsontext import dump, parse
-from ...richtext import convert as converted
+from ...jsontext import dump_json, parse_json
+from ...richtext import convert_rich_text as converted
 
 
 def convert(context: Context, values: ParameterValues) -> None:
@@ -23,7 +23,7 @@ def convert(context: Context, values: ParameterValues) -> None:
     done = converted(_text(context), source, target, **arguments)
     for loss in done.losses:
         context.note(loss)
-    words = dump(done.value, indent=2) if target == "adf" else done.value
+    words = dump_json(done.value, indent=2) if target == "adf" else done.value
     context.streams.out.write(words if words.endswith("\n") or not words else words + "\n")
 
 
@@ -50,13 +50,13 @@ def _batch(context: Context, source: str, target: str, arguments: dict[str, Any]
             result = done.value
             for loss in done.losses:
                 context.note(f"line {number}: {loss}")
-        context.streams.out.write(dump(result) + "\n")
+        context.streams.out.write(dump_json(result) + "\n")
         context.streams.out.flush()
 
 
 def _value(line: str, source: str) -> Any:
     try:
-        value = parse(line)
+        value = parse_json(line)
     except RecursionError:
         raise UsageError("nested too deeply") from None
     except ValueError as error:

@@ -13,14 +13,14 @@ def check(context: Context, values: ParameterValues) -> None:
     """Check all definitions in use, with `path` laid over them when it is given."""
     from ...catalog.compile import qualified_names
     from ...language import check as checks
-    from ...language.load import load
-    from ...registry import names
+    from ...language.load import load_definitions
+    from ...registry import registered_names
 
     found = list(context.layers)
     if values.get("path"):
         found.append(Layer(os.path.abspath(values["path"])))
-    definitions = load(found)
-    checks.check(definitions, {"operation": qualified_names(definitions)}, names())
+    definitions = load_definitions(found)
+    checks.check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
     for text in definitions.notes:
         context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
     files = sum(len(files_of(layer)) for layer in found)
@@ -57,17 +57,17 @@ def show(context: Context, values: ParameterValues) -> None:
 
 def _overlay(context: Context, kind: str, id: str) -> str:
     """A definition as all its files say it together: pasted into a file of one's own it changes nothing yet."""
-    from ...language.load import load
+    from ...language.load import load_definitions
     from ...language.source_file import EXTEND
-    from ...openapi.layout import layout
+    from ...openapi.layout import definition_file_text
     from ...paths import own_definitions
 
-    definition = load(context.layers)[kind, id]
+    definition = load_definitions(context.layers)[kind, id]
     files = dict.fromkeys(os.path.realpath(file.path) for file in definition.files)
     said = "".join(f"# {path}\n" for path in files)
     own = os.path.join(own_definitions(context.environ, context.program), "mine.toml")
     hint = f"# Said in these files. To change it, keep the lines that you change in a file such as {own}\n"
-    return f"{said}{hint}\n{layout({kind: {id: definition.table}}, EXTEND)}"
+    return f"{said}{hint}\n{definition_file_text({kind: {id: definition.table}}, EXTEND)}"
 
 
 def path(context: Context, values: ParameterValues) -> None:
@@ -111,7 +111,7 @@ def upgrade(context: Context, values: ParameterValues) -> None:
 def schema(context: Context, values: ParameterValues) -> None:
     """The JSON Schema of a definition file; editors complete and validate with it."""
     del values
-    from ...jsontext import dump
+    from ...jsontext import dump_json
     from ...language.json_schema import json_schema
 
-    context.streams.out.write(dump(json_schema(), indent=2) + "\n")
+    context.streams.out.write(dump_json(json_schema(), indent=2) + "\n")

@@ -10,7 +10,7 @@ from ...errors import UsageError, counted
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, directory_of
 from ...openapi.earlier import read_earlier
-from ...openapi.sound import sound
+from ...openapi.sound import without_unsound_operations
 from ...paths import own_definitions
 from ...programs.manifest import read_manifest
 from .document_file import document_text, path_of_document, say_changes
@@ -30,7 +30,7 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
 
         update_from_document(context, key, values["spec"], values.get("address"), values.get("title"))
         return
-    found = sound(context.layers, _imported(context, values, key, target), key, target)
+    found = without_unsound_operations(context.layers, _imported(context, values, key, target), key, target)
     result = found.result
     say_changes(context, found)
     made = [(len(result.operations), "operation"), (len(result.schemas), "schema"), (len(result.files), "file")]

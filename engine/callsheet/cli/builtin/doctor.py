@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...commands.checkup import local, remote
-from ...commands.checkup.row import Row, guarded
+from ...commands.checkup.row import Row, guarded_rows
 from ...commands.context import Context, ParameterValues
-from ...errors import CallsheetError, named
+from ...errors import CallsheetError, name_program
 
 Look = Callable[[Context], Iterator[Row]]
 
 LOCAL: dict[str, Look] = {
-    "configuration": local.configuration,
-    "permissions": local.permissions,
-    "definitions": local.definitions,
-    "catalog": local.catalog,
+    "configuration": local.check_configuration,
+    "permissions": local.check_permissions,
+    "definitions": local.check_definition_files,
+    "catalog": local.check_catalog,
 }
 SITE: dict[str, Look] = {
-    "credential": remote.credential,
-    "connection": remote.connection,
-    "access": remote.products,
-    "scopes": remote.scopes,
+    "credential": remote.check_credential,
+    "connection": remote.check_connection,
+    "access": remote.check_products,
+    "scopes": remote.check_scopes,
 }
 
 
 def doctor(context: Context, values: ParameterValues) -> None:
-    rows = [row._replace(remedy=named(row.remedy, context.program)) for row in _rows(context)]
+    rows = [row._replace(remedy=name_program(row.remedy, context.program)) for row in _rows(context)]
     if values.get("json"):
         context.options["output"] = "json"
     context.output(context.catalog.get("view", "check")).items([row._asdict() for row in rows])
@@ -52,7 +52,7 @@ def _rows(context: Context) -> Iterator[Row]:
 
 
 def _checks(context: Context, name: str, look: Look) -> Iterator[Row]:
-    return guarded(name, lambda: look(context))
+    return guarded_rows(name, lambda: look(context))
 
 
 def _key_store(context: Context) -> Iterator[Row]:

@@ -13,7 +13,7 @@ from ...commands.context import Context, ParameterValues
 from ...commands.without_site import check_change
 from ...durations import in_words
 from ...errors import NotFound, UsageError, counted
-from ...jsontext import parse
+from ...jsontext import parse_json
 from ...output.render import renderer
 from .empty_values import refuse_empty
 
@@ -117,7 +117,7 @@ def _found(inbox: Inspection, word: str) -> list[dict[str, Any]]:
 def show(context: Context, values: ParameterValues) -> None:
     with _opened(context, values) as inbox:
         for row in _found(inbox, values["id"]):
-            context.output().one({**_worded(row), "payload": parse(row["payload"])})
+            context.output().one({**_worded(row), "payload": parse_json(row["payload"])})
 
 
 def replay(context: Context, values: ParameterValues) -> None:

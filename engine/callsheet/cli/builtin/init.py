@@ -19,8 +19,8 @@ from ...sites.credentials.schemes import is_typed
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.profiles.choose import ChosenSite
 from ...sites.site import Site, above_products, usual_address
-from ...urls import origin
-from .config import profiles
+from ...urls import url_origin
+from .config import read_profiles_here
 
 if TYPE_CHECKING:
     from ...sites.credentials.record import CredentialRecord
@@ -31,7 +31,7 @@ def init(context: Context, values: ParameterValues) -> None:
     answers = Answers(context, values)
     answers.check()
     name = answers.option("name") or answers.option("site")
-    known = profiles(context).get("sites", {})
+    known = read_profiles_here(context).get("sites", {})
     way = {**known.get(name, {}), **answers.network_keys()} if name else answers.network_keys()
     found = answers.until_right("base-url", "BASE_URL", lambda: _found(context, answers, way), (CallsheetError,))
     service = answers.option("service") or found.service
@@ -148,5 +148,5 @@ def _confirm_replacing(context: Context, wanted: SignInRequest, known: SiteProfi
     """A name that stands for another host is not taken over silently."""
     before = known.get("services", {}).get(wanted.service, {}) if wanted.service else known
     address = before.get("base_url")
-    if address and origin(address) != origin(wanted.base_url):
+    if address and url_origin(address) != url_origin(wanted.base_url):
         context.confirm(f"Site {wanted.name} is {address}; make it {wanted.base_url}?")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...client.request.members import members_of_words, parse_value
 from ...commands.context import Context, ParameterValues
-from ...commands.execute import builder, extent_of, perform
-from ...commands.steps.overlay import overlaid
+from ...commands.execute import extent_of, perform_request, request_builder
+from ...commands.steps.overlay import overlay_values
 from ...errors import UsageError
 from .op import operation
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def call(context: Context, values: ParameterValues) -> None:
     id, definition = operation(context, values["id"])
     strict = not values.get("no-strict")
-    build = builder(context)
+    build = request_builder(context)
     request = build.build(
         id,
         arguments(values.get("param") or []),
@@ -27,7 +27,7 @@ def call(context: Context, values: ParameterValues) -> None:
         strict=strict,
     )
     view = context.catalog.get("view", definition["view"]) if "view" in definition else None
-    perform(context, request, build.call(id), view=view, extent=extent_of(values), out=values.get("out"))
+    perform_request(context, request, build.call(id), view=view, extent=extent_of(values), out=values.get("out"))
 
 
 def _data(context: Context, values: ParameterValues, body: Body) -> Any:
@@ -38,7 +38,9 @@ def _data(context: Context, values: ParameterValues, body: Body) -> Any:
         return data
     members = members_of_words(words, body, context.catalog, "--set", context.is_foreign)
     return (
-        members if data is None else overlaid(parse_value(data.decode("utf-8", "replace"), "--data", "JSON"), members)
+        members
+        if data is None
+        else overlay_values(parse_value(data.decode("utf-8", "replace"), "--data", "JSON"), members)
     )
 
 

@@ -13,8 +13,8 @@ from ...errors import CallsheetError, DefinitionError, UsageError, counted
 from ...language.layers import Layer
 from ...paths import own_definitions
 from ...programs.create import Made, ProgramSource, create, create_empty
-from ...programs.installed import installed, own_directory, put, refuse_existing
-from ...programs.installed import remove as remove_files
+from ...programs.installed import install_program, installed_programs, own_directory, refuse_existing
+from ...programs.installed import remove_program_files as remove_files
 from ...programs.launcher import (
     BIN,
     another_program,
@@ -55,7 +55,7 @@ def new(context: Context, values: ParameterValues) -> None:
         context.streams.out.write(f"{program}: {found}, would be made\n")
         return
     source = os.path.abspath(values["from"]) if values["from"] not in (None, "-") else ""
-    where = put(program, made.files, Manifest({}, source, address, values["title"]), context.environ)
+    where = install_program(program, made.files, Manifest({}, source, address, values["title"]), context.environ)
     try:
         try_program(program, context.environ)
     except BaseException:
@@ -65,7 +65,7 @@ def new(context: Context, values: ParameterValues) -> None:
     if not values["no-launcher"]:
         start_with_launcher(context, program, directory)
     if values["stubs"]:
-        registry.resolve(registry.BUILTINS["programs stubs"])(context, {"program": program, "to": None})
+        registry.resolve_entry(registry.BUILTINS["programs stubs"])(context, {"program": program, "to": None})
     _say_next(context, program, made)
 
 
@@ -136,7 +136,7 @@ def _say_next(context: Context, program: str, made: Made) -> None:
 
 def list_programs(context: Context, values: ParameterValues) -> None:
     del values
-    rows = [each._asdict() for each in installed(context.environ)]
+    rows = [each._asdict() for each in installed_programs(context.environ)]
     context.output(context.catalog.get("view", "program")).items(rows)
 
 
@@ -166,7 +166,7 @@ def _known(context: Context, program: str) -> None:
 
 def check(context: Context, values: ParameterValues) -> None:
     """One program, or all of a person's own; every one is looked at, whatever is wrong with the others."""
-    own = [each.program for each in installed(context.environ) if each.kind == "own"]
+    own = [each.program for each in installed_programs(context.environ) if each.kind == "own"]
     wanted = [values["program"]] if values["program"] else own
     if not wanted:
         context.note("no programs of your own; `callsheet new` makes one")
@@ -185,12 +185,12 @@ def sound(context: Context, program: str) -> int:
     """How many definitions a program has; raises `DefinitionError` with each problem."""
     from ...catalog.compile import qualified_names
     from ...language import check as checks
-    from ...language.load import load
-    from ...language.programs import layers
-    from ...registry import names
+    from ...language.load import load_definitions
+    from ...language.programs import definition_layers
+    from ...registry import registered_names
 
-    definitions = load(layers(program, context.environ))
-    checks.check(definitions, {"operation": qualified_names(definitions)}, names())
+    definitions = load_definitions(definition_layers(program, context.environ))
+    checks.check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
     return len(definitions)
 
 
@@ -211,12 +211,12 @@ def remove(context: Context, values: ParameterValues) -> None:
 
 def _forget_sites(context: Context, program: str) -> None:
     """Delete what key stores hold for the program, which no directory shows."""
-    from .config import forget, profiles
+    from .config import delete_credentials, read_profiles_here
 
     theirs = Context(program, context.environ, context.streams)
     try:
-        for name, settings in profiles(theirs).get("sites", {}).items():
-            for problem in forget(theirs, name, settings):
+        for name, settings in read_profiles_here(theirs).get("sites", {}).items():
+            for problem in delete_credentials(theirs, name, settings):
                 context.note(problem)
     except CallsheetError as error:
         context.note(f"its credentials, if it has any, are not deleted from the key store: {error.message}")

@@ -10,10 +10,10 @@ from ...commands.context import Context, ParameterValues
 from ...errors import DefinitionError, UsageError, counted
 from ...language.definition import Definitions
 from ...language.layers import Layer
-from ...language.load import load
-from ...openapi.definition_files import save
-from ...programs.difference import ProgramDifference, difference
-from ...programs.installed import own_directory, put, refuse_existing
+from ...language.load import load_definitions
+from ...openapi.definition_files import save_files
+from ...programs.difference import ProgramDifference, program_difference
+from ...programs.installed import install_program, own_directory, refuse_existing
 from ...programs.launcher import check_launcher, launcher_directory
 from ...programs.manifest import Manifest
 from ...programs.share import README, Shared, read_shared, readme
@@ -34,11 +34,11 @@ def share(context: Context, values: ParameterValues) -> None:
     definitions, below = checked_definitions(context, shared)
     commands = _commands(definitions, below)
     files = {**shared.files, README: readme(program, str(shared.table.get("title", program)), commands)}
-    show_difference(context, difference(definitions, below, qualified_names(definitions)))
+    show_difference(context, program_difference(definitions, below, qualified_names(definitions)))
     if context.option("dry-run"):
         context.streams.out.write(f"{program}: {counted(len(files), 'file')} would be written to {target}\n")
         return
-    save(files, target)
+    save_files(files, target)
     context.streams.out.write(f"{program}: {counted(len(files), 'file')} written to {target}\n")
     context.note("others install it with `callsheet install DIRECTORY`; read it through for what only you should know")
 
@@ -54,11 +54,11 @@ def install(context: Context, values: ParameterValues) -> None:
     definitions, below = checked_definitions(context, shared)
     title = escape_line(str(shared.table.get("title", "")))
     context.note(f"{program}: {title}; {len(shared.files)} files, {len(_commands(definitions, below))} commands")
-    show_difference(context, difference(definitions, below, qualified_names(definitions)))
+    show_difference(context, program_difference(definitions, below, qualified_names(definitions)))
     context.confirm(f"Install {program}?")
     if context.only_tries(f"{program} would be installed"):
         return
-    where = put(program, shared.files, Manifest({}, shared.directory), context.environ)
+    where = install_program(program, shared.files, Manifest({}, shared.directory), context.environ)
     try_program(program, context.environ)
     context.streams.out.write(f"{program}: installed in {where}\n")
     start_with_launcher(context, program, directory)
@@ -67,19 +67,19 @@ def install(context: Context, values: ParameterValues) -> None:
 def checked_definitions(context: Context, shared: Shared) -> tuple[Definitions, Definitions]:
     """All its definitions, and those of the programs that it uses; raises `DefinitionError`."""
     from ...language import check as checks
-    from ...registry import names
+    from ...registry import registered_names
 
     uses = [str(name) for name in shared.table.get("uses", ())]
     layers = layers_below(context, uses)
     with tempfile.TemporaryDirectory() as directory:
-        save(shared.files, directory)
+        save_files(shared.files, directory)
         try:
-            definitions = load([*layers, Layer(directory)])
-            checks.check(definitions, {"operation": qualified_names(definitions)}, names())
+            definitions = load_definitions([*layers, Layer(directory)])
+            checks.check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
         except DefinitionError as error:  # about the copy that was checked: a person has the other one
             details = [detail.replace(directory, shared.directory) for detail in error.details]
             raise DefinitionError(error.message, details=details) from None
-    return definitions, load(layers)
+    return definitions, load_definitions(layers)
 
 
 def _commands(definitions: Definitions, below: Definitions) -> list[tuple[str, str]]:

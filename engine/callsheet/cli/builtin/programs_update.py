@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from ...catalog.compile import qualified_names
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, counted
-from ...language.load import load
-from ...language.programs import layers, program_table
+from ...language.load import load_definitions
+from ...language.programs import definition_layers, program_table
 from ...openapi.definition_files import directory_of
 from ...programs.create import ProgramSource, renewed
-from ...programs.difference import difference
-from ...programs.installed import own_directory, renew
+from ...programs.difference import program_difference
+from ...programs.installed import own_directory, renew_installed_program
 from ...programs.manifest import Manifest, changed_commands, changes_of_files, read_manifest, with_present
 from ...programs.share import read_shared
 from .document_file import document_text, path_of_document, say_changes
@@ -72,7 +72,7 @@ def renew_program(
         context.confirm(f"Update {program}?")
     if context.only_tries(f"{program} would be updated"):
         return
-    renew(directory, files, changes, manifest)
+    renew_installed_program(directory, files, changes, manifest)
     try_program(program, context.environ)
     count = len(changes.write) + len(changes.remove)
     context.streams.out.write(f"{program}: updated, {counted(count, 'file')} of {directory} changed\n")
@@ -86,7 +86,7 @@ def update_from_directory(context: Context, program: str, source: str, before: M
     directory = own_directory(program, context.environ)
     changes = changes_of_files(directory, before, shared.files)
     present = {path: text for path, text in read_shared(directory).files.items() if path not in changes.remove}
-    below = load(layers(program, context.environ))
+    below = load_definitions(definition_layers(program, context.environ))
     definitions, _ = checked_definitions(context, shared._replace(files={**present, **changes.write}))
-    show_difference(context, difference(definitions, below, qualified_names(definitions)))
+    show_difference(context, program_difference(definitions, below, qualified_names(definitions)))
     renew_program(context, program, shared.files, before, before._replace(source=shared.directory), ask=True)

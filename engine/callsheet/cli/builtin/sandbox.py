@@ -34,7 +34,7 @@ def start(context: Context, values: ParameterValues) -> None:
         _refuse_second(context)
         asyncio.run(_serve(context, values, deployment))
         return
-    with process.starting(context.environ, context.program):
+    with process.starting_lock(context.environ, context.program):
         _refuse_second(context)
         words = [*own_command(context.program), *_words(values)]
         running = process.start_detached(words, context.environ, context.program)
@@ -47,9 +47,9 @@ def stop(context: Context, values: ParameterValues) -> None:
     running = _running(context)
     if context.only_tries(f"the sandbox at {running.address} would stop"):
         return
-    if not process.ask(running, "stop"):
+    if not process.ask_sandbox(running, "stop"):
         raise CallsheetError(f"the sandbox at {running.address} did not stop")
-    process.forget(context.environ, context.program)
+    process.forget_sandbox(context.environ, context.program)
     context.note(f"the sandbox at {running.address} has stopped")
 
 
@@ -59,20 +59,20 @@ def reset(context: Context, values: ParameterValues) -> None:
     if context.only_tries(f"the sandbox at {running.address} would be as new"):
         return
     context.confirm(f"put the sandbox at {running.address} back to its beginning?")
-    if not process.ask(running, "reset"):
+    if not process.ask_sandbox(running, "reset"):
         raise CallsheetError(f"the sandbox at {running.address} could not be reset")
     context.note(f"the sandbox at {running.address} has its initial data again")
 
 
 def _refuse_second(context: Context) -> None:
-    if running := process.known(context.environ, context.program):
+    if running := process.running_sandbox(context.environ, context.program):
         raise UsageError(
             f"the sandbox is already running at {running.address}", hint="stop it with `{program} sandbox stop`"
         )
 
 
 def _running(context: Context) -> process.RunningSandbox:
-    running = process.known(context.environ, context.program)
+    running = process.running_sandbox(context.environ, context.program)
     if running is None:
         raise UsageError("no sandbox is running", hint="start it with `{program} sandbox start`")
     return running
@@ -152,14 +152,14 @@ async def _serve(context: Context, values: ParameterValues, deployment: str) -> 
     site.address = f"http://127.0.0.1:{port}"
     running = process.RunningSandbox(site.address, deployment, token, os.getpid())
     _save_site(context, running)
-    process.remember(context.environ, context.program, running)
+    process.remember_sandbox(context.environ, context.program, running)
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows
             asyncio.get_running_loop().add_signal_handler(number, server.stopped.set)
     context.note(f"sandbox ({deployment}) at {site.address}; use it with --site {NAME}")
     await server.stopped.wait()
     await server.end()
-    process.forget(context.environ, context.program, running)
+    process.forget_sandbox(context.environ, context.program, running)
     site.close()
 
 
@@ -192,9 +192,9 @@ def _save_site(context: Context, running: process.RunningSandbox) -> None:
         settings["method"] = _METHOD
     if _saved(context) == settings:
         return
-    from ...sites.profiles.edit import editing, put_site  # loads what checks the file
+    from ...sites.profiles.edit import edit_profiles, put_site  # loads what checks the file
 
-    with editing(context.catalog, context.environ) as document:
+    with edit_profiles(context.catalog, context.environ) as document:
         put_site(document, NAME, settings)
 
 

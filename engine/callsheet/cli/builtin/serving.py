@@ -73,11 +73,11 @@ def in_processes(
 
 def _supervise(context: Context, address: ListenAddress | None, count: int, notifier: Notifier) -> None:
     """Run the same command `count` times, until all have ended."""
-    from ...durations import seconds
+    from ...durations import duration_seconds
     from ...listener.server.bind import bind_for_workers
     from ...listener.workers.supervisor import Supervisor
 
-    drain_timeout = seconds(next(iter(context.catalog.all("listener").values()))["drain_timeout"])
+    drain_timeout = duration_seconds(next(iter(context.catalog.all("listener").values()))["drain_timeout"])
     sockets = bind_for_workers(address) if address is not None else []
     with _closed_at_the_end(sockets, address):
         shared = address is not None and address.is_passed
@@ -176,7 +176,7 @@ def serve(
     load_tls: LoadTls | None = None,
 ) -> None:
     """Until told to stop, and what runs has ended. `announce` says what is served, once it is."""
-    from ...durations import seconds
+    from ...durations import duration_seconds
     from ...listener.server.server import Listener, run
 
     def ready() -> None:
@@ -192,7 +192,7 @@ def serve(
     limits = assembly.limits()  # before descriptors run out
 
     async def serving() -> None:
-        drain_timeout = seconds(assembly.definition["drain_timeout"])
+        drain_timeout = duration_seconds(assembly.definition["drain_timeout"])
         server = Listener(assembly.app, limits, drain_timeout, sockets, load_tls)
         if part is not None:
             loop = asyncio.get_running_loop()

@@ -23,8 +23,8 @@ from ...errors import (
     UsageError,
     did_you_mean,
 )
-from ...jsontext import parse
-from ...urls import is_loopback, origin
+from ...jsontext import parse_json
+from ...urls import is_loopback, url_origin
 
 if TYPE_CHECKING:
     import httpx
@@ -94,7 +94,7 @@ def _body(context: Context, values: ParameterValues) -> Any:
     if values.get("data") is None:
         return event.get("sample", {})
     try:
-        return parse(context.read(values["data"]))
+        return parse_json(context.read(values["data"]))
     except ValueError as error:
         raise UsageError(f"--data: not JSON: {error}") from None
 
@@ -144,7 +144,7 @@ def _client(url: str) -> httpx.Client:
     from ...client.http.connect import ssl_context
 
     try:
-        origin(url)
+        url_origin(url)
     except UsageError as error:
         raise UsageError(f"--to: {error.message}", hint=error.hint) from None
     local = is_loopback(urlsplit(url).hostname or "")
@@ -192,9 +192,9 @@ def _refused(definition: SourceDefinition, proof: str) -> str:
 def _unanswered(error: httpx.RequestError, url: str) -> NetworkError:
     import httpx
 
-    from ...client.http.network import explain
+    from ...client.http.network import explain_network_error
 
-    text, hint = explain(error, TIME_LIMIT)
+    text, hint = explain_network_error(error, TIME_LIMIT)
     if isinstance(error, httpx.TimeoutException):
         hint = None
     elif url.startswith("http:"):

@@ -24,7 +24,7 @@ def check(context: Context, values: ParameterValues) -> None:
             context.say(f"warning: {text}")
         return
     _refuse_options_of_listen(values)
-    from ...durations import seconds
+    from ...durations import duration_seconds
     from ...listener.assemble import close_handlers
     from ...listener.handlers import HandlerContext
     from ...listener.routing.doubts import doubts
@@ -41,7 +41,7 @@ def check(context: Context, values: ParameterValues) -> None:
         tuple(values["source"]), tuple(split_commas(values["events"] or ())), tuple(values["routes"] or ()), ()
     )
     listener = next(iter(context.catalog.all("listener").values()))
-    timeout = seconds(listener["timeout"])
+    timeout = duration_seconds(listener["timeout"])
     handler_context = HandlerContext("", context.environ, frozenset(), context.note, timeout, run_literally)
     rules = read_routes(context.catalog, selection, handler_context)
     asyncio.run(close_handlers(rules))
@@ -87,9 +87,9 @@ def _check_queue(context: Context, values: ParameterValues) -> list[str]:
 
 
 def _repeated_too_late(context: Context, values: ParameterValues, window: float) -> Iterator[str]:
-    from ...durations import seconds
+    from ...durations import duration_seconds
 
     for name in values["source"]:
         retry_window = context.catalog.get("source", name).get("retry_window")
-        if retry_window is not None and seconds(retry_window) > window:
+        if retry_window is not None and duration_seconds(retry_window) > window:
             yield f"{name} repeats a delivery for {retry_window}, and after {window:g} s such a one is handled again"

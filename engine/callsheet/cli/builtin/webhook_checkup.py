@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...commands.checkup.row import Row, Status, failed, guarded
+from ...commands.checkup.row import Row, Status, failed_row, guarded_rows
 from ...commands.context import Context, ParameterValues
 from ...durations import DAY
-from ...errors import CallsheetError, counted, named
+from ...errors import CallsheetError, counted, name_program
 from ...files import open_regular
 from ...listener.server.bind import ListenAddress, bind, parse_served_address, urls
 from .listen import options_of
@@ -29,7 +29,7 @@ SOON = 14 * DAY
 
 def checkup(context: Context, values: ParameterValues) -> None:
     """Raises `CallsheetError` where something would not work."""
-    rows = [row._replace(remedy=named(row.remedy, context.program)) for row in _rows(context, values)]
+    rows = [row._replace(remedy=name_program(row.remedy, context.program)) for row in _rows(context, values)]
     context.output(context.catalog.get("view", "check")).items([row._asdict() for row in rows])
     failures = [row.check for row in rows if row.status == "fail"]
     if failures:
@@ -37,21 +37,21 @@ def checkup(context: Context, values: ParameterValues) -> None:
 
 
 def _rows(context: Context, values: ParameterValues) -> Iterator[Row]:
-    yield from guarded("address", lambda: _address(values))
-    yield from guarded("workers", lambda: _workers(values.get("workers")))
-    yield from guarded("certificate", lambda: _certificate(values))
-    yield from guarded("inbox", lambda: _inbox(values.get("inbox"), values.get("queue")))
+    yield from guarded_rows("address", lambda: _address(values))
+    yield from guarded_rows("workers", lambda: _workers(values.get("workers")))
+    yield from guarded_rows("certificate", lambda: _certificate(values))
+    yield from guarded_rows("inbox", lambda: _inbox(values.get("inbox"), values.get("queue")))
     try:
         made = _assembly(context, values)
     except CallsheetError as error:
-        yield failed("sources and routes", error)
+        yield failed_row("sources and routes", error)
         return
     with made as assembly:
         for source in assembly.sources:
-            yield from guarded(source.name, partial(_source, source, assembly))
-        yield from guarded("routes", lambda: _routes(assembly))
-        yield from guarded("order", lambda: _order(assembly, values.get("workers")))
-        yield from guarded("limits", lambda: _limits(assembly))
+            yield from guarded_rows(source.name, partial(_source, source, assembly))
+        yield from guarded_rows("routes", lambda: _routes(assembly))
+        yield from guarded_rows("order", lambda: _order(assembly, values.get("workers")))
+        yield from guarded_rows("limits", lambda: _limits(assembly))
 
 
 def _address(values: ParameterValues) -> Iterator[Row]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...patterns import pattern
+from ...patterns import lazy_pattern
 
-_ASSIGNMENT = pattern(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 # A table, because a regular expression with all the letters there are takes 5 ms to compile.
 _PLAIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+,^-"
 _SPECIAL = {number: f"\\{chr(number)}" for number in range(0xA1) if chr(number) not in _PLAIN}
-_SPECIAL_QUOTED = pattern(r'[$`"\\]')
+_SPECIAL_QUOTED = lazy_pattern(r'[$`"\\]')
 
 
 class BashLine(NamedTuple):

@@ -45,17 +45,17 @@ def journals(context: Context, given: Mapping[str, Any], incomplete: str) -> lis
 
 
 def programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    from ...programs.installed import installed
+    from ...programs.installed import installed_programs
 
     del given, incomplete
-    return [each.program for each in installed(context.environ)]
+    return [each.program for each in installed_programs(context.environ)]
 
 
 def own_programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    from ...programs.installed import OWN, installed
+    from ...programs.installed import OWN, installed_programs
 
     del given, incomplete
-    return [each.program for each in installed(context.environ) if each.kind == OWN]
+    return [each.program for each in installed_programs(context.environ) if each.kind == OWN]
 
 
 def parameters(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:

@@ -14,22 +14,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ...client.listed import listed
+from ...client.listed import list_in_answer
 from ...commands.context import Context
 from ...commands.execute import Extent
 from ...commands.steps.dispatcher import StepDispatcher
 from ...commands.steps.lookup import Lookups, is_other
 from ...commands.streams import Streams
 from ...errors import CallsheetError, UsageError
-from ...files import locked
-from ...language.identifier import identifier
-from ...language.template import TemplateError, evaluate, fill, to_text
+from ...files import locked_file
+from ...language.identifier import to_identifier
+from ...language.template import TemplateError, evaluate, fill_template, to_text
 from ...policy.policy import read_only
 from ...registry import SITE_SETTINGS
 from ...sites.credentials.silent import key_store_is_silent
 from ...terminal import escape_line
 from .site_words import cache_of, is_off
-from .suggested import suggested
+from .suggested import suggested_words
 from .word_cache import Words
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _refresh(parent: Context, asked: Mapping[str, Any]) -> None:
         site = context.site()
         cache = cache_of(context, site)
         key = [asked["lookup"], asked["needed"]]
-        with locked(os.path.join(cache.directory, "refresh"), _LIFETIME):
+        with locked_file(os.path.join(cache.directory, "refresh"), _LIFETIME):
             entry = cache.read(key)
             if (entry is None or not entry.fresh) and not is_off(context, site):
                 cache.write(key, words_of(context, asked))
@@ -82,7 +82,7 @@ def _refresh(parent: Context, asked: Mapping[str, Any]) -> None:
 def words_of(context: Context, asked: Mapping[str, Any]) -> Words:
     """Raises `CallsheetError` where the site does not tell, and `NotAllowed` where a key store would ask a person."""
     site = context.site()
-    table = suggested(context.catalog, asked["lookup"], site.deployment)
+    table = suggested_words(context.catalog, asked["lookup"], site.deployment)
     if table is None:
         raise UsageError("this lookup has nothing to list")
     dispatcher = StepDispatcher(context)
@@ -96,10 +96,10 @@ def words_of(context: Context, asked: Mapping[str, Any]) -> Words:
     known = {each["name"]: each["lookup"] for each in asked["params"]}
     for name, word in asked["needed"].items():
         lookup = known.get(name)
-        scope[identifier(name)] = lookups.resolve(lookup, word, scope) if lookup else word
-    request = dispatcher.build(table["call"], fill(table.get("args", {}), scope) or {})
+        scope[to_identifier(name)] = lookups.resolve(lookup, word, scope) if lookup else word
+    request = dispatcher.build(table["call"], fill_template(table.get("args", {}), scope) or {})
     answer = dispatcher.answer(table["call"], request, Extent(most=_MOST))
-    items = listed(evaluate(table["items"], answer) if "items" in table else answer)
+    items = list_in_answer(evaluate(table["items"], answer) if "items" in table else answer)
     return list(_words(table, items))[:_MOST]
 
 

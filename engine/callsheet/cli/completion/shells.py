@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...patterns import pattern
+from ...patterns import lazy_pattern
 from .bash_line import read_line
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ Register-ArgumentCompleter -Native -CommandName '%(program)s', '%(program)s.exe'
     }
 }
 """
-_BARE_WORD = pattern(r"[\w./:=+%-]+")
-_POWERSHELL_QUOTES = pattern("['\u2018\u2019\u201a\u201b]")  # it takes all of them for an apostrophe
+_BARE_WORD = lazy_pattern(r"[\w./:=+%-]+")
+_POWERSHELL_QUOTES = lazy_pattern("['\u2018\u2019\u201a\u201b]")  # it takes all of them for an apostrophe
 
 
 class TypedLine(NamedTuple):

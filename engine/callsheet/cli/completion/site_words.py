@@ -13,7 +13,7 @@ from ...commands.context import Context
 from ...errors import CallsheetError
 from ...installation import own_command
 from .shells import variable
-from .suggested import dependencies, suggested
+from .suggested import suggested_words, values_depended_on
 from .word_cache import WordCache, Words
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def site_words(context: Context, lookup: str, params: Sequence[Param], typed: Ma
         site = context.site()
         if context.option("base-url") or is_off(context, site):
             return []
-        table = suggested(context.catalog, lookup, site.deployment)
-        needed = None if table is None else dependencies(table, params, typed, site.setting)
+        table = suggested_words(context.catalog, lookup, site.deployment)
+        needed = None if table is None else values_depended_on(table, params, typed, site.setting)
     except CallsheetError:
         return []
     if needed is None:

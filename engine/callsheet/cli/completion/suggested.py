@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...language.deployment import on_deployment
-from ...language.identifier import identifier
-from ...patterns import pattern
+from ...language.identifier import to_identifier
+from ...patterns import lazy_pattern
 from ...registry import SITE_SETTINGS
 
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from ...language.shape.commands import Param
     from ...language.shape.steps import ListedWords
 
-_NAME = pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def suggested(catalog: Catalog, lookup: str, deployment: str) -> ListedWords | None:
+def suggested_words(catalog: Catalog, lookup: str, deployment: str) -> ListedWords | None:
     """The lookup as it lists words: `call`, `args`, `items`, `where`, `word` and `label`; None where it does not.
 
     A lookup that says nothing of it lists what it calls, where that call is not for one word and a candidate is found
@@ -42,7 +42,7 @@ def names_in(value: Any) -> set[str]:
     return {name for part in parts for name in names_in(part)}
 
 
-def dependencies(
+def values_depended_on(
     table: ListedWords, params: Sequence[Param], typed: Mapping[str, Any], setting: Any
 ) -> dict[str, str] | None:
     """Parameter → what was typed for it, or is the site's setting, of those that the list depends on.
@@ -52,7 +52,7 @@ def dependencies(
     names = names_in(table.get("args"))
     found: dict[str, str] = {}
     for name in {*(each["name"] for each in params), *SITE_SETTINGS}:
-        if identifier(name) not in names:
+        if to_identifier(name) not in names:
             continue
         value = typed.get(name)
         word = next(iter(value), None) if isinstance(value, list | tuple) else value

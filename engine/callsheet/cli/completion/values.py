@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from ...commands.context import Context
 from ...language.parameters import TAKEN_AWAY
 from ...language.queries import EXCEPT
-from ...registry import COMPLETERS, resolve
+from ...registry import COMPLETERS, resolve_entry
 from .local import files
 from .site_words import site_words
 
@@ -46,7 +46,7 @@ def _local(context: Context, kind: str, ctx: click.Context, incomplete: str) -> 
     if kind == "column":
         return [(words, "") for words in _columns(ctx, context, incomplete)]
     if kind in COMPLETERS:
-        found = resolve(COMPLETERS[kind])(context, _typed(ctx), incomplete)
+        found = resolve_entry(COMPLETERS[kind])(context, _typed(ctx), incomplete)
     else:
         found = context.catalog.ids(kind)
     return [(word, "") for word in found if word.startswith(incomplete)]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from ...errors import CallsheetError
-from ...files import changeable, make_private_directory, open_regular, write_atomically
+from ...files import changeable_by_others, make_private_directory, open_regular, write_atomically
 from ...paths import cache_directory
 
 FRESH = 600  # seconds before a list is asked for again
@@ -42,7 +42,7 @@ class WordCache:
 
     def read(self, key: Any) -> Entry | None:
         path = self._path(key)
-        if changeable(path) is not None:  # somebody else may have written it
+        if changeable_by_others(path) is not None:  # somebody else may have written it
             return None
         try:
             with open_regular(path) as file:
@@ -86,7 +86,7 @@ class WordCache:
         return whole
 
 
-def forget(environ: Mapping[str, str], program: str, site: str) -> None:
+def forget_words(environ: Mapping[str, str], program: str, site: str) -> None:
     """Remove what is kept of a site."""
     directory = _directory(environ, program, site)
     for name in _names(directory):

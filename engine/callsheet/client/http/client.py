@@ -15,8 +15,8 @@ import httpx
 from ...errors import CallsheetError, NotAllowed
 from ...language.deployment import on_deployment
 from ...policy.policy import Policy, PolicySource
-from ...urls import origin
-from ..gate import Ask, Gate, nobody
+from ...urls import url_origin
+from ..gate import Ask, Gate, nobody_to_ask_error
 from ..request.media import is_json
 from ..request.model import Json, Request, with_members
 from .connect import Connections
@@ -62,7 +62,7 @@ class Client:
         *,
         environ: Mapping[str, str] = os.environ,
         policy: RetryPolicy | None = None,
-        ask: Ask = nobody,
+        ask: Ask = nobody_to_ask_error,
         log: Callable[[str], None] | None = None,
         note: Callable[[str], None] = _ignore,
         sleep: Callable[[float], None] = time.sleep,
@@ -162,7 +162,7 @@ class Client:
         Else an expired token would be an empty list, as strangers see it.
         """
         names = self._service(request).get("refused", {})
-        if not names or not (url == request.url or origin(url) == request.origin):
+        if not names or not (url == request.url or url_origin(url) == request.origin):
             return
         if not self._is_known(request.service):
             return
@@ -206,7 +206,7 @@ class Client:
     def _open(self, request: Request, *, read: bool) -> Incoming:
         quota = self._service(request).get("quota", {})
         sent = Sent(self.headers(request), self.site.query(request.service))
-        home = origin(self.site.base_url(request.service))
+        home = url_origin(self.site.base_url(request.service))
         self._before(request)
         request = self._whole(request)
         self.changed = self.changed or request.safety in ("write", "destroy")

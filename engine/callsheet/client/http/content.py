@@ -8,7 +8,7 @@ from typing import IO, Any
 from urllib.parse import urlencode
 
 from ...errors import UsageError
-from ...jsontext import dump
+from ...jsontext import dump_json
 from ..request.model import Body, File, Form, Json, Multipart, MultipartPart, Raw
 
 
@@ -35,7 +35,7 @@ def _arguments(body: Body | None, stack: ExitStack) -> dict[str, Any]:
 def data_of(body: Json | Raw | Form) -> bytes:
     match body:
         case Json(value):
-            return dump(value).encode()
+            return dump_json(value).encode()
         case Raw(data):
             return data
         case Form(pairs):

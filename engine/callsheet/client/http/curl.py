@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from shlex import quote
 
-from ...jsontext import dump
+from ...jsontext import dump_json
 from ..request.model import File, Form, Json, Multipart, MultipartPart, Raw, Request
 from .redact import Redactor
 from .redirect import with_query
@@ -54,7 +54,7 @@ def _body(request: Request, text: Callable[[str], str]) -> tuple[str, list[str]]
     """What stands before the command, and its options for the body."""
     match request.body:
         case Json(value):
-            return "", ["--data-raw", quote(text(dump(value)))]
+            return "", ["--data-raw", quote(text(dump_json(value)))]
         case File(path):
             return "", ["--data-binary", quote(f"@{path}")]
         case Raw(data):

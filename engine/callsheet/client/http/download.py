@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
-from ...terminal import drawing, escape_line
-from ...written import written
+from ...terminal import drawing_stream, escape_line
+from ...written import output_file
 
 if TYPE_CHECKING:
     from ..request.model import Request
@@ -22,7 +22,7 @@ def save_to(client: Client, request: Request, path: str, *, named: bool = True) 
     Unless a person `named` it, no link is followed that stands there.
     Raises `UsageError`, before anything is sent, where it cannot be written.
     """
-    with written(path, named=named) as file, client.stream(request) as incoming:
+    with output_file(path, named=named) as file, client.stream(request) as incoming:
         return _copy(incoming, file, os.path.basename(path))
 
 
@@ -53,7 +53,7 @@ def _with_progress(incoming: Incoming, label: str) -> Iterator[bytes]:
         return
     import click
 
-    with click.progressbar(length=incoming.length, label=escape_line(label), file=drawing(sys.stderr)) as bar:
+    with click.progressbar(length=incoming.length, label=escape_line(label), file=drawing_stream(sys.stderr)) as bar:
         for chunk in incoming.chunks():
             yield chunk
             bar.update(len(chunk))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...durations import in_words
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, RateLimited
-from ...jsontext import JSONError, parse
+from ...jsontext import JSONError, parse_json
 from .quota import QuotaState
 from .reply import Reply, is_html, title_of
 from .retry import IDEMPOTENT, STATUSES
@@ -104,7 +104,7 @@ def _is_true(reply: Reply, expression: str | None) -> bool:
     from ...language.template import TemplateError, evaluate
 
     try:
-        return evaluate(expression, parse(reply.content)) is True
+        return evaluate(expression, parse_json(reply.content)) is True
     except (JSONError, TemplateError):
         return False
 
@@ -152,7 +152,7 @@ def messages(reply: Reply, product: ProductDefinition) -> list[str]:
     if is_html(reply):
         return [f"answered with a web page{title_of(reply.content)}"]
     try:
-        body = parse(reply.content)
+        body = parse_json(reply.content)
     except JSONError:
         line = " ".join(reply.text.split())
         return [line[:_LONGEST] + "…" * (len(line) > _LONGEST)] if line else []

@@ -9,7 +9,7 @@ from typing import cast
 import httpx
 
 from ...errors import CallsheetError
-from ...integers import whole
+from ...integers import parse_whole_number
 from ..request.model import Request
 from .redact import Redactor
 from .reply import Reply
@@ -73,7 +73,9 @@ class Incoming:
     @property
     def length(self) -> int | None:
         """Bytes that will come, where that is known beforehand."""
-        return None if "content-encoding" in self.headers else whole(self.headers.get("content-length", ""))
+        return (
+            None if "content-encoding" in self.headers else parse_whole_number(self.headers.get("content-length", ""))
+        )
 
     def chunks(self) -> Iterator[bytes]:
         try:

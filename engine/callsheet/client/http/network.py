@@ -40,7 +40,7 @@ def network_error(error: httpx.RequestError, method: str, url: str, *, timeout: 
     """`safe`: the method is idempotent, so nothing has to be said about what was carried out."""
     if isinstance(error, httpx.UnsupportedProtocol):
         return UsageError(f"{method} {url}: expected an address that starts with http:// or https://")
-    text, hint = explain(error, timeout)
+    text, hint = explain_network_error(error, timeout)
     details: list[str] = []
     if not safe:
         unsent = was_not_sent(error)
@@ -50,7 +50,7 @@ def network_error(error: httpx.RequestError, method: str, url: str, *, timeout: 
     return kind(f"{method} {url}: {text}", hint=hint, details=details)
 
 
-def explain(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]:
+def explain_network_error(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]:
     """What went wrong, and a hint."""
     host = error.request.url.raw_host.decode("ascii")
     tls = _tls_error(error)

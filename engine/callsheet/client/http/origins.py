@@ -7,7 +7,7 @@ from functools import lru_cache
 import httpx
 
 from ...errors import UsageError
-from ...urls import origin
+from ...urls import url_origin
 
 
 def check_origin(url: httpx.URL, home: str) -> None:
@@ -17,7 +17,7 @@ def check_origin(url: httpx.URL, home: str) -> None:
     connect to, so that two readings of one text cannot differ.
     """
     if _parse(url) != _parse_home(home):
-        target = origin(f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}")
+        target = url_origin(f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}")
         raise UsageError(
             f"the request would go to {target}, but the credential is for {home}",
             hint="nothing was sent; the path or base URL that leads there is wrong",

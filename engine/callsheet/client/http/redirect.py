@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote_plus, urljoin, urlsplit, urlunsplit
 
 from ...errors import CallsheetError, UsageError
-from ...urls import origin
+from ...urls import url_origin
 from ..request.model import Body, Request
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
@@ -70,7 +70,7 @@ def next_hop(hop: Hop, status: int, location: str, shown: str) -> Hop:
     what = f"{hop.method} {shown}: {status}: redirected to"
     try:
         target = _target(hop.url, location)
-        home = origin(target)
+        home = url_origin(target)
     except (ValueError, UsageError):
         cut = repr(location[:_SHOWN]) + "…" * (len(location) > _SHOWN)
         raise CallsheetError(f"{what} {cut}, which is not a valid address", status=status) from None
@@ -103,6 +103,6 @@ def _why_refused(hop: Hop, status: int, target: str) -> str | None:
         return None
     if status in {301, 302}:
         return f"not followed, because a {hop.method} must not turn into a GET: correct the site's base URL"
-    if origin(target) != hop.home:
+    if url_origin(target) != hop.home:
         return f"not followed, because a {hop.method} is not sent to another host: correct the site's base URL"
     return None

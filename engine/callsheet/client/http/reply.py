@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...errors import CallsheetError, NetworkError
-from ...jsontext import JSONError, parse
-from ..request.media import essence, is_json
+from ...jsontext import JSONError, parse_json
+from ..request.media import is_json, media_essence
 from ..request.model import Request
 from .redact import Redactor
 from .redirect import STATUSES
@@ -34,7 +34,7 @@ class Reply:
 
     @property
     def media(self) -> str:
-        return essence(self.headers.get("content-type", ""))
+        return media_essence(self.headers.get("content-type", ""))
 
     @property
     def text(self) -> str:
@@ -57,7 +57,7 @@ class Reply:
         if is_html(self):
             raise self._error(f"answered with a web page{title_of(self.content)} where JSON was expected")
         try:
-            return parse(self.content, DEEPEST)
+            return parse_json(self.content, DEEPEST)
         except JSONError as error:
             raise self._unreadable(error) from None
 

@@ -11,7 +11,7 @@ import httpx
 
 from ...durations import in_words
 from ...errors import CallsheetError, RateLimited
-from ...urls import origin
+from ...urls import url_origin
 from ..gate import Gate
 from ..request.model import Request
 from . import network, redirect
@@ -135,7 +135,7 @@ class Sender:
             message.extensions[SHOW_CERTIFICATE] = hop.own
             self._observer.on_send(hop)
             response = self._connections.handle_request(message)
-        self._reached.add(origin(hop.home))  # the URL is of the same one, and there are fewer of these to remember
+        self._reached.add(url_origin(hop.home))  # the URL is of the same one, and there are fewer of these to remember
         self._observer.on_response(response)
         return response
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...errors import CallsheetError, UsageError
-from ...language.template import evaluate, fill, to_text
+from ...language.template import evaluate, fill_template, to_text
 from ..listed import listed_in
 from ..request.model import Json, Request
 from .ahead import in_order
@@ -78,9 +78,9 @@ class Fetching:
         count = self._definition.get("count")
         if count is None:
             return None
-        body = fill(count["body"], self._scope) if "body" in count else None
+        body = fill_template(count["body"], self._scope) if "body" in count else None
         try:
-            request = self._requests.build(count["call"], fill(count.get("args", {}), self._scope) or {}, body)
+            request = self._requests.build(count["call"], fill_template(count.get("args", {}), self._scope) or {}, body)
             found = evaluate(count["value"], send(request).json()) if self._may_send(request) else None
         except CallsheetError:
             return None
@@ -106,8 +106,8 @@ class Fetching:
     def _request_for(self, ids: list[str]) -> Request:
         scope = {**self._scope, "ids": ids}
         definition = self._definition
-        body = fill(definition["body"], scope) if "body" in definition else None
-        arguments = fill(definition.get("args", {}), scope) or {}
+        body = fill_template(definition["body"], scope) if "body" in definition else None
+        arguments = fill_template(definition.get("args", {}), scope) or {}
         # What a person gave was checked for the list itself; checking thousands of ids again takes longer than sending.
         return self._requests.build(definition["call"], arguments, body, strict=False)
 
@@ -156,7 +156,7 @@ class Fetching:
     def _request_for_ids(self, order: Mapping[str, Any] = MappingProxyType({})) -> Request:
         """For the first page of ids; `order` are arguments that say how they are sorted."""
         replaced = {**self._definition["list"], **order}
-        wanted, body = fill(replaced, self._scope) or {}, self._request.body
+        wanted, body = fill_template(replaced, self._scope) or {}, self._request.body
         if isinstance(body, Json):
             kept = {key: value for key, value in body.value.items() if key not in replaced}
             return replace(self._request, body=replace(body, value={**kept, **wanted}))

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urljoin, urlsplit
 
 from ...errors import CallsheetError, UsageError
-from ...urls import origin
+from ...urls import url_origin
 from ..http.redact import Redactor
 from ..request.model import Request
 
@@ -45,9 +45,9 @@ def _path_and_query(request: Request, link: str, reply_url: str, root: Any) -> t
 
 
 def _same_service(request: Request, absolute: str) -> SplitResult:
-    if origin(absolute) != request.origin:
+    if url_origin(absolute) != request.origin:
         raise CallsheetError(
-            f"{request.name}: the next page would be on {origin(absolute)}, which is not this site",
+            f"{request.name}: the next page would be on {url_origin(absolute)}, which is not this site",
             hint="nothing was sent there",
         )
     return urlsplit(absolute)

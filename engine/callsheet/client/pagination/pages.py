@@ -19,7 +19,7 @@ _LIKELY_LONG = 2  # pages; a list that has more is worth asking ahead for, altho
 SendRequest = Callable[[Request], Reply]
 
 
-def pages(
+def fetch_pages(
     send: SendRequest,
     plan: PagePlan,
     request: Request,

@@ -32,7 +32,7 @@ class PageKind(NamedTuple):
 
 
 def page_kind(name: str) -> PageKind:
-    return cast("PageKind", registry.resolve(registry.PAGINATION[name]))
+    return cast("PageKind", registry.resolve_entry(registry.PAGINATION[name]))
 
 
 @dataclass(frozen=True, slots=True)

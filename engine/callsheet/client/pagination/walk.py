@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...errors import UsageError
-from ...integers import whole
+from ...integers import parse_whole_number
 from ...language.template import TemplateError, evaluate
 from ..http.reply import Reply
 from ..listed import listed_in
@@ -139,7 +139,7 @@ class Walk:
 
     def request_at(self, request: Request, position: str) -> Request:
         """The request for the page that starts there."""
-        number = whole(position) if self.plan.kind.counted or self.plan.kind.numbered else None
+        number = parse_whole_number(position) if self.plan.kind.counted or self.plan.kind.numbered else None
         return _with_parameter(self.plan, request, self.plan.send, position if number is None else number)
 
     def position(self, request: Request) -> str | None:
@@ -156,7 +156,7 @@ class Walk:
 
 def _number(value: Any) -> int | None:
     if isinstance(value, str):
-        return whole(value)
+        return parse_whole_number(value)
     if isinstance(value, float):
         return int(value) if math.isfinite(value) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -73,7 +73,7 @@ class BodyBuilder:
             media_type.is_json(self.media) or media_type.is_text(self.media)
         ):
             return "--file PATH"
-        return f"{media_type.essence(self.media)}: -d TEXT, -d @file or -d @-"
+        return f"{media_type.media_essence(self.media)}: -d TEXT, -d @file or -d @-"
 
     def _json(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         self._refuse_files(files)
@@ -85,16 +85,16 @@ class BodyBuilder:
         return Json(value, self.media)
 
     def _parsed(self, data: Any) -> Any:
-        from ...jsontext import JSONError, parse
+        from ...jsontext import JSONError, parse_json
 
         try:
-            return parse(data) if isinstance(data, bytes) else data
+            return parse_json(data) if isinstance(data, bytes) else data
         except JSONError as error:
             raise self._error(f"takes a JSON body: {error}") from None
 
     def _refuse_files(self, files: Sequence[FileToSend]) -> None:
         if files:
-            raise self._error(f"takes {media_type.essence(self.media)}, not files: use -d @{_path(files[0])}")
+            raise self._error(f"takes {media_type.media_essence(self.media)}, not files: use -d @{_path(files[0])}")
 
     def _text(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         if files:
@@ -167,7 +167,7 @@ class BodyBuilder:
 
     def _raw(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         if len(files) + (data is not None) != 1:
-            raise self._error(f"takes one body of type {media_type.essence(self.media)}: one --file")
+            raise self._error(f"takes one body of type {media_type.media_essence(self.media)}: one --file")
         if files:
             path = _path(files[0])
             return _check_file(path, media_type.for_file(path, self.media))
@@ -186,10 +186,10 @@ class BodyBuilder:
 
 def _guess_media(data: Any) -> Body:
     """Where any type is taken: JSON when it is JSON, else bytes."""
-    from ...jsontext import JSONError, parse
+    from ...jsontext import JSONError, parse_json
 
     try:
-        return Json(parse(data) if isinstance(data, bytes) else data)
+        return Json(parse_json(data) if isinstance(data, bytes) else data)
     except JSONError:
         return Raw(data, media_type.ANY)
 

@@ -68,11 +68,11 @@ def call_of(catalog: Catalog, operation_id: str, deployment: str) -> Call:
         check_available(table, operation_id, deployment)
     method, _, path = operation["http"].partition(" ")
     if operation["http"] == plain_operation["http"]:
-        path = rebased(path, plain.get("base", ""), product.get("base", ""))
+        path = replace_base(path, plain.get("base", ""), product.get("base", ""))
     return Call(operation_id, operation, product_id, product, method, path)
 
 
-def rebased(path: str, base: str, here: str) -> str:
+def replace_base(path: str, base: str, here: str) -> str:
     """`path` with the base `here` in the place of its base; unchanged when it does not start with it."""
     if base != here and (path == base or path.startswith(base.rstrip("/") + "/")):
         return here.rstrip("/") + path[len(base.rstrip("/")) :]

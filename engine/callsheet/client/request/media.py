@@ -10,26 +10,26 @@ ANY = "application/octet-stream"
 FORM = "application/x-www-form-urlencoded"
 
 
-def essence(media: str) -> str:
+def media_essence(media: str) -> str:
     """`text/html` of `Text/HTML; charset=utf-8`."""
     return media.partition(";")[0].strip().lower()
 
 
 def is_json(media: str) -> bool:
-    kind = essence(media)
+    kind = media_essence(media)
     return kind.endswith(("/json", "+json"))
 
 
 def is_text(media: str) -> bool:
-    return essence(media).startswith("text/")
+    return media_essence(media).startswith("text/")
 
 
 def is_form(media: str) -> bool:
-    return essence(media) == FORM
+    return media_essence(media) == FORM
 
 
 def is_multipart(media: str) -> bool:
-    return essence(media).startswith("multipart/")
+    return media_essence(media).startswith("multipart/")
 
 
 def of_file(path: str) -> str:
@@ -42,7 +42,7 @@ def of_file(path: str) -> str:
 
 def for_file(path: str, documented: str) -> str:
     """The type a raw body is sent as: the documented one, or where that is a wildcard, the file's own."""
-    pattern = essence(documented)
+    pattern = media_essence(documented)
     if "*" not in pattern:
         return documented
     own = of_file(path)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, did_you_mean
-from ...language.dates import iso
+from ...language.dates import iso_moment
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -35,10 +35,10 @@ def split_word(word: str, option: str) -> tuple[str, bool, str]:
 
 
 def parse_value(text: str, option: str, name: str) -> Any:
-    from ...jsontext import JSONError, parse
+    from ...jsontext import JSONError, parse_json
 
     try:
-        return parse(text)
+        return parse_json(text)
     except JSONError as error:
         raise UsageError(f"{option}: {name}: {error}") from None
 
@@ -130,7 +130,7 @@ def _typed(text: str, forms: Forms, where: str) -> Any:
         if "number" in kinds or isinstance(value, int):
             return value
     if "string" in kinds:
-        return iso(text, str(next(filter(None, formats)))) if formats & {"date", "date-time"} else text
+        return iso_moment(text, str(next(filter(None, formats)))) if formats & {"date", "date-time"} else text
     if "null" in kinds and text in ("", "null"):
         return None
     if kinds <= {"object", "array", "null"}:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from ...errors import UsageError
 from ...language.safety import Safety
-from ...urls import origin
+from ...urls import url_origin
 
 
 class Placeholder(str):
@@ -95,7 +95,7 @@ class Request:
 
     @property
     def origin(self) -> str:
-        return origin(self.root)
+        return url_origin(self.root)
 
     @property
     def name(self) -> str:

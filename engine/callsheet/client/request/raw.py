@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from ...errors import UsageError
 from ...language.deployment import on_deployment
-from ...urls import origin
+from ...urls import url_origin
 from .model import Body, Request
 from .readings import leaves_base
 from .safety import Templates, with_safety
@@ -94,7 +94,7 @@ def _find_by_url(products: Products, site: RequestSite, url: str) -> tuple[str, 
         raise UsageError("a URL with a user name or password in it is refused: credentials belong to the site")
     inside = [(len(root), service, root) for service, root in roots.items() if _is_below(url, root)]
     if not inside:
-        raise UsageError(f"{origin(url)} is not this site ({', '.join(sorted(set(roots.values())))})")
+        raise UsageError(f"{url_origin(url)} is not this site ({', '.join(sorted(set(roots.values())))})")
     longest = max(length for length, _, _ in inside)
     services = {service for length, service, _ in inside if length == longest}
     root = next(root for length, _, root in inside if length == longest)
@@ -105,4 +105,4 @@ def _find_by_url(products: Products, site: RequestSite, url: str) -> tuple[str, 
 
 
 def _is_below(url: str, root: str) -> bool:
-    return origin(url) == origin(root) and (urlsplit(url).path + "/").startswith(urlsplit(root).path + "/")
+    return url_origin(url) == url_origin(root) and (urlsplit(url).path + "/").startswith(urlsplit(root).path + "/")

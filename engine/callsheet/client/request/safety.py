@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...language.deployment import variants
-from ...language.safety import Safety, by_method, class_for_policies, removes, worst
+from ...language.deployment import deployment_variants
+from ...language.safety import Safety, by_method, class_for_policies, removes_something, worst_safety
 from .model import Request
 from .readings import Segments, is_encoded_too_often, overriding_methods, overriding_paths, path_of, readings
 
@@ -91,7 +91,7 @@ class Templates:
         """Of every deployment: a path that means an operation on one of them is no riddle on another."""
         for id, operation in self._catalog.all("operation").items():
             own = bool(operation.get("own"))
-            for table in (operation, *variants(operation).values()):
+            for table in (operation, *deployment_variants(operation).values()):
                 yield _template(table["http"], class_for_policies(table), id, own=own)
         for http, safety, id in self._catalog.shipped_paths():
             yield _template(http, safety, id, own=False)
@@ -118,7 +118,7 @@ def with_safety(templates: Templates, request: Request, *, known: Safety | None 
     if known is not None and not overridden:
         return replace(request, safety=known)
     found = _meaning(templates, request)
-    return replace(request, safety=worst([found.safety, *([known] if known is not None else [])]))
+    return replace(request, safety=worst_safety([found.safety, *([known] if known is not None else [])]))
 
 
 def meaning(templates: Templates, request: Request) -> Meaning:
@@ -129,8 +129,8 @@ def meaning(templates: Templates, request: Request) -> Meaning:
     found = _meaning(templates, request, by_method_too=request.operation is None)
     itself = [] if request.operation is None else [request.operation]
     return found._replace(
-        safety=worst([found.safety, request.safety]),
-        unbelieved=worst([found.unbelieved, request.safety]),
+        safety=worst_safety([found.safety, request.safety]),
+        unbelieved=worst_safety([found.unbelieved, request.safety]),
         operations=found.operations.union(itself),
     )
 
@@ -153,14 +153,14 @@ def _meaning(templates: Templates, request: Request, *, by_method_too: bool = Tr
             arguments.update(pair for template in fitting for pair in template.arguments(reading))
             unknown.update(() if fitting else reading)
             classes += [template.safety for template in fitting]
-            guess: Safety = "destroy" if removes(method, reading[-1:]) else by_method(method)
+            guess: Safety = "destroy" if removes_something(method, reading[-1:]) else by_method(method)
             if by_method_too and (not fitting or guess == by_method(method) == "destroy"):
                 classes.append(guess)
             if fitting and all(template.own for template in fitting):
                 guessed.append(guess)
-    said = frozenset(arguments), frozenset(unknown), worst([*classes, *guessed])
+    said = frozenset(arguments), frozenset(unknown), worst_safety([*classes, *guessed])
     as_texts = frozenset("/" + "/".join(reading) for reading in paths)
-    return Meaning(worst(classes), frozenset(operations), frozenset(methods), as_texts, *said)
+    return Meaning(worst_safety(classes), frozenset(operations), frozenset(methods), as_texts, *said)
 
 
 def _is_placeholder(segment: str) -> bool:

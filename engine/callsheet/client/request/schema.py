@@ -142,9 +142,9 @@ def describe_error(error: Fault) -> list[BodyFault]:
 
 
 def shorten(value: Any) -> str:
-    from ...jsontext import dump
+    from ...jsontext import dump_json
 
-    text = dump(value)
+    text = dump_json(value)
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 

@@ -56,10 +56,10 @@ def _object(value: Any, style: str, param: OperationParam) -> list[tuple[str, st
 
 
 def _parsed(text: str) -> Any:
-    from ...jsontext import JSONError, parse
+    from ...jsontext import JSONError, parse_json
 
     try:
-        return parse(text)
+        return parse_json(text)
     except JSONError as error:
         raise InvalidValue(f"expected a JSON object: {error}") from None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...language.template import evaluate, fill, to_text
+from ...language.template import evaluate, fill_template, to_text
 from ..resources.things import Parents, Thing, Things
 
 if TYPE_CHECKING:
@@ -136,14 +136,14 @@ class Bases:
         within = Things(self._dispatcher, first).read(parents[first], parents)
         listing = self._definition["list"]
         scope = {**self.things.scope(parents), "within": within}
-        request = self._dispatcher.build(listing["call"], fill(listing.get("args", {}), scope) or {})
+        request = self._dispatcher.build(listing["call"], fill_template(listing.get("args", {}), scope) or {})
         plan = self._dispatcher.plan(listing["call"])
         answer = self._dispatcher.stream(plan, request) if plan else self._dispatcher.answer(listing["call"], request)
         for item in answer:
             yield to_text(evaluate(self._definition["of"], item)), item
 
 
-def latest(kept: Mapping[str, Applied], pulled: Mapping[str, Applied]) -> dict[str, Applied]:
+def latest_applied(kept: Mapping[str, Applied], pulled: Mapping[str, Applied]) -> dict[str, Applied]:
     """Of what the site keeps, and what was pulled since, the later one."""
     later = {id: one for id, one in pulled.items() if id not in kept or _is_later(one, kept[id])}
     return {**kept, **later}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...language.template import to_text
-from ..resources.same import same
+from ..resources.same import is_same_value
 
 if TYPE_CHECKING:
     from ..resources.things import Thing
@@ -90,7 +90,7 @@ class PlannedChange:
             "id": self.id,
             "version": self.version,
             "fields": {
-                name: {"was": part.was, "wanted": said(part.wanted)}
+                name: {"was": part.was, "wanted": value_in_plan(part.wanted)}
                 for name, part in self.fields.items()
                 if name != self.body
             },
@@ -105,14 +105,14 @@ class PlannedChange:
         return {name: part for name, part in found.items() if part not in (None, [], {})}
 
 
-def said(value: Any) -> Any:
+def value_in_plan(value: Any) -> Any:
     """A value as a plan tells it."""
     return f"that of {value.path}" if isinstance(value, Of) else value
 
 
 def set_aside(name: Any, id: str) -> str:
     """What a thing is called while another one has the name that it gets: where a run is stopped, the next knows it."""
-    return f"{said(name)} ({id})"
+    return f"{value_in_plan(name)} ({id})"
 
 
 def name_after_name(changes: Sequence[PlannedChange], field: str | None) -> list[tuple[PlannedChange, bool]]:
@@ -145,11 +145,11 @@ class Sides(NamedTuple):
 
 def three_way(mine: Any, theirs: Any, base: Any, *, has_base: bool, prefer: Prefer = None) -> Sides:
     """The file's value, the site's, and what was applied last. Without a base the file's is sent."""
-    if same(theirs, mine):
+    if is_same_value(theirs, mine):
         return Sides()
-    if not has_base or same(theirs, base):
+    if not has_base or is_same_value(theirs, base):
         return Sides(send=True)
-    if same(mine, base):
+    if is_same_value(mine, base):
         return Sides(send=prefer == "ours", site=prefer != "ours")
     return Sides(send=prefer == "ours", site=prefer == "theirs", conflict=prefer is None)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, did_you_mean
 from ...language.template import to_text
-from ..folder.walk import walk
+from ..folder.walk import walk_directory
 
 if TYPE_CHECKING:
     from ..resources.things import Things
@@ -44,7 +44,7 @@ def read_declared(root: str, declarable: Callable[[], Mapping[str, Things]]) -> 
     """Raises `UsageError` for a file that names a resource and cannot be used; other files are left alone."""
     found: list[Declared] = []
     known: Mapping[str, Things] | None = None  # which are many, and few directories name any
-    for path, file in walk(root).found.items():
+    for path, file in walk_directory(root).found.items():
         if path.lower().endswith(_ENDINGS) and posixpath.basename(path) != _OWN:
             table = _table(path, file)
             if isinstance(table, dict) and isinstance(table.get(_RESOURCE), str):

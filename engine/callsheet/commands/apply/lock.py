@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from ...errors import UsageError
-from ...files import locked, write_atomically
-from ...jsontext import JSONError, dump, parse
+from ...files import locked_file, write_atomically
+from ...jsontext import JSONError, dump_json, parse_json
 from .base import Applied, applied_of
 
 NAME = "callsheet.lock"
@@ -33,7 +33,7 @@ class Lock:
             raise UsageError(f"{self.path} is a link: nothing is written to where it leads", hint="remove it")
         try:
             with open(self.path, "rb") as file:
-                found = parse(file.read(_LARGEST))
+                found = parse_json(file.read(_LARGEST))
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -71,8 +71,8 @@ class Lock:
         """Written whole, and only where something in it changed."""
         if not self._changed:
             return
-        with locked(self.path, 10.0):
-            text = dump({"version": _VERSION, "sites": _sorted(self._all)}, indent=1)
+        with locked_file(self.path, 10.0):
+            text = dump_json({"version": _VERSION, "sites": _sorted(self._all)}, indent=1)
             write_atomically(self.path, f"{text}\n".encode())
         with suppress(OSError):
             os.remove(f"{self.path}.lock")

@@ -15,10 +15,10 @@ from ...errors import CallsheetError, Conflict, UsageError
 from ...language.template import to_text
 from ..folder.fill import attachment_reference, filled_body, page_reference
 from ..folder.pictures import render_pictures
-from ..resources.same import same
+from ..resources.same import is_same_value
 from ..resources.things import Parents, Thing, Things
-from .base import Applied, Bases, latest
-from .change import Field, Of, PlannedChange, Prefer, Upload, said, set_aside, tag_changes, three_way
+from .base import Applied, Bases, latest_applied
+from .change import Field, Of, PlannedChange, Prefer, Upload, set_aside, tag_changes, three_way, value_in_plan
 from .text import Texts, hash_of
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Pages:
         for thing in self.things.all(self._target.parents, ids_only=True):
             self._note(thing)
         found = self.bases.all(self._target.parents)
-        found = latest(found, self._lock.entries(self.things.resource))
+        found = latest_applied(found, self._lock.entries(self.things.resource))
         self._known = {id: base for id, base in found.items() if id in self.listed}
 
     def _note(self, thing: Thing) -> None:
@@ -215,7 +215,7 @@ class Pages:
             elif not prune:
                 became = f", page-id: {id} in the front matter of another file keeps it" if is_new else ""
                 change.site.append(f"its file is gone: --prune removes it{became}")
-            elif not same(listed.version, base.version):
+            elif not is_same_value(listed.version, base.version):
                 change.conflict = "its file is gone, and it was changed on the site since"
                 change.hint = "--ours removes it"
                 if self._prefer == "ours":
@@ -273,11 +273,11 @@ class Pages:
             if self._prefer != "ours":
                 return self._of_another(change, base)
             base = None
-        if listed.title != page.title and same(self._was_called(base), page.title):
+        if listed.title != page.title and is_same_value(self._was_called(base), page.title):
             change.site.append(f"is called {listed.title!r} on the site: links of other files do not find it so")
         if base is not None and base.path == page.path and not self._differs(change, base, wanted, listed):
             change.base = None
-            if not same(base.version, listed.version) and not same(base.version, None):
+            if not is_same_value(base.version, listed.version) and not is_same_value(base.version, None):
                 change.site.append("changed on the site since it was applied: that stays")
             return change
         self._updated(change, page, base, wanted, text, tags)
@@ -304,8 +304,10 @@ class Pages:
         """Whether its file says something else than when it was applied, or others made something else of a field."""
         now = change.base or base
         is_as_applied = (now.body, dict(now.tags), dict(now.files)) == (base.body, dict(base.tags), dict(base.files))
-        fields = all(name in base.fields and same(base.fields[name], value) for name, value in wanted.items())
-        return not (is_as_applied and fields) or (self._prefer == "ours" and not same(base.version, listed.version))
+        fields = all(name in base.fields and is_same_value(base.fields[name], value) for name, value in wanted.items())
+        return not (is_as_applied and fields) or (
+            self._prefer == "ours" and not is_same_value(base.version, listed.version)
+        )
 
     def _created(
         self, change: PlannedChange, page: FolderPage, wanted: Mapping[str, Any], text: str, tags: dict[str, list[str]]
@@ -349,7 +351,7 @@ class Pages:
             elif sides.site:
                 change.site.append(f"{name} was changed on the site: that stays")
             elif sides.conflict:
-                mine = said(value) if isinstance(value, Of) else repr(value)
+                mine = value_in_plan(value) if isinstance(value, Of) else repr(value)
                 conflicts.append(f"{name}: {mine} in the file, {theirs!r} on the site")
         for name, mine in tags.items():
             added, removed = tag_changes(mine, before.tags.get(name, []))
@@ -359,7 +361,7 @@ class Pages:
         needs_text = (
             base is None
             or before.body != hash_of(text)
-            or (self._prefer == "ours" and not same(base.version, listed.version))
+            or (self._prefer == "ours" and not is_same_value(base.version, listed.version))
         )
         if needs_text or change.fields:
             self._read(change)
@@ -411,7 +413,7 @@ class Pages:
             return (source, []) if source else self.texts.written(text)
         if base is None:
             raise Conflict(f"{self.things.title} {change.id} of this title is there already, with another text")
-        if base.text is None and same(base.version, version):
+        if base.text is None and is_same_value(base.version, version):
             return self.texts.edited(source, text)
         since = self.texts.written(base.text)[0] if base.text is not None else self._at(change, base)
         return self.texts.merged(source, since, text) if since else self.texts.edited(source, text)

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...errors import Conflict, UsageError
 from ...files import open_regular
-from ...jsontext import JSONError, dump, parse
-from ...written import written
+from ...jsontext import JSONError, dump_json, parse_json
+from ...written import output_file
 from .change import PlannedChange
 
 _VERSION = 1
@@ -19,15 +19,15 @@ _MOST_TOLD = 10
 def write_plan(path: str, changes: Sequence[PlannedChange], site: str, given: Mapping[str, Any]) -> None:
     """`given` are the values that another run has to have to come to the same plan."""
     found = {"plan": _VERSION, "site": site, "given": dict(given), "changes": _rows(changes)}
-    with written(path) as file:
-        file.write(f"{dump(found, indent=1)}\n".encode())
+    with output_file(path) as file:
+        file.write(f"{dump_json(found, indent=1)}\n".encode())
 
 
 def read_plan(path: str, site: str) -> dict[str, Any]:
     """Raises `UsageError` for a file that is none, or is about another site."""
     try:
         with open_regular(path) as file:
-            found = parse(file.read(_LARGEST))
+            found = parse_json(file.read(_LARGEST))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
     except JSONError as error:
@@ -54,7 +54,7 @@ def refuse_another(plan: Mapping[str, Any], changes: Sequence[PlannedChange]) ->
 
 def _rows(changes: Sequence[PlannedChange]) -> list[dict[str, Any]]:
     rows = [change.row() for change in changes if change.conflict is not None or change.verb != "keep"]
-    return list(parse(dump(rows)))
+    return list(parse_json(dump_json(rows)))
 
 
 def _by_path(rows: Sequence[Any]) -> dict[str, Any]:

@@ -13,14 +13,14 @@ from urllib.parse import quote, unquote
 
 from ...errors import CallsheetError, UsageError
 from ...richtext.editing import Editing
-from ...richtext.markdown.front_matter import split
-from ...richtext.markdown.places import PLAIN, Address, PlaceReader, replaced
-from ...written import written
+from ...richtext.markdown.front_matter import split_front_matter
+from ...richtext.markdown.places import PLAIN, Address, PlaceReader, replace_ranges
+from ...written import output_file
 from ..folder.model import Folder, text_of
 from ..folder.read import read_folder
 from ..folder.text import is_index
 from ..resources.things import Thing, Things
-from .base import Applied, Bases, latest
+from .base import Applied, Bases, latest_applied
 from .lock import Lock
 from .pages import PageTarget, applied_text
 from .perform import meets_all
@@ -97,7 +97,7 @@ class PagesPull:
         is_new = not os.path.lexists(self.root)
         here = Folder(self.root, self._settings, (), ()) if is_new else read_folder(self.root, self._settings)
         pulled = self._lock.entries(self.things.resource)
-        known = latest(self.bases.all(self._target.parents), pulled)
+        known = latest_applied(self.bases.all(self._target.parents), pulled)
         known = {id: base for id, base in known.items() if base.root == self._target.key}
         found = self._found()
         local = {page.id: page for page in here.pages if page.id is not None}
@@ -213,7 +213,11 @@ class PagesPull:
         """What stands above the text. Of a file that is there it stays where it says more than a pull writes there."""
         if there is not None and there.file:
             whole = text_of(there.file)[0]
-            if there.id is None or not split(whole)[0].keys() <= {"page-id", "title", *_tags_of(self.things)}:
+            if there.id is None or not split_front_matter(whole)[0].keys() <= {
+                "page-id",
+                "title",
+                *_tags_of(self.things),
+            }:
                 return whole[: len(whole) - len(there.body)]
         lines = ["---", f"page-id: {dumps(page.id)}"]
         is_plain = bool(PLAIN.fullmatch(page.title)) and page.title == page.title.strip(" #")
@@ -236,7 +240,7 @@ class PagesPull:
                 changes.append((address.start, address.end, words))
         if files:
             self._save_files(page, paths[page.id], files.values())
-        return replaced(text, changes).rstrip("\n") + "\n"
+        return replace_ranges(text, changes).rstrip("\n") + "\n"
 
     def _address(
         self,
@@ -283,7 +287,7 @@ class PagesPull:
             attached.save(there[name], target, parents)
 
     def _write(self, path: str, text: str) -> None:
-        with written(self._place(path), named=False, mode=0o666) as file:
+        with output_file(self._place(path), named=False, mode=0o666) as file:
             file.write(text.encode("utf-8", "replace"))
 
     def _place(self, path: str) -> str:

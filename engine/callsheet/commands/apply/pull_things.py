@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomlkit
 
-from ...written import written
+from ...written import output_file
 from .base import Applied
 from .pull import Pulled, file_name
 
@@ -34,7 +34,7 @@ def pull_things(things: Things, parents: Mapping[str, tuple[str, str]], root: st
     named = [fields if _name(things, fields) is not None else {"id": id, **fields} for id, fields in found]
     table["things"] = named
     os.makedirs(os.path.dirname(whole), exist_ok=True)
-    with written(whole, named=False, mode=0o666) as file:
+    with output_file(whole, named=False, mode=0o666) as file:
         file.write(tomlkit.dumps(table).encode("utf-8", "replace"))
     for number, (id, fields) in enumerate(found):
         name = _name(things, fields)

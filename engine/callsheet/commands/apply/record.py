@@ -10,7 +10,7 @@ from ...errors import CallsheetError, NetworkError
 from ...language.deployment import on_deployment
 from ...language.template import evaluate
 from ..journal.folder import fresh_path, remove_old
-from ..journal.writer import Journal, moment, new_journal
+from ..journal.writer import Journal, new_journal, time_of_entry
 
 if TYPE_CHECKING:
     from ..resources.things import Parents, Thing, Things
@@ -44,7 +44,7 @@ def things_record(things: Things, changes: Sequence[PlannedChange], path: str | 
             "command": _COMMAND,
             "step": 0,
             "site": context.site().base_url(things.dispatcher.builder.call(update["call"]).service),
-            "started": moment(),
+            "started": time_of_entry(),
             "undo": False,
             "values": {"resource": things.resource, "parents": record.parents},
         }

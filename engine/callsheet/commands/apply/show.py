@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import counted
 from ...language.template import to_text
-from .change import PlannedChange, counts, said
+from .change import PlannedChange, counts, value_in_plan
 
 _SIGNS = {"create": "+", "update": "~", "remove": "-", "keep": " "}
 _MOST_LINES = 40  # of one thing's text
@@ -100,7 +100,7 @@ def _facts(change: PlannedChange) -> Iterator[str]:
 
 
 def _said(value: Any) -> str:
-    text = to_text(said(value)) if value is not None else "nothing"
+    text = to_text(value_in_plan(value)) if value is not None else "nothing"
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 

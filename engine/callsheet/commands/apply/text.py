@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...richtext import convert
+from ...richtext import convert_rich_text
 from ...richtext.editing import Editing
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Texts(NamedTuple):
 
     def written(self, text: str) -> tuple[Any, list[str]]:
         """The Markdown in the format, and what that could not say."""
-        done = convert(text, "markdown", self.format, nodes=self.nodes)
+        done = convert_rich_text(text, "markdown", self.format, nodes=self.nodes)
         return done.value, done.losses
 
     def shown(self, source: Any) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ..resources.same import same
+from ..resources.same import is_same_value
 from ..resources.things import Thing, Things
 from .base import Applied
 from .change import Field, Of, PlannedChange, Prefer, three_way
@@ -103,7 +103,7 @@ class DeclaredThings:
         base = self._lock.entries(change.resource).get(id)
         before = base.fields if base is not None else {}
         now = things.fields_of(thing)
-        if any(not same(now[name], value) for name, value in wanted.items()) and things.can("read"):
+        if any(not is_same_value(now[name], value) for name, value in wanted.items()) and things.can("read"):
             change.thing = thing = things.read(id, _known(change.parents))
             now = things.fields_of(thing)
         for name, value in wanted.items():

@@ -6,17 +6,17 @@ import os
 from collections.abc import Iterator
 
 from ...errors import counted
-from ...files import changeable, shared
+from ...files import changeable_by_others, is_shared_with_others
 from ...language.layers import files_of
 from ...paths import cache_directory, own_definitions, settings_directory
 from ...sites.credentials.stores import FILE, chosen_name, open_store
 from ...sites.profiles.choose import Variables
 from ...sites.profiles.read import profiles_path, read_profiles
 from ..context import Context
-from .row import Row, failed
+from .row import Row, failed_row
 
 
-def configuration(context: Context) -> Iterator[Row]:
+def check_configuration(context: Context) -> Iterator[Row]:
     path = profiles_path(context.environ, context.program)
     if not os.path.exists(path):
         yield Row("configuration", "ok", f"no {path}: only options and environment variables are used")
@@ -26,13 +26,13 @@ def configuration(context: Context) -> Iterator[Row]:
     yield Row("configuration", "ok", f"{path}; sites: {sites}; active: {found.get('site', 'none')}")
 
 
-def permissions(context: Context) -> Iterator[Row]:
+def check_permissions(context: Context) -> Iterator[Row]:
     """Secrets that others can read, and files by which others could lead requests elsewhere."""
     directory = settings_directory(context.environ, context.program)
     aliases_path = os.path.join(directory, "aliases.toml")
     problems = 0
     for path in [os.path.join(directory, "credentials.enc"), *_password_files(context)]:
-        if os.path.exists(path) and shared(os.stat(path)):
+        if os.path.exists(path) and is_shared_with_others(os.stat(path)):
             problems += 1
             yield Row("permissions", "fail", f"{path} can be read by others", f"chmod 600 {path}")
     obeyed = (
@@ -40,10 +40,10 @@ def permissions(context: Context) -> Iterator[Row]:
         aliases_path,
         own_definitions(context.environ, context.program),
     )
-    for doubt in dict.fromkeys(filter(None, map(changeable, obeyed))):
+    for doubt in dict.fromkeys(filter(None, map(changeable_by_others, obeyed))):
         problems += 1
         yield Row("permissions", "fail", str(doubt), doubt.remedy)
-    cache = changeable(cache_directory(context.environ))
+    cache = changeable_by_others(cache_directory(context.environ))
     if cache is not None:
         problems += 1
         yield Row("permissions", "warn", f"{cache}, so what is kept there is not used", cache.remedy)
@@ -58,9 +58,9 @@ def _password_files(context: Context) -> list[str]:
     return [file] if file else []
 
 
-def definitions(context: Context) -> Iterator[Row]:
+def check_definition_files(context: Context) -> Iterator[Row]:
     if context.broken is not None:
-        yield failed("definitions", context.broken)._replace(
+        yield failed_row("definitions", context.broken)._replace(
             remedy=context.broken.hint or "fix the file, or move it away"
         )
         return
@@ -72,7 +72,7 @@ def definitions(context: Context) -> Iterator[Row]:
     )
 
 
-def catalog(context: Context) -> Iterator[Row]:
+def check_catalog(context: Context) -> Iterator[Row]:
     path = context.catalog.path
     if os.path.exists(path):
         yield Row("catalog", "ok", path)

@@ -22,16 +22,16 @@ class Row(NamedTuple):
 Check = Callable[[], Iterator[Row]]
 
 
-def guarded(name: str, check: Check) -> Iterator[Row]:
+def guarded_rows(name: str, check: Check) -> Iterator[Row]:
     """The rows of a check; a failure of the check itself is one of them."""
     try:
         yield from check()
     except CallsheetError as error:
-        yield failed(name, error)
+        yield failed_row(name, error)
     except Exception as error:  # noqa: BLE001 - a check-up has to survive what it looks at
         yield Row(name, "fail", f"unexpected: {type(error).__name__}: {error}", "report this as a bug")
 
 
-def failed(name: str, error: CallsheetError, status: Status = "fail") -> Row:
+def failed_row(name: str, error: CallsheetError, status: Status = "fail") -> Row:
     detail = "; ".join([error.message, *error.details[:3]])
     return Row(name, status, detail, error.hint or "see the message")

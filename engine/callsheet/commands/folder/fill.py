@@ -6,8 +6,8 @@ from collections.abc import Callable
 from html import escape
 from urllib.parse import quote
 
-from ...richtext.markdown.escape import target
-from ...richtext.markdown.places import replaced
+from ...richtext.markdown.escape import link_target
+from ...richtext.markdown.places import replace_ranges
 from .model import FolderPage, PageFile, Reference
 
 AddressOf = Callable[[str, str], str]
@@ -27,7 +27,7 @@ def filled_body(page: FolderPage, address_of: AddressOf, file_reference: FileRef
                 language = file.diagram.language if file.diagram else ""
                 words = f"![{language}]({words})"
             changes.append((reference.start, reference.end, words))
-    return replaced(page.body, changes)
+    return replace_ranges(page.body, changes)
 
 
 def attachment_reference(file: PageFile, reference: Reference) -> str:
@@ -43,4 +43,4 @@ def page_reference(title: str, anchor: str) -> str:
 
 
 def _written(address: str, *, html: bool) -> str:
-    return escape(address) if html else target(address)
+    return escape(address) if html else link_target(address)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...errors import UsageError
-from ...richtext.markdown.front_matter import without
+from ...richtext.markdown.front_matter import without_front_matter
 
 
 class FolderProblem(NamedTuple):
@@ -112,7 +112,7 @@ class FolderPage:
         """The Markdown without front matter and title; raises `UsageError` where the file changed meanwhile."""
         if not self.file:
             return ""
-        body = without(text_of(self.file)[0])[self.cut :]
+        body = without_front_matter(text_of(self.file)[0])[self.cut :]
         if digest_of(body) != self.digest:
             raise UsageError(f"{self.file} was changed after it was read", hint="run the command again")
         return body

@@ -13,14 +13,14 @@ from .attached import attached_files
 from .model import Folder, FolderPage, FolderProblem, FolderSettings, PageFile, PageLink, Reference
 from .navigation import Navigation, site_of, take_beside
 from .text import PageText, TextReader
-from .walk import Files, walk
+from .walk import Files, walk_directory
 
 
 def read_folder(root: str, settings: FolderSettings) -> Folder:
     """Raises `UsageError` for a root that is no directory."""
     with without_collector():
         where, navigation = site_of(root)
-        return _Reading(walk(where), settings, navigation).folder()
+        return _Reading(walk_directory(where), settings, navigation).folder()
 
 
 class _Reading:

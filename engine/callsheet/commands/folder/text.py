@@ -8,7 +8,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from ...richtext.lossless_markers import OURS
-from ...richtext.markdown.front_matter import fault, split
+from ...richtext.markdown.front_matter import front_matter_fault, split_front_matter
 from ...richtext.markdown.places import PLAIN, Address, Fence, Heading, PlaceReader, Places
 from .front import FrontMatter
 from .model import FolderProblem, digest_of, text_of
@@ -68,12 +68,12 @@ class TextReader:
             reason = (error.strerror or str(error)).lower()
             page.problems.append(FolderProblem(path, 0, f"cannot be read: {reason}", stops=True))
             return page
-        said, text = split(source)
+        said, text = split_front_matter(source)
         front = FrontMatter(said)
         page = PageText(path, file, front)
         if not clean:
             page.problems.append(FolderProblem(path, 0, "is not text in UTF-8", stops=True))
-        if not said and (wrong := fault(source)):
+        if not said and (wrong := front_matter_fault(source)):
             page.problems.append(FolderProblem(path, 1, f"the front matter cannot be read: {wrong}", stops=True))
         page.problems += [FolderProblem(path, 1, message, stops=True) for message in front.problems]
         above = source[: len(source) - len(text)].count("\n")
@@ -95,7 +95,7 @@ class TextReader:
     def headings(self, page: PageText) -> tuple[list[Heading], set[str]]:
         """The headings and the named elements of a body; raises `OSError`."""
         if page.headings is None:  # nothing else in it mattered
-            text = split(text_of(page.file)[0])[1]
+            text = split_front_matter(text_of(page.file)[0])[1]
             found = self._reader.read(text[page.cut :])
             page.headings, page.names = found.headings, found.names
         return page.headings, page.names

@@ -37,7 +37,7 @@ class Files:
         return [path for path in self.found if path.lower().endswith(PAGES) and not is_excluded(path)]
 
 
-def walk(root: str) -> Files:
+def walk_directory(root: str) -> Files:
     """Raises `UsageError` for a root that is no directory."""
     if not os.path.isdir(root):
         raise UsageError(f"{root} is not a directory" if os.path.lexists(root) else f"{root} does not exist")

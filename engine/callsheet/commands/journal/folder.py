@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import CallsheetError, UsageError
 from ...files import read_private, write_atomically
-from ...jsontext import JSONError, dump, parse
+from ...jsontext import JSONError, dump_json, parse_json
 from ...paths import state_directory
 
 ENDING = ".jsonl"
@@ -86,7 +86,7 @@ def remember_last(environ: Mapping[str, str], program: str, command: str, journa
     """Write down which change was the last one, lest an earlier one is taken for it."""
     change = {"command": command, "time": datetime.now(UTC).isoformat(timespec="seconds"), "journal": journal}
     with contextlib.suppress(CallsheetError):
-        write_atomically(os.path.join(journal_folder(environ, program), _LAST), dump(change).encode())
+        write_atomically(os.path.join(journal_folder(environ, program), _LAST), dump_json(change).encode())
 
 
 def _last_change(environ: Mapping[str, str], program: str) -> dict[str, Any] | None:
@@ -95,7 +95,7 @@ def _last_change(environ: Mapping[str, str], program: str) -> dict[str, Any] | N
     if not os.path.exists(path):
         return None
     try:
-        change = parse(read_private(path, "the note of the last change"))
+        change = parse_json(read_private(path, "the note of the last change"))
     except JSONError:
         return None
     known = isinstance(change, dict) and {"command", "time", "journal"} <= change.keys()

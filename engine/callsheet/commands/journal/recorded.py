@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Self, cast
 
 from ...errors import UsageError
 from ...files import open_regular, refuse_changeable
-from ...jsontext import JSONError, parse
+from ...jsontext import JSONError, parse_json
 from .writer import VERSION
 
 LEFT, STARTED, DONE, FAILED, UNKNOWN = "left", "started", "done", "failed", "unknown"
@@ -77,7 +77,7 @@ class Recorded:
     def _at(self, place: int) -> dict[str, Any]:
         with self._reading:
             self._file.seek(place)
-            return cast("dict[str, Any]", parse(self._file.readline()))
+            return cast("dict[str, Any]", parse_json(self._file.readline()))
 
     def _lines(self) -> Iterator[tuple[int, int, Any]]:
         """Number, place and value of each whole line; one without an end was not finished."""
@@ -86,7 +86,7 @@ class Recorded:
         while (line := self._file.readline(_LONGEST)).endswith(b"\n"):
             number += 1
             try:
-                yield number, self.length, parse(line, _DEEPEST)
+                yield number, self.length, parse_json(line, _DEEPEST)
             except JSONError as error:
                 raise _unreadable(self.path, number, str(error)) from None
             self.length += len(line)

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...errors import CallsheetError, UsageError
-from ...files import PRIVATE, locked, make_private_directory, refuse_changeable, refuse_irregular
-from ...jsontext import dump
+from ...files import PRIVATE, locked_file, make_private_directory, refuse_changeable, refuse_irregular
+from ...jsontext import dump_json
 
 VERSION = 1
 _AT_ONCE = 1.0  # seconds that another process gets to let go of the file
@@ -51,7 +51,7 @@ class Journal:
         self._write(*({"n": number, "item": item, "now": value} for number, item, value in values))
 
     def ended(self, **counts: int) -> None:
-        self._write({"ended": moment(), **counts})
+        self._write({"ended": time_of_entry(), **counts})
         self.settle()
 
     def settle(self) -> None:
@@ -65,7 +65,7 @@ class Journal:
             self._descriptor = -1
 
     def _write(self, *lines: dict[str, Any]) -> None:
-        data = memoryview("".join(dump(line) + "\n" for line in lines).encode("utf-8", "surrogatepass"))
+        data = memoryview("".join(dump_json(line) + "\n" for line in lines).encode("utf-8", "surrogatepass"))
         with self._writing, _worded(self.path):
             if self._fault is not None:
                 raise self._fault
@@ -130,7 +130,7 @@ def held(path: str) -> Iterator[None]:
     """Nobody else writes to the journal meanwhile; raises `CallsheetError` where somebody does."""
     is_held = False
     try:
-        with locked(path, _AT_ONCE):
+        with locked_file(path, _AT_ONCE):
             is_held = True
             yield
     finally:
@@ -139,7 +139,7 @@ def held(path: str) -> Iterator[None]:
                 os.remove(f"{path}.lock")
 
 
-def moment() -> str:
+def time_of_entry() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

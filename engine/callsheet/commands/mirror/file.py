@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import CallsheetError, UsageError
 from ...files import PRIVATE, refuse_irregular
-from ...jsontext import parse
+from ...jsontext import parse_json
 from .tables import FILE, MirrorRow, ResourceTable
 
 _FORMAT = 1
@@ -140,7 +140,7 @@ class MirrorFile:
                 f'SELECT {listed} FROM "{old}"'
             ).fetchall():
                 under = {id: found for id, found in zip(parents, ids, strict=True) if found is not None}
-                row = table.row(parse(data), under, read_at)
+                row = table.row(parse_json(data), under, read_at)
                 row.values.update({"gone_at": gone_at, FILE: place})
                 self._put(table, row.id, row.values)
             self._connection.execute(f'DROP TABLE "{old}"')

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...client.pagination.ahead import in_order
 from ...client.request.arguments import MissingArguments
 from ...errors import CallsheetError, NotFound, UsageError, did_you_mean
-from ...jsontext import dump, parse
-from ...language.template import fill
-from ...richtext import convert
+from ...jsontext import dump_json, parse_json
+from ...language.template import fill_template
+from ...richtext import convert_rich_text
 from ..resources.things import Thing, Things, parents_first
 from .file import QUERY, WHOLE, MirrorFile
 from .files import FileStore
@@ -119,7 +119,7 @@ class Mirror:
         def save(job: tuple[int, str | None, str]) -> tuple[int, str | CallsheetError]:
             row, above, data = job
             try:
-                return row, store.save(things, parse(data), {things.parents[0]: above} if above else {})
+                return row, store.save(things, parse_json(data), {things.parents[0]: above} if above else {})
             except CallsheetError as error:
                 return row, error
 
@@ -186,7 +186,9 @@ class Mirror:
         """Whether these parents are all that its list has to be asked with."""
         listing = things.definition["list"]
         try:
-            self.dispatcher.build(listing["call"], fill(listing.get("args", {}), things.scope(parents)) or {}, None)
+            self.dispatcher.build(
+                listing["call"], fill_template(listing.get("args", {}), things.scope(parents)) or {}, None
+            )
         except (MissingArguments, CallsheetError):
             return False
         return True
@@ -286,7 +288,7 @@ class Mirror:
         for batch in self.file.written_since(parent, part or None, since, _BATCH):
             with self.file.transaction():
                 for _, id, data in batch:
-                    inside = things.all({things.parents[0]: id}, inside=parse(data))
+                    inside = things.all({things.parents[0]: id}, inside=parse_json(data))
                     rows = [table.row(thing, {things.parents[0]: id}, self._stamp) for thing in inside]
                     done = self._put(table, rows, done)
                     gone = self.file.mark_gone(table, id, {row.id for row in rows}.__contains__, self._stamp)
@@ -371,6 +373,6 @@ class Mirror:
         if not body:
             return None
         try:
-            return str(convert(body, format, "markdown", nodes=self._context.rich_text).value)
+            return str(convert_rich_text(body, format, "markdown", nodes=self._context.rich_text).value)
         except CallsheetError:
-            return body if isinstance(body, str) else dump(body)
+            return body if isinstance(body, str) else dump_json(body)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...jsontext import dump
-from ...language.identifier import identifier
+from ...jsontext import dump_json
+from ...language.identifier import to_identifier
 from ...output.columns import from_definition
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class ResourceTable:
     def key(self) -> list[str]:
         """A thing that is read by its id alone has one of its own; another one has it below its parent."""
         definition = self.things.definition
-        reading = dump(definition.get("read", {}).get("args", {}))
-        own = "read" in definition and not any(f"{{{identifier(id)}}}" in reading for id in self.parents)
+        reading = dump_json(definition.get("read", {}).get("args", {}))
+        own = "read" in definition and not any(f"{{{to_identifier(id)}}}" in reading for id in self.parents)
         if not self.parents or (own and "inside" not in definition.get("list", {})):
             return ["id"]
         return [next(iter(self.parents.values())), "id"]
@@ -88,7 +88,7 @@ class ResourceTable:
         values |= {
             "name": things.name_of(thing),
             "text": self._text(thing),
-            "data": dump(thing),
+            "data": dump_json(thing),
             "changed_at": changed.isoformat() if changed else None,
             "read_at": read_at,
             "gone_at": None,
@@ -129,7 +129,7 @@ def sql_value(value: Any) -> Any:
         return int(value)
     if isinstance(value, int):
         return value if -_LARGEST <= value < _LARGEST else str(value)
-    return value if value is None or isinstance(value, str | float) else dump(value)
+    return value if value is None or isinstance(value, str | float) else dump_json(value)
 
 
 def _quoted(name: str) -> str:

@@ -45,7 +45,7 @@ def editor(environ: Mapping[str, str]) -> list[str]:
     return [found]
 
 
-def kept(text: str, name: str) -> str:
+def keep_text(text: str, name: str) -> str:
     """The path of a file that keeps a text which could not be used."""
     stem, suffix = os.path.splitext(name)
     handle, path = tempfile.mkstemp(prefix=f"{stem}-", suffix=suffix, text=True)

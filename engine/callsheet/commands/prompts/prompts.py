@@ -60,10 +60,10 @@ class Prompts:
 
     def keep_drafts(self) -> None:
         """What was written is not lost because it could not be sent."""
-        from .editor import kept
+        from .editor import keep_text
 
         for text, name in self.drafts:
-            self.say(f"note: your text is in {kept(text, name)}")
+            self.say(f"note: your text is in {keep_text(text, name)}")
         self.drafts.clear()
 
     def edit(self, text: str, name: str) -> str:

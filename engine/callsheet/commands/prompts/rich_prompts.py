@@ -14,7 +14,7 @@ from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, HS
 from prompt_toolkit.output import ColorDepth, create_output
 from questionary.prompts.common import InquirerControl
 
-from ...terminal import unguarded
+from ...terminal import unguarded_stream
 
 _NOWHERE = -1  # where the pointer stands while it stands at no entry
 # The base colors alone: they are readable on every background.
@@ -103,4 +103,4 @@ def _has_match(menu: InquirerControl) -> bool:
 def _settings(*, color: bool) -> dict[str, Any]:
     """Standard output holds the result, so questions stand on standard error."""
     depth = ColorDepth.DEPTH_4_BIT if color else ColorDepth.DEPTH_1_BIT
-    return {"output": create_output(stdout=unguarded(sys.stderr)), "color_depth": depth, "style": _STYLE}
+    return {"output": create_output(stdout=unguarded_stream(sys.stderr)), "color_depth": depth, "style": _STYLE}

@@ -10,16 +10,16 @@ from ...language.template import to_text
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
-def same(now: Any, wanted: Any) -> bool:
+def is_same_value(now: Any, wanted: Any) -> bool:
     """Members that nobody names, the order of lists, `10` for `"10"`, and empty for nothing are no difference."""
     if wanted in _NOTHING or now in _NOTHING:
         return wanted in _NOTHING and now in _NOTHING
     if isinstance(wanted, Mapping) and isinstance(now, Mapping):
-        return all(same(now.get(key), value) for key, value in wanted.items())
+        return all(is_same_value(now.get(key), value) for key, value in wanted.items())
     if isinstance(wanted, list) and isinstance(now, list):
         left = list(now)
         for item in wanted:
-            match = next((place for place, other in enumerate(left) if same(other, item)), None)
+            match = next((place for place, other in enumerate(left) if is_same_value(other, item)), None)
             if match is None:
                 return False
             del left[match]

@@ -16,15 +16,15 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ...durations import seconds
+from ...durations import duration_seconds
 from ...errors import NoMatch, UsageError, counted, did_you_mean
 from ...language.deployment import check_available, on_deployment
-from ...language.identifier import identifier
+from ...language.identifier import to_identifier
 from ...language.resources import plural_of, title_of
 from ...language.scopes import names_in
-from ...language.template import evaluate, fill, fill_text, to_text
+from ...language.template import evaluate, fill_template, fill_text, to_text
 from ..steps.scope import of_the_run
-from .same import same
+from .same import is_same_value
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -157,7 +157,9 @@ class Things:
         is_now = self.fields_of(thing)
         self._known(wanted)
         return [
-            Difference(name, is_now[name], value) for name, value in wanted.items() if not same(is_now[name], value)
+            Difference(name, is_now[name], value)
+            for name, value in wanted.items()
+            if not is_same_value(is_now[name], value)
         ]
 
     # What is asked
@@ -185,8 +187,8 @@ class Things:
         else:
             args = {**listing.get("args", {}), **(listing.get("ids", {}) if ids_only else {})}
             scope = {**self.scope(parents or {}), "since": self._since(since), "query": query}
-            body = fill(listing["body"], scope) if "body" in listing else None
-            items = self._listed(listing["call"], fill(args, scope) or {}, body, parents or {})
+            body = fill_template(listing["body"], scope) if "body" in listing else None
+            items = self._listed(listing["call"], fill_template(args, scope) or {}, body, parents or {})
         where = listing.get("where")
         yield from (item for item in items if where is None or evaluate(where, item))
 
@@ -208,7 +210,7 @@ class Things:
         """One thing, as it was at a version. Raises `NotFound` where there is none with this id."""
         call = self._call("read")
         scope = {**self.scope(parents or {}), "id": id, "version": version}
-        request = self.dispatcher.build(call["call"], fill(call.get("args", {}), scope) or {})
+        request = self.dispatcher.build(call["call"], fill_template(call.get("args", {}), scope) or {})
         answer = self.dispatcher.answer(call["call"], request)
         return evaluate(call["value"], answer) if "value" in call else answer
 
@@ -259,9 +261,9 @@ class Things:
         """The request of a verb, checked and not sent."""
         call = self._call(verb)
         takes_body = "body" in self.dispatcher.builder.call(call["call"]).operation and "files" not in call
-        body = fill(call.get("body", "{fields}" if takes_body and "fields" in scope else None), scope)
-        files = fill(call.get("files"), scope) or []
-        return self.dispatcher.build(call["call"], fill(call.get("args", {}), scope) or {}, body, files)
+        body = fill_template(call.get("body", "{fields}" if takes_body and "fields" in scope else None), scope)
+        files = fill_template(call.get("files"), scope) or []
+        return self.dispatcher.build(call["call"], fill_template(call.get("args", {}), scope) or {}, body, files)
 
     def _changed(self, verb: Verb, scope: Mapping[str, Any]) -> Any:
         request, operation = self.request(verb, scope), self._call(verb)["call"]
@@ -293,14 +295,14 @@ class Things:
 
     def scope(self, parents: Parents) -> dict[str, Any]:
         """What every expression sees: the site, and each parent, null where it is not given."""
-        given = {identifier(id): parents.get(id) for id in self.parents}
+        given = {to_identifier(id): parents.get(id) for id in self.parents}
         return {"site": of_the_run(self.dispatcher.context)["site"], **given}
 
     def _since(self, since: datetime | None) -> str | None:
         if since is None:
             return None
         changed = self.definition.get("changed", {})
-        asked = since.astimezone(UTC) - timedelta(seconds=seconds(changed.get("margin", _MARGIN)))
+        asked = since.astimezone(UTC) - timedelta(seconds=duration_seconds(changed.get("margin", _MARGIN)))
         return asked.strftime(changed.get("format", _ISO))
 
     def _parent(self, parents: Parents) -> Thing:
@@ -320,7 +322,7 @@ class Things:
         return self.dispatcher.context.catalog
 
     def _listed(self, operation: str, arguments: dict[str, Any], body: Any, parents: Parents) -> Iterator[Thing]:
-        from ...client.listed import listed
+        from ...client.listed import list_in_answer
         from ...client.request.arguments import MissingArguments
 
         try:
@@ -334,7 +336,7 @@ class Things:
             yield from self.dispatcher.stream(plan, request)
         else:
             answer = self.dispatcher.answer(operation, request)
-            yield from listed(evaluate(under, answer) if under else answer, under)
+            yield from list_in_answer(evaluate(under, answer) if under else answer, under)
 
 
 def parents_first(catalog: Catalog, wanted: Sequence[str] = ()) -> list[str]:

@@ -10,7 +10,7 @@ from ...errors import NotAllowed, UsageError
 from ...sites.credentials.consent import returned_url
 from ...sites.credentials.device import Pending
 from ...sites.credentials.oauth import Authority
-from ...urls import origin
+from ...urls import url_origin
 
 if TYPE_CHECKING:
     from ...sites.credentials.record import CredentialRecord
@@ -58,7 +58,7 @@ def granted(authority: Authority, record: CredentialRecord, wanted: str) -> str 
     sites = authority.sites(record["access_token"])
     for site in sites:
         with suppress(UsageError):  # an address that is none
-            if origin(str(site.get("url"))) == origin(wanted):
+            if url_origin(str(site.get("url"))) == url_origin(wanted):
                 return str(site["id"])
     if not sites and not authority.lists_sites:
         return None

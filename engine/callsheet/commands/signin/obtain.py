@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...errors import UsageError
 from ...sites.credentials.oauth import CLIENT_CREDENTIALS, Authority
-from ...sites.credentials.schemes import clean, clean_token, scheme
+from ...sites.credentials.schemes import clean, clean_token, scheme_named
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from .answers import Answers
 from .browser import consent, device_consent, granted
@@ -37,7 +37,7 @@ class NewSecret(NamedTuple):
 
 def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: UnauthenticatedClient) -> NewSecret:
     auth = context.catalog.get("auth", wanted.method)
-    how = scheme(auth["scheme"])
+    how = scheme_named(auth["scheme"])
     if not how.takes_secret:
         return NewSecret(wanted, None)
     if how.by_consent:

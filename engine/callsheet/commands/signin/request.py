@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ...catalog.catalog import Catalog
 from ...sites.profiles.choose import ChosenSite, Variables
 from ...sites.site import Site
-from ...urls import origin
+from ...urls import url_origin
 
 if TYPE_CHECKING:
     from ...sites.profiles.model import SiteProfile
@@ -57,10 +57,10 @@ class SignInRequest(NamedTuple):
     @property
     def origin(self) -> str:
         """The host that the credential belongs to."""
-        return origin(self.base_url)
+        return url_origin(self.base_url)
 
 
-def candidate(
+def candidate_site(
     wanted: SignInRequest, secret: str, way: SiteProfile, catalog: Catalog, environ: Mapping[str, str]
 ) -> Site:
     """The site as it would be, with its secret; nothing of it is stored anywhere."""

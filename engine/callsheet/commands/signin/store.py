@@ -10,8 +10,8 @@ from ...errors import CallsheetError, NotAllowed
 from ...sites.credentials.schemes import takes_secret
 from ...sites.credentials.stores import FILE, KEYRING, Store, chosen_name, open_store
 from ...sites.profiles.choose import Variables
-from ...sites.profiles.edit import editing, put, put_site
-from .request import SignInRequest, candidate
+from ...sites.profiles.edit import edit_profiles, put_setting, put_site
+from .request import SignInRequest, candidate_site
 
 if TYPE_CHECKING:
     from ...sites.credentials.record import CredentialRecord
@@ -101,7 +101,7 @@ def save_sign_in(
 
 def other_hosts(context: Context, wanted: SignInRequest) -> list[str]:
     """The origins besides the site's own that this sign-in was made with; no others will get the credential."""
-    site = candidate(wanted, "", {}, context.catalog, context.environ)
+    site = candidate_site(wanted, "", {}, context.catalog, context.environ)
     hosts = {host for service in context.catalog.ids("service") for host in site.hosts(service)}
     return sorted(hosts - {wanted.origin})
 
@@ -115,6 +115,6 @@ def _restore(store: Store, account: str, previous: CredentialRecord | None) -> N
 
 def _write(context: Context, wanted: SignInRequest, store: str | None, extra: SiteProfile) -> None:
     secret = takes_secret(context.catalog.get("auth", wanted.method))
-    with editing(context.catalog, context.environ) as document:
+    with edit_profiles(context.catalog, context.environ) as document:
         put_site(document, wanted.name, {**wanted.profile(store, secret=secret), **extra})
-        put(document, ("site",), wanted.name)
+        put_setting(document, ("site",), wanted.name)

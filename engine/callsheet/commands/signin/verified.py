@@ -11,7 +11,7 @@ from ...errors import CallsheetError, NetworkError, NotAllowed
 from ...sites.credentials.schemes import takes_secret
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from .detect import Detector
-from .request import SignInRequest, candidate
+from .request import SignInRequest, candidate_site
 from .verify import Asker, ProbeResult, is_refusal, refusal_error
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Verifier:
             raise self._explain(error if is_clearer else refusal or error, wanted) from None
 
     def _ask(self, wanted: SignInRequest, secret: str) -> list[ProbeResult]:
-        site = candidate(wanted, secret, self._way, self._catalog, self._environ)
+        site = candidate_site(wanted, secret, self._way, self._catalog, self._environ)
         with closing(Asker(self._catalog, site, self._program, self._environ)) as asker:
             results = list(asker.probe_all({wanted.service} if wanted.service else None))
         stranger = not takes_secret(self._catalog.get("auth", wanted.method))
@@ -70,7 +70,7 @@ class Verifier:
         gateways = any("gateway" in service for service in self._catalog.all("service").values())
         if wanted.cloud_id or not gateways:
             return None
-        site = candidate(wanted, secret, self._way, self._catalog, self._environ)
+        site = candidate_site(wanted, secret, self._way, self._catalog, self._environ)
         tenant = Detector(self._catalog, UnauthenticatedClient(site, self._environ, home=wanted.base_url)).tenant(
             wanted.base_url, wanted.deployment
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, did_you_mean
-from ...sites.credentials.schemes import scheme
+from ...sites.credentials.schemes import scheme_named
 from ...sites.site import first_services
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def usual_way(catalog: Catalog, deployment: str, service: str | None, *, with_us
     """The way that is meant where nobody says one; `with_user`: an address or user name was given."""
     ways = ways_of(catalog, service)
     if with_user:
-        named = [id for id in ways if scheme(catalog.get("auth", id)["scheme"]).takes_user]
+        named = [id for id in ways if scheme_named(catalog.get("auth", id)["scheme"]).takes_user]
         if named:
             return named[0]
     usual: str = catalog.get("deployment", deployment)["method"]
@@ -59,7 +59,7 @@ def check_options(catalog: Catalog, method: str, given: Callable[[str], Any]) ->
 
 
 def _takes(option: str, catalog: Catalog, method: str) -> bool:
-    how = scheme(catalog.get("auth", method)["scheme"])
+    how = scheme_named(catalog.get("auth", method)["scheme"])
     if option in _OF_CONSENT:
         return how.by_consent
     return how.takes_user if option == "email" else how.takes_secret and not how.by_consent

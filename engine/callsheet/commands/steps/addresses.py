@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from ...errors import CallsheetError, UsageError
 from ...language.template import evaluate, to_text
-from ...urls import origin
+from ...urls import url_origin
 
 if TYPE_CHECKING:
     from ...language.shape.steps import LookupDefinition
@@ -47,7 +47,7 @@ def below_site(context: Context, url: str) -> str | None:
     for root in sorted(addresses(context).values(), key=len, reverse=True):
         own = urlsplit(root).path.rstrip("/")
         parts = urlsplit(url)
-        if origin(url) == origin(root) and (parts.path == own or parts.path.startswith(own + "/")):
+        if url_origin(url) == url_origin(root) and (parts.path == own or parts.path.startswith(own + "/")):
             return url[url.index(parts.netloc) + len(parts.netloc) + len(own) :]
     return None
 

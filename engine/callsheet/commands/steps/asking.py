@@ -6,19 +6,19 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...client.listed import listed
-from ...durations import parsed
+from ...client.listed import list_in_answer
+from ...durations import parse_typed_duration
 from ...errors import CallsheetError, UsageError
-from ...integers import whole
-from ...language.identifier import identifier
+from ...integers import parse_whole_number
+from ...language.identifier import to_identifier
 from ...language.parameters import is_required
-from ...language.template import Scope, evaluate, fill, is_true, to_text
+from ...language.template import Scope, evaluate, fill_template, is_true, to_text
 from ...output.clean import one_line
 from ...registry import REGISTRIES
-from ..prompts.editor import kept
+from ..prompts.editor import keep_text
 from ..streams import is_piped, read_all
 from .form import FormField, form, read_form
-from .rich_text import edited
+from .rich_text import edited_text
 from .scope import convert_values, resolve_values
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def wanted(context: Context, params: Sequence[Param], scope: Scope) -> list[Para
     """The parameters that are asked for; none where nobody can be."""
     if scope.get("resume") or not context.prompts.possible:
         return []
-    missing = (param for param in params if scope.get(identifier(param["name"])) in (None, [], ""))
+    missing = (param for param in params if scope.get(to_identifier(param["name"])) in (None, [], ""))
     return [param for param in missing if _is_asked(param, scope)]
 
 
@@ -49,7 +49,7 @@ def _is_asked(param: Param, scope: Scope) -> bool:
 def mentions(expression: str, params: Sequence[Param]) -> bool:
     """Whether an expression may depend on one of the parameters."""
     names = set(_NAMES.findall(expression))
-    return any(identifier(param["name"]) in names for param in params)
+    return any(to_identifier(param["name"]) in names for param in params)
 
 
 def ask_for(lookups: Lookups, params: Sequence[Param], asked: Sequence[Param], scope: Scope) -> None:
@@ -68,20 +68,20 @@ def ask_for(lookups: Lookups, params: Sequence[Param], asked: Sequence[Param], s
 
 
 def _resolve(lookups: Lookups, param: Param, scope: Scope, known: Scope) -> None:
-    name, lookup = identifier(param["name"]), _ask(param).get("lookup")
+    name, lookup = to_identifier(param["name"]), _ask(param).get("lookup")
     known[name] = scope.get(name)
     if known[name] is None:
         return
     if "lookup" in param:
         resolve_values(lookups, [param], known)
     elif lookup is not None and isinstance(known[name], str):
-        beside = fill(_ask(param).get("sees", {}), known) or {}
+        beside = fill_template(_ask(param).get("sees", {}), known) or {}
         known[name] = lookups.find(lookup, known[name], {**known, **beside}).value
 
 
 def ask_plainly(context: Context, params: Sequence[Param], values: ParameterValues) -> None:
     """The same for a builtin, whose values mean nothing before it runs."""
-    for param in wanted(context, params, {identifier(name): value for name, value in values.items()}):
+    for param in wanted(context, params, {to_identifier(name): value for name, value in values.items()}):
         words = _words(context.prompts, param)
         values[param["name"]] = words if param.get("multiple") else words[0]
 
@@ -100,7 +100,7 @@ def _take(lookups: Lookups, param: Param, scope: Scope, known: Scope) -> None:
 
 def _put(context: Context, param: Param, words: list[Any], scope: Scope) -> None:
     """As if the words had been given."""
-    name = identifier(param["name"])
+    name = to_identifier(param["name"])
     scope[name] = words if param.get("multiple") or param.get("split") else words[0]
     scope["given"] = {**scope["given"], name: scope[name]}
     scope["named"] = {**scope["named"], name: ", ".join(map(str, words))}
@@ -122,7 +122,7 @@ def _write(lookups: Lookups, params: Sequence[Param], param: Param, scope: Scope
         except UsageError as error:
             prompts.say(error.message)
             if not prompts.agree("Edit it again?"):
-                raise UsageError(f"nothing was sent; your text is in {kept(text, _file(param))}") from None
+                raise UsageError(f"nothing was sent; your text is in {keep_text(text, _file(param))}") from None
             continue
         prompts.drafts.append((text, _file(param)))
         return
@@ -141,7 +141,7 @@ def _use(
         _put(lookups.context, param, [_no_file(text)], scope)
     taker = next((each for each in params if each["name"] == _ask(param).get("assign")), None)
     if taker is not None and words:
-        name = identifier(taker["name"])
+        name = to_identifier(taker["name"])
         _put(lookups.context, taker, [*(scope.get(name) or []), *words], scope)
         resolve_values(lookups, [taker], {**known, name: scope[name]})  # only to see whether they can be used
 
@@ -156,11 +156,11 @@ def _start(lookups: Lookups, param: Param, scope: Scope) -> str:
     start = _ask(param).get("start")
     if start is None:
         return ""
-    request = lookups.dispatcher.build(start["call"], fill(start.get("args", {}), scope) or {})
+    request = lookups.dispatcher.build(start["call"], fill_template(start.get("args", {}), scope) or {})
     found = lookups.dispatcher.answer(start["call"], request)
-    of, form_of_it = evaluate(start["value"], found) or "", to_text(fill(start["format"], scope))
-    before = to_text(fill(start.get("before", ""), {**scope, "found": found}))
-    return f"{before}{edited(lookups.context, {'of': of, 'format': form_of_it})}\n"
+    of, form_of_it = evaluate(start["value"], found) or "", to_text(fill_template(start["format"], scope))
+    before = to_text(fill_template(start.get("before", ""), {**scope, "found": found}))
+    return f"{before}{edited_text(lookups.context, {'of': of, 'format': form_of_it})}\n"
 
 
 def take_piped(context: Context, params: Sequence[Param], scope: Scope) -> None:
@@ -168,7 +168,7 @@ def take_piped(context: Context, params: Sequence[Param], scope: Scope) -> None:
     if scope.get("resume") or not is_piped(context.streams) or context.prompts.possible:
         return
     for param in params:
-        name = identifier(param["name"])
+        name = to_identifier(param["name"])
         missing = scope.get(name) in (None, "") and _ask(param).get("editor")
         if missing and "start" not in _ask(param) and _is_asked(param, scope):
             context.note(f"--{param['name']} is read from standard input")
@@ -189,7 +189,7 @@ def _fields(lookups: Lookups, param: Param, scope: Scope) -> list[FormField]:
             FormField(
                 one_line(lookups.label(ask["fields"], item)),
                 is_true(evaluate(required, item)),
-                [one_line(to_text(value)) for value in listed(evaluate(values, item) or [])],
+                [one_line(to_text(value)) for value in list_in_answer(evaluate(values, item) or [])],
             )
             for item in lookups.all_candidates(ask["fields"], scope)
         ]
@@ -204,7 +204,7 @@ def _offered(lookups: Lookups, param: Param, scope: Scope) -> list[Any]:
         return []
     ask = _ask(param)
     try:
-        names = {**scope, **(fill(ask.get("sees", {}), scope) or {})}
+        names = {**scope, **(fill_template(ask.get("sees", {}), scope) or {})}
         return [lookups.offered(offer, question(lookups.context, param), names, ask.get("word"))]
     except CallsheetError:  # what is typed then tells what is wrong
         return []
@@ -249,11 +249,11 @@ def _typed(param: Param, answer: str) -> list[Any]:
         return answer.split() if param.get("kind") == "argument" else [answer]
     if param.get("split"):
         return [piece for piece in map(str.strip, answer.split(",")) if piece]
-    readers = {"integer": whole, "number": _number, "duration": parsed}
+    readers = {"integer": parse_whole_number, "number": _number, "duration": parse_typed_duration}
     read = readers.get(param.get("type", ""))
     value = read(answer) if read else answer
     if value is None:
-        raise UsageError(f"{answer!r} is not {'an' if read is whole else 'a'} {param.get('type')}")
+        raise UsageError(f"{answer!r} is not {'an' if read is parse_whole_number else 'a'} {param.get('type')}")
     return [value]
 
 

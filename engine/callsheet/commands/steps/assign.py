@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...client.request.members import parse_value, split_word
 from ...errors import UsageError
-from ...language.template import evaluate, fill, fill_text, to_text
-from .converters import convert
+from ...language.template import evaluate, fill_template, fill_text, to_text
+from .converters import convert_argument
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -60,6 +60,6 @@ def _typed(case: TextCase, text: str, value_of: Callable[[str], Any], name: str)
 
 def _value(lookups: Lookups, case: TextCase, text: str, scope: Mapping[str, Any], option: str) -> Any:
     if "convert" in case:
-        return convert(lookups.context, str(fill_text(case["convert"], scope)), text, option)
+        return convert_argument(lookups.context, str(fill_text(case["convert"], scope)), text, option)
     resolved = lookups.resolve(case["lookup"], text, scope) if "lookup" in case else text
-    return fill(case.get("value", "{text}"), {**scope, "text": resolved})
+    return fill_template(case.get("value", "{text}"), {**scope, "text": resolved})

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 
 from ...errors import UsageError
 from ...richtext import ATTACHING
-from ...richtext.markdown.front_matter import LONGEST, split
+from ...richtext.markdown.front_matter import LONGEST, split_front_matter
 from ...richtext.markdown.relative import NotBesideError
 from ..context import Typed
 
@@ -57,7 +57,7 @@ class FilesBeside:
         path = self._path(address)
         try:
             with open(path, encoding="utf-8-sig", errors="replace") as file:
-                title = split(file.read(LONGEST))[0].get("title")
+                title = split_front_matter(file.read(LONGEST))[0].get("title")
         except OSError as error:
             raise NotBesideError(f"cannot be read: {(error.strerror or str(error)).lower()}") from None
         if not isinstance(title, str) or not title.strip():

@@ -6,9 +6,9 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...client.listed import listed
+from ...client.listed import list_in_answer
 from ...errors import CallsheetError, UsageError
-from ...language.template import Scope, evaluate, fill, to_text
+from ...language.template import Scope, evaluate, fill_template, to_text
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
@@ -63,11 +63,11 @@ class InBulk:
         if "read" in self._bulk:
             read, dispatcher = self._bulk["read"], self._run.dispatcher
             scope = {**self._run.scope, "batch": list(items)}
-            request = dispatcher.build(read["call"], fill(read.get("args", {}), scope) or {})
+            request = dispatcher.build(read["call"], fill_template(read.get("args", {}), scope) or {})
             self._read = dispatcher.everything(read["call"], request)
         if "items" not in self._bulk:
             return [True] * len(items)
-        taken = {to_text(each) for each in listed(evaluate(self._bulk["items"], self._scope(items)) or [])}
+        taken = {to_text(each) for each in list_in_answer(evaluate(self._bulk["items"], self._scope(items)) or [])}
         return [to_text(item) in taken for item in items]
 
     def _scope(self, items: Sequence[Any]) -> dict[str, Any]:
@@ -75,8 +75,10 @@ class InBulk:
 
     def request(self, items: Sequence[Any]) -> Request:
         scope = self._scope(items)
-        body = fill(self._bulk["body"], scope) if "body" in self._bulk else None
-        return self._run.dispatcher.build(self._bulk["call"], fill(self._bulk.get("args", {}), scope) or {}, body)
+        body = fill_template(self._bulk["body"], scope) if "body" in self._bulk else None
+        return self._run.dispatcher.build(
+            self._bulk["call"], fill_template(self._bulk.get("args", {}), scope) or {}, body
+        )
 
     def is_denied(self, items: Sequence[Any]) -> bool:
         """Whether the policy leaves only single requests."""
@@ -101,7 +103,7 @@ class InBulk:
             ) from None
 
     def _wait(self, task: Task, answer: Any) -> Generator[int, None, Any]:
-        arguments = fill(task.get("args", {}), {**self._run.scope, "started": answer}) or {}
+        arguments = fill_template(task.get("args", {}), {**self._run.scope, "started": answer}) or {}
         wait = _FIRST_WAIT
         while True:
             request = self._run.dispatcher.build(task["call"], arguments)
@@ -118,7 +120,7 @@ class InBulk:
         failed = evaluate(task["failed"], outcome) or {}
         if not isinstance(failed, dict):
             raise CallsheetError(f"{task['call']} does not say of each item what came of it")
-        done = {to_text(name) for name in listed(evaluate(task["done"], outcome) or [])}
+        done = {to_text(name) for name in list_in_answer(evaluate(task["done"], outcome) or [])}
         found: Failures = {}
         for number, item in items.items():
             kept = {**self._run.scope, "item": item, "was": was.get(number)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import CallsheetError, Conflict
-from ...language.template import Scope, evaluate, fill, to_text
-from .parts import bound
+from ...language.template import Scope, evaluate, fill_template, to_text
+from .parts import bound_answer
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
@@ -32,11 +32,11 @@ def on_conflict(run: RunningCommand, step: ItemStep, scope: Scope, error: Confli
     source = next(other for other in run.steps if _binds(other, rule["step"]))
     before = scope.get(rule["step"])
     fresh = run.act(source, scope, final=False)
-    found = bound(source, fresh, scope)
+    found = bound_answer(source, fresh, scope)
     now = {**scope, **found}
     if evaluate(rule["unchanged"], before) != evaluate(rule["unchanged"], now[rule["step"]]):
         raise Conflict(
-            to_text(fill(rule["fail"], {**now, "who": _who(run, rule, now)})),
+            to_text(fill_template(rule["fail"], {**now, "who": _who(run, rule, now)})),
             hint="read it again, then repeat the change; nothing was changed",
             details=[error.message],
             status=error.status,
@@ -55,7 +55,7 @@ def _who(run: RunningCommand, rule: OnConflict, scope: Scope) -> Any:
     if "call" not in rule:
         return None
     try:
-        request = run.dispatcher.build(rule["call"], fill(rule.get("args", {}), scope) or {})
+        request = run.dispatcher.build(rule["call"], fill_template(rule.get("args", {}), scope) or {})
         return evaluate(rule.get("who", "@"), run.dispatcher.answer(rule["call"], request))
     except CallsheetError:
         return None

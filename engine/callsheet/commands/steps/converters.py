@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 STDIN = ("-", "@-")
 
 
-def convert(context: Context, name: str, given: str, option: str) -> Any:
+def convert_argument(context: Context, name: str, given: str, option: str) -> Any:
     """`given` is the text itself, `@file`, or `-` or `@-` for standard input; `@@` starts a text with an @."""
-    return converted(context, name, read_text(context, given, option), option)
+    return convert_text(context, name, read_text(context, given, option), option)
 
 
-def converted(context: Context, name: str, text: str, option: str) -> Any:
+def convert_text(context: Context, name: str, text: str, option: str) -> Any:
     """What a converter makes of a text that has been read."""
     if name not in registry.CONVERTERS:
         raise UsageError(f"{option}: no format {name!r}{did_you_mean(name, registry.CONVERTERS)}")
     try:
-        return registry.resolve(registry.CONVERTERS[name])(context, text)
+        return registry.resolve_entry(registry.CONVERTERS[name])(context, text)
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
 
@@ -60,6 +60,6 @@ def plain(context: Context, text: str) -> str:
 def from_json(context: Context, text: str) -> Any:
     """The value that a JSON text says."""
     del context
-    from ...jsontext import parse
+    from ...jsontext import parse_json
 
-    return parse(text)
+    return parse_json(text)

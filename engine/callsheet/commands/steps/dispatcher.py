@@ -9,7 +9,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ..execute import STDOUT, Extent, builder, download, fetching_of, first_page, items, print_curl
+from ..execute import STDOUT, Extent, download_body, fetch_items, fetching_of, first_page, print_curl, request_builder
 from .held_files import HeldFiles
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class StepDispatcher:
         self.context = context
         self.dry = bool(context.option("dry-run"))
         self.resolve = self.dry and bool(context.option("resolve"))
-        self.builder = builder(context)
+        self.builder = request_builder(context)
         self._building = threading.Lock()
         self._held = HeldFiles()
         self.left: Page | None = None  # the last page that was read of a list, where more follow
@@ -84,18 +84,18 @@ class StepDispatcher:
 
     def show(self, output: Output, plan: PagePlan, request: Request, extent: Extent, dump: Dump | None) -> None:
         """Print the items as their pages arrive, and say when there are more."""
-        output.items(items(self.context, request, plan, extent, dump))
+        output.items(fetch_items(self.context, request, plan, extent, dump))
 
     def count(self, plan: PagePlan, request: Request) -> int:
         """How many items a list has: the total that its first page tells, else all are read."""
-        from ...client.pagination.pages import pages
+        from ...client.pagination.pages import fetch_pages
 
         send = self.context.client().send
         if _tells_total(plan):
-            total = next(pages(send, plan, request, size=1)).total
+            total = next(fetch_pages(send, plan, request, size=1)).total
             if total is not None:
                 return total
-        return sum(len(page.items) for page in pages(send, plan, request, size=plan.largest))
+        return sum(len(page.items) for page in fetch_pages(send, plan, request, size=plan.largest))
 
     def answer(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> Any:
         """What an operation answers: its items where it pages, else the JSON body, else None."""
@@ -114,15 +114,15 @@ class StepDispatcher:
 
     def stream(self, plan: PagePlan, request: Request) -> Iterator[Any]:
         """Every item of a list that pages, as the pages come; these are as long as they can be, or as was asked."""
-        from ...client.pagination.pages import pages
+        from ...client.pagination.pages import fetch_pages
 
         size = None if any(name == plan.size for name, _ in request.query) else plan.largest
         fetching = fetching_of(self.context, self.builder, request, plan)
-        for page in pages(self.context.client().send, plan, request, size=size, fetching=fetching):
+        for page in fetch_pages(self.context.client().send, plan, request, size=size, fetching=fetching):
             yield from page.items
 
     def _items(self, plan: PagePlan, request: Request, extent: Extent, *, whole: bool = False) -> list[Any]:
-        from ...client.pagination.pages import pages
+        from ...client.pagination.pages import fetch_pages
         from ...client.pagination.repeats import RepeatedPage
 
         found: list[Any] = []
@@ -130,7 +130,7 @@ class StepDispatcher:
         settings: dict[str, Any] = {"size": extent.size, "most": extent.most, "start": extent.start}
         fetching = fetching_of(self.context, self.builder, request, plan) if extent.size is None else None
         try:
-            for page in pages(self.context.client().send, plan, request, **settings, fetching=fetching):
+            for page in fetch_pages(self.context.client().send, plan, request, **settings, fetching=fetching):
                 found += page.items
                 self.left = page if page.next is not None else None
                 if not extent.all and extent.most is None:
@@ -150,7 +150,7 @@ class StepDispatcher:
         if self.context.keep_file is not None:
             return self.context.keep_file(request, path)
         if named and path == STDOUT:
-            download(self.context, request, path)
+            download_body(self.context, request, path)
             return None
         if not named:
             path = os.path.normpath(path)

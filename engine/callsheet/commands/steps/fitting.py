@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
-from ...integers import whole
+from ...integers import parse_whole_number
 from ...language.template import Scope, evaluate, to_text
 from .unknown import Unknown
 
@@ -27,7 +27,7 @@ def items_of(expression: str, scope: Scope) -> list[Any]:
 
 def amount(given: Any) -> int:
     """How many items are read. Raises `UsageError`."""
-    number = whole(given) if isinstance(given, str) else given
+    number = parse_whole_number(given) if isinstance(given, str) else given
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise UsageError(f"expected a number of items, not {to_text(given)[:100]!r}")
     return number

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import UsageError
-from ...richtext.markdown.front_matter import commented, fault, split
+from ...richtext.markdown.front_matter import commented, front_matter_fault, split_front_matter
 
 HINT = "put a value with a colon or another sign of YAML into quotes"
 
@@ -21,10 +21,10 @@ def front_matter(text: str, keys: Mapping[str, str], option: str) -> tuple[dict[
     """
     said, rest = commented(text)
     if not said:
-        if found := fault(text):
+        if found := front_matter_fault(text):
             hint = HINT if text.lstrip("\ufeff").startswith("---") else None
             raise UsageError(f"{option}: the front matter cannot be read: {found}", hint=hint)
-        said = split(text)[0]
+        said = split_front_matter(text)[0]
     plain = dict(json.loads(json.dumps(said, default=str)))
     for key in plain.keys() & keys.keys():
         value = plain[key]

@@ -35,7 +35,7 @@ def _option_at(template: Any, path: tuple[str | int, ...], scope: Mapping[str, A
     return f"--{given[0].replace('_', '-')}" if len(set(given)) == 1 else None
 
 
-def explained(
+def explain_missing_arguments(
     error: MissingArguments, arguments: Mapping[str, Any], scope: Mapping[str, Any], what: str
 ) -> CallsheetError:
     """What was not given, where an argument's template names it; else what an answer did not tell.

@@ -6,16 +6,16 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...client.listed import listed
+from ...client.listed import list_in_answer
 from ...client.request.arguments import MissingArguments
 from ...errors import CallsheetError, NoMatch, UsageError, counted, did_you_mean
 from ...language.deployment import on_deployment
-from ...language.template import evaluate, fill, to_text
+from ...language.template import evaluate, fill_template, to_text
 from . import numbers
 from .addresses import found_in_url, is_url
 from .dispatcher import StepDispatcher
-from .lacking import explained
-from .matching import Candidates, contains, expressions, matches, texts
+from .lacking import explain_missing_arguments
+from .matching import Candidates, candidate_texts, contains_word, match_expressions, matches_word
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Lookups:
         """Raises `UsageError` naming the candidates when none, or several, match."""
         lookup = self.definition(id)
         foreign = self.context.is_foreign(word)
-        word, kind = numbers.Spoken(word) if foreign else numbers.spoken(word)
+        word, kind = numbers.Spoken(word) if foreign else numbers.spoken_number(word)
         if (chosen := self._chosen.get((id, word))) is not None:
             return chosen
         if not word.strip():
@@ -79,7 +79,7 @@ class Lookups:
         candidates = self._candidates(lookup, {**scope, "word": word})
         if candidates is None:
             return Match(_unknown(lookup.get("value", "@"), lookup, word), word)
-        return self._choose(numbers.narrowed(lookup, kind), word, candidates, clear=bool(kind))
+        return self._choose(numbers.narrow_lookup(lookup, kind), word, candidates, clear=bool(kind))
 
     def offered(self, id: str, question: str, scope: Mapping[str, Any], word: str | None) -> str:
         """The word for the candidate that a person chooses in a menu: `word` of it, else its label.
@@ -128,7 +128,7 @@ class Lookups:
         answer = self._ask(lookup, scope, lookup["title"])
         if answer is None:
             return None
-        items = listed(evaluate(lookup["items"], answer) if "items" in lookup else answer, lookup.get("items"))
+        items = list_in_answer(evaluate(lookup["items"], answer) if "items" in lookup else answer, lookup.get("items"))
         where = lookup.get("where")
         return Candidates([item for item in items if where is None or evaluate(where, item)], len(items) == 1)
 
@@ -148,27 +148,27 @@ class Lookups:
             raise
         items = candidates.items if candidates else []
         own = [_label(lookup, item) for item in items if not numbers.other_than(lookup, id, [item])]
-        others = numbers.other_than(lookup, id, numbers.called(lookup, word, items))
+        others = numbers.other_than(lookup, id, numbers.candidates_called(lookup, word, items))
         if others:
             listed = (own or [f"the {lookup['title']} with the id {id}"]) + [_label(lookup, item) for item in others]
-            raise _several(lookup, word, listed, numbers.hint(word))
+            raise _several(lookup, word, listed, numbers.number_hint(word))
         return own[0] if own else word
 
     def _is_listed(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> bool:
         try:
-            self.dispatcher.build(lookup["call"], fill(lookup.get("args", {}), scope) or {})
+            self.dispatcher.build(lookup["call"], fill_template(lookup.get("args", {}), scope) or {})
         except UsageError:
             return False
         return True
 
     def _choose(self, lookup: LookupDefinition, word: str, candidates: Candidates, *, clear: bool) -> Match:
         """`clear`: the person said whether a number is an id or a name."""
-        matching = matches(lookup, word, candidates)
+        matching = matches_word(lookup, word, candidates)
         value = lookup.get("value", "@")
         found = matching.items
         hint = f"use the full name, or the {_CAPITAL.sub(' ', lookup.get('value', 'id')).lower()}"
         if self.exact and numbers.is_number(word) and not clear:
-            found, hint = numbers.called(lookup, word, candidates.items) or found, numbers.hint(word)
+            found, hint = numbers.candidates_called(lookup, word, candidates.items) or found, numbers.number_hint(word)
         by_value = {to_text(evaluate(value, item)): item for item in found}
         may_take = matching.exact or self._may_guess(lookup)
         if by_value and (len(by_value) > 1 or not may_take) and self.context.prompts.possible:
@@ -196,12 +196,12 @@ class Lookups:
 
     def _ask(self, table: LookupDefinition | KeywordDefinition, scope: Mapping[str, Any], title: str) -> Any:
         """Every page: before the last one nobody can say that nothing, or only one thing, has a name."""
-        arguments = fill(table.get("args", {}), scope) or {}
+        arguments = fill_template(table.get("args", {}), scope) or {}
         try:
             request = self.dispatcher.build(table["call"], arguments)
         except MissingArguments as error:
             what = f"finding a {title} by its name"
-            raise explained(error, table.get("args", {}), scope, what) from None
+            raise explain_missing_arguments(error, table.get("args", {}), scope, what) from None
         if self.dispatcher.held_back(request, final=False):
             self.dispatcher.print(table["call"], request)
             return None
@@ -240,7 +240,7 @@ def is_other(lookup: LookupDefinition, word: str) -> bool:
     """Whether a name would be taken for something else: a word of the lookup's own, an address, or an id."""
     if word.strip().casefold() in {name.casefold() for name in lookup.get("keywords", ())}:
         return True
-    return is_url(word) or bool(numbers.spoken(word).kind)
+    return is_url(word) or bool(numbers.spoken_number(word).kind)
 
 
 def _label(lookup: LookupDefinition, item: Any) -> str:
@@ -255,16 +255,18 @@ def _several(lookup: LookupDefinition, word: str, labels: list[str], hint: str) 
 
 def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch:
     if candidates and not any(
-        text for read in expressions(lookup) for item in candidates for text in texts(read, item)
+        text for read in match_expressions(lookup) for item in candidates for text in candidate_texts(read, item)
     ):
-        compared = " or ".join(expressions(lookup))
+        compared = " or ".join(match_expressions(lookup))
         return NoMatch(f'no {lookup["title"]} matches "{word}": none has {compared}, by which they are compared')
-    listed = [_label(lookup, item) for item in sorted(candidates, key=lambda item: not contains(lookup, word, item))]
+    listed = [
+        _label(lookup, item) for item in sorted(candidates, key=lambda item: not contains_word(lookup, word, item))
+    ]
     names = [
         text
-        for read in [lookup.get("label", "@"), *expressions(lookup)]
+        for read in [lookup.get("label", "@"), *match_expressions(lookup)]
         for item in candidates
-        for text in texts(read, item)
+        for text in candidate_texts(read, item)
     ]
     names = [name for name in names if not name.isdecimal()]  # a number is an id, and not nearly another one
     message = f'no {lookup["title"]} matches "{word}"{did_you_mean(word, names)}'

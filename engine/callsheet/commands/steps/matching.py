@@ -24,36 +24,36 @@ class Matches(NamedTuple):
     exact: bool
 
 
-def matches(lookup: LookupDefinition, word: str, candidates: Candidates) -> Matches:
+def matches_word(lookup: LookupDefinition, word: str, candidates: Candidates) -> Matches:
     """Those of the first expression that has the word as its value, else an only one, else those that contain it.
 
     Letters count the same in upper and lower case, unless that decides between several.
     """
     folded = word.strip().casefold()
-    for expression in expressions(lookup):
+    for expression in match_expressions(lookup):
         found = [item for item in candidates.items if folded in _folded(expression, item)]
-        same = [item for item in found if word.strip() in texts(expression, item)]
+        same = [item for item in found if word.strip() in candidate_texts(expression, item)]
         if found:
             return Matches(same if len(same) == 1 else found, exact=True)
     if candidates.only and "sole" in lookup:
         sole = [item for item in candidates.items if evaluate(lookup["sole"], _with_word(item, word))]
         if sole:
             return Matches(sole, exact=True)
-    return Matches([item for item in candidates.items if contains(lookup, word, item)], exact=False)
+    return Matches([item for item in candidates.items if contains_word(lookup, word, item)], exact=False)
 
 
-def contains(lookup: LookupDefinition, word: str, item: Any) -> bool:
+def contains_word(lookup: LookupDefinition, word: str, item: Any) -> bool:
     folded = word.strip().casefold()
-    return any(folded in text for expression in expressions(lookup) for text in _folded(expression, item))
+    return any(folded in text for expression in match_expressions(lookup) for text in _folded(expression, item))
 
 
-def expressions(lookup: LookupDefinition) -> list[str]:
+def match_expressions(lookup: LookupDefinition) -> list[str]:
     """What a lookup compares with the word, in turn."""
     found: list[str] = lookup.get("match", [lookup.get("value", "@")])
     return found
 
 
-def texts(expression: str, item: Any) -> list[str]:
+def candidate_texts(expression: str, item: Any) -> list[str]:
     """What an expression finds in a candidate, as texts."""
     value = evaluate(expression, item)
     values = value if isinstance(value, list) else [value]
@@ -61,7 +61,7 @@ def texts(expression: str, item: Any) -> list[str]:
 
 
 def _folded(expression: str, item: Any) -> list[str]:
-    return [text.casefold() for text in texts(expression, item)]
+    return [text.casefold() for text in candidate_texts(expression, item)]
 
 
 def _with_word(item: Any, word: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from ...language.template import Scope, fill_text
 from ...registry import MARKDOWN
 from ..context import Typed
 from .beside import Accompanied
-from .converters import converted
+from .converters import convert_text
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Mentions:
                 if value is not None and not isinstance(value, Unknown):
                     written[word] = str(fill_text(template, {"value": value, "name": word}))
             result = _replaced(text, written)
-            scope[name] = converted(self._context, converter, result, f"--{param['name']}")
+            scope[name] = convert_text(self._context, converter, result, f"--{param['name']}")
             if "beside" in param and scope.get(param["beside"]):
                 scope[param["beside"]]["text"] = result
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...language.template import evaluate, to_text
-from .matching import expressions, texts
+from .matching import candidate_texts, match_expressions
 
 if TYPE_CHECKING:
     from ...language.shape.steps import LookupDefinition
@@ -21,7 +21,7 @@ class Spoken(NamedTuple):
     kind: str = ""
 
 
-def spoken(word: str) -> Spoken:
+def spoken_number(word: str) -> Spoken:
     said = _SAID.fullmatch(word.strip())
     return Spoken(said[2], said[1]) if said else Spoken(word)
 
@@ -30,19 +30,19 @@ def is_number(word: str) -> bool:
     return word.isascii() and word.isdigit()
 
 
-def narrowed(lookup: LookupDefinition, kind: str) -> LookupDefinition:
+def narrow_lookup(lookup: LookupDefinition, kind: str) -> LookupDefinition:
     """The lookup that compares with ids alone, or with names alone."""
     if not kind:
         return lookup
-    every = expressions(lookup)
+    every = match_expressions(lookup)
     value = lookup.get("value", every[0] if every else "@")
     chosen = [value] if kind == "id" else [each for each in every if each != value]
     return {**lookup, "match": chosen}
 
 
-def called(lookup: LookupDefinition, word: str, items: list[Any]) -> list[Any]:
+def candidates_called(lookup: LookupDefinition, word: str, items: list[Any]) -> list[Any]:
     """The candidates that have the number as anything they are found by."""
-    return [item for item in items if any(word in texts(each, item) for each in expressions(lookup))]
+    return [item for item in items if any(word in candidate_texts(each, item) for each in match_expressions(lookup))]
 
 
 def other_than(lookup: LookupDefinition, id: str, items: list[Any]) -> list[Any]:
@@ -50,5 +50,5 @@ def other_than(lookup: LookupDefinition, id: str, items: list[Any]) -> list[Any]
     return [item for item in items if to_text(evaluate(lookup.get("value", "@"), item)) != id]
 
 
-def hint(word: str) -> str:
+def number_hint(word: str) -> str:
     return f"use id:{word} or name:{word}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ...language.template import Scope, fill, to_text
+from ...language.template import Scope, fill_template, to_text
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 def body_of(step: ItemStep, scope: Scope) -> Any:
     """What a step sends."""
-    body = fill(step.get("body"), scope)
+    body = fill_template(step.get("body"), scope)
     for layer in step.get("over", ()):
-        body = overlaid(body, fill(layer, scope))
+        body = overlay_values(body, fill_template(layer, scope))
     return body
 
 
-def overlaid(under: Any, over: Any) -> Any:
+def overlay_values(under: Any, over: Any) -> Any:
     """`over` laid over `under`, table by table. Nothing is laid over by null, or by a condition that is false.
 
     Raises `UsageError` for what is no table, where there is one that it would replace.
@@ -35,4 +35,4 @@ def overlaid(under: Any, over: Any) -> Any:
 
 
 def _inside(under: Any, over: Any) -> Any:
-    return overlaid(under, over) if isinstance(under, dict) and isinstance(over, dict) else over
+    return overlay_values(under, over) if isinstance(under, dict) and isinstance(over, dict) else over

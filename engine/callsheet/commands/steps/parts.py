@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...client.listed import part_of
-from ...language.scopes import roots
+from ...language.scopes import root_names
 from ...language.template import Scope
 from .unknown import Unknown
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HELD = object()  # the answer to a request that was printed instead of sent
 
 
-def acts(step: StepDefinition) -> bool:
+def step_acts(step: StepDefinition) -> bool:
     return "call" in step or "each" in step
 
 
@@ -29,7 +29,7 @@ def item_name(each: Each) -> str:
     return each.get("item", "item")
 
 
-def sent(answers: list[Any]) -> Any:
+def answers_of_sent(answers: list[Any]) -> Any:
     """The answers to what was sent; `HELD` where nothing was."""
     if answers and all(answer is HELD for answer in answers):
         return HELD
@@ -38,10 +38,10 @@ def sent(answers: list[Any]) -> Any:
 
 def is_open(step: ItemStep, scope: Scope) -> bool:
     """Whether only an answer that a dry run does not have can decide the condition of a step."""
-    return "when" in step and any(isinstance(scope.get(name), Unknown) for name in roots(step["when"]))
+    return "when" in step and any(isinstance(scope.get(name), Unknown) for name in root_names(step["when"]))
 
 
-def bound(step: ItemStep, answer: Any, scope: Scope) -> dict[str, Any]:
+def bound_answer(step: ItemStep, answer: Any, scope: Scope) -> dict[str, Any]:
     """What a step's answer is called further down, and its value there; `scope` is what the step itself saw."""
     name = step.get("as")
     if isinstance(name, dict):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...client.listed import listed
+from ...client.listed import list_in_answer
 from ...errors import UsageError
-from ...integers import whole
+from ...integers import parse_whole_number
 
 if TYPE_CHECKING:
     from ...output import Output
@@ -23,7 +23,7 @@ def show(output: Output, value: Any) -> None:
 
 def show_part(context: Context, output: Output, found: Any, extent: Extent, under: str | None = None) -> None:
     """Where a service answers a list whole, pages are cut out of it here, and counted; they start at an index."""
-    items = listed(found, under)
+    items = list_in_answer(found, under)
     if extent.counted:
         output.one(len(items))
         return
@@ -36,7 +36,7 @@ def show_part(context: Context, output: Output, found: Any, extent: Extent, unde
 
 
 def _index(start: str | None) -> int:
-    index = 0 if start is None else whole(start)
+    index = 0 if start is None else parse_whole_number(start)
     if index is None:
         raise UsageError(f"--page-token expects a whole number here, not {start!r}")
     return index

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..journal.folder import fresh_path, remove_old
-from ..journal.writer import Journal, continued, moment, new_journal
+from ..journal.writer import Journal, continued, new_journal, time_of_entry
 from .record import JournalRecord
 from .snapshot import Snapshots, undo_steps
 
@@ -97,7 +97,7 @@ def head_of(run: Recording, step: StepDefinition) -> dict[str, Any]:
         "command": run.command["journal"],
         "step": run.command["step"].index(step),
         "site": address_of(run, step),
-        "started": moment(),
+        "started": time_of_entry(),
         "undo": False,
         "values": _values(run.scope),
     }

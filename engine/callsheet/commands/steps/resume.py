@@ -10,7 +10,7 @@ from ...errors import CallsheetError, UsageError
 from ..journal.folder import found_journal
 from ..journal.recorded import DONE, UNDER_WAY, Recorded, read_journal
 from .each import ItemRecord, Numbered, StepsOfItem
-from .parts import HELD, bound, item_name
+from .parts import HELD, bound_answer, item_name
 from .recording import RESUME, address_of, resuming
 from .run import Run
 
@@ -114,7 +114,7 @@ class ResumedRun(Run):
         for part in step["each"]["step"]:
             if "call" in part and self.wanted(part, scope) and not self.dispatcher.may_repeat(part["call"]):
                 return False
-            scope.update(bound(part, HELD if self.wanted(part, scope) else None, scope))
+            scope.update(bound_answer(part, HELD if self.wanted(part, scope) else None, scope))
         return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, Conflict, UsageError
-from ...richtext import Options, convert
+from ...richtext import Options, convert_rich_text
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -39,16 +39,16 @@ def wiki_of_adf(context: Context, text: str) -> Any:
 
 def markdown(context: Context, text: str) -> str:
     """Markdown for an `edit` step; read here, so that nothing is asked of the service when it is damaged."""
-    from ...richtext.markdown.blocks import read
+    from ...richtext.markdown.blocks import read_markdown
     from ...richtext.rules import Rules
     from ...richtext.tree import Losses
 
     rules = Rules(context.rich_text, literal=context.is_foreign(text))
-    read(text, rules, Losses(), beside=getattr(text, "beside", None))
+    read_markdown(text, rules, Losses(), beside=getattr(text, "beside", None))
     return text
 
 
-def edited(context: Context, step: Edit) -> Any:
+def edited_text(context: Context, step: Edit) -> Any:
     """What an `edit` step answers: the Markdown of its source, or the source with the changes of its text.
 
     A source that is not known in a dry run makes the answer unknown. Raises `CallsheetError` where there is none: a
@@ -113,7 +113,7 @@ def _of_service(context: Context, source: Any, form: str, *, lossless: bool = Fa
 
 def _is_as_shown(context: Context, source: str, form: str, text: str) -> bool:
     """Whether a text is the Markdown of its source, which its format cannot say in these words again."""
-    shown = convert(source, form, "markdown", nodes=context.rich_text).value
+    shown = convert_rich_text(source, form, "markdown", nodes=context.rich_text).value
     return str(shown).strip() == text.strip()
 
 
@@ -122,7 +122,7 @@ def _converted(context: Context, text: str, target: str, *, source: str = "markd
         "literal": source == "markdown" and context.is_foreign(text),
         "beside": getattr(text, "beside", None),
     }
-    done = convert(text, source, target, nodes=context.rich_text, lossless=lossless, options=options)
+    done = convert_rich_text(text, source, target, nodes=context.rich_text, lossless=lossless, options=options)
     for loss in done.losses:
         context.note_once(loss)
     return done.value

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import registry
 from ...errors import CallsheetError, UsageError, did_you_mean
-from ...language.identifier import identifier
+from ...language.identifier import to_identifier
 from ...language.safety import CHANGES
 from ...language.template import evaluate, evaluate_part, to_text
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
@@ -16,7 +16,7 @@ from .asking import ask_for, mentions, take_piped, wanted
 from .dispatcher import ONE_PAGE, StepDispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
-from .parts import HELD, acts, calls_of
+from .parts import HELD, calls_of, step_acts
 from .plan import ask_about
 from .print_result import show, show_part
 from .scope import convert_values, resolve_values, scope_of
@@ -73,7 +73,7 @@ class Run(StepRun):
         if asked:
             ask_for(self.lookups, self.params, asked, self.scope)
             self._refuse()
-        first = next((place for place, step in enumerate(self.steps) if acts(step)), len(self.steps))
+        first = next((place for place, step in enumerate(self.steps) if step_acts(step)), len(self.steps))
         if "confirm" in self.command:
             self.context.will_confirm(self._question())
         resolve_values(self.lookups, self.params, self.scope)
@@ -91,7 +91,7 @@ class Run(StepRun):
     def _refuse(self, without: Sequence[Param] = ()) -> None:
         """What can be refused before anything is asked of the service; `without` are values that are yet to come."""
         for step in self.steps:
-            if acts(step):
+            if step_acts(step):
                 return
             if "fail" in step and not mentions(step.get("when", ""), without):
                 self.fail(step)
@@ -196,7 +196,7 @@ class Run(StepRun):
         if converter not in registry.CONVERTERS:
             raise UsageError(f"no format {converter!r}{did_you_mean(to_text(converter), registry.CONVERTERS)}")
         try:
-            return registry.resolve(registry.CONVERTERS[converter])(self.context, result)
+            return registry.resolve_entry(registry.CONVERTERS[converter])(self.context, result)
         except (TypeError, ValueError) as error:
             raise CallsheetError(f"the result is nothing that {converter!r} converts: {error}") from None
 
@@ -204,4 +204,4 @@ class Run(StepRun):
 def _paths(params: list[Param], given: dict[str, Any]) -> set[Any]:
     """The paths that a person gave."""
     paths = [param for param in params if param.get("type") == "path" and not param.get("multiple")]
-    return {given.get(identifier(param["name"])) for param in paths}
+    return {given.get(to_identifier(param["name"])) for param in paths}

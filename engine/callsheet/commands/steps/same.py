@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...language.template import Scope, fill
+from ...language.template import Scope, fill_template
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def is_same(rule: UnlessSame, body: Any, scope: Scope) -> bool:
         return False
     apart = rule.get("apart", ())
     compared = {key: value for key, value in body.items() if key not in apart}
-    return bool(_plain(compared) == _plain(fill(rule["body"], {**scope, "asked": compared})))
+    return bool(_plain(compared) == _plain(fill_template(rule["body"], {**scope, "asked": compared})))
 
 
 def _plain(value: Any) -> Any:

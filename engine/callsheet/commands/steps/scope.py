@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...client.request.members import members_of_words
 from ...errors import UsageError
-from ...language.identifier import identifier
+from ...language.identifier import to_identifier
 from ...language.parameters import TAKEN_AWAY
 from ...language.queries import EXCEPT
 from ...language.template import Scope, fill_text, to_text
@@ -16,7 +16,7 @@ from ...registry import SITE_SETTINGS
 from ..context import ParameterValues, Typed
 from .assign import assigned
 from .beside import accompanied, found_beside
-from .converters import convert, converted, read_text
+from .converters import convert_argument, convert_text, read_text
 from .front import front_matter
 from .lookup import Lookups, Match
 from .mentions import Mentions
@@ -35,20 +35,20 @@ def scope_of(context: Context, params: list[Param], values: ParameterValues) -> 
 
     `named` has them as they can be shown; look-ups put the name and the id of what they found in their places.
     """
-    plain = {identifier(name): None if value == [] else value for name, value in values.items()}
+    plain = {to_identifier(name): None if value == [] else value for name, value in values.items()}
     for param in params:
         if param.get("lines") and values.get(param["name"]):
-            plain[identifier(param["name"])] = list(dict.fromkeys(_with_lines(context, values[param["name"]])))
-        if param.get("split") and identifier(param["name"]) in plain:  # a run that is resumed is given nothing
-            plain[identifier(param["name"])] = _pieces(context, plain[identifier(param["name"])])
+            plain[to_identifier(param["name"])] = list(dict.fromkeys(_with_lines(context, values[param["name"]])))
+        if param.get("split") and to_identifier(param["name"]) in plain:  # a run that is resumed is given nothing
+            plain[to_identifier(param["name"])] = _pieces(context, plain[to_identifier(param["name"])])
     site = context.site()
     for param in params:
-        if "setting" in param and plain.get(identifier(param["name"])) is None:
-            plain[identifier(param["name"])] = site.setting(param["setting"])
+        if "setting" in param and plain.get(to_identifier(param["name"])) is None:
+            plain[to_identifier(param["name"])] = site.setting(param["setting"])
     shown = {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in plain.items()}
     for param in params:
-        if param.get("removes") and (words := plain.get(identifier(param["name"]))):
-            plain[identifier(param["name"])] = _additions_and_removals(context, words, param)
+        if param.get("removes") and (words := plain.get(to_identifier(param["name"]))):
+            plain[to_identifier(param["name"])] = _additions_and_removals(context, words, param)
     return {**plain, "given": dict(plain), "named": shown, **of_the_run(context)}
 
 
@@ -102,16 +102,16 @@ def convert_values(context: Context, params: list[Param], scope: Scope) -> Menti
     """Texts and files into what is sent, in place. Nothing is sent here: who is mentioned is looked up later."""
     mentions = Mentions(context)
     for param in params:
-        name = identifier(param["name"])
+        name = to_identifier(param["name"])
         if "front" in param or "beside" in param:
             _take_text(context, param, name, scope, mentions)
         elif "convert" in param and scope.get(name) is not None:
             converter = _converter(param, scope)
             if isinstance(scope[name], list):
-                scope[name] = [convert(context, converter, word, _shown(param)) for word in scope[name]]
+                scope[name] = [convert_argument(context, converter, word, _shown(param)) for word in scope[name]]
             else:
                 text = read_text(context, scope[name], _shown(param))
-                scope[name] = converted(context, converter, text, _shown(param))
+                scope[name] = convert_text(context, converter, text, _shown(param))
                 mentions.add(param, name, converter, text)
     return mentions
 
@@ -134,9 +134,9 @@ def _take_text(context: Context, param: Param, name: str, scope: Scope, mentions
         text = Typed(rest) if isinstance(text, Typed) else rest
     if "beside" in param:
         folder = param.get("folder")
-        text = accompanied(context, text, given, scope.get(identifier(folder)) if folder else None, f"--{folder}")
+        text = accompanied(context, text, given, scope.get(to_identifier(folder)) if folder else None, f"--{folder}")
     converter = _converter(param, scope)
-    scope[name] = converted(context, converter, text, _shown(param))
+    scope[name] = convert_text(context, converter, text, _shown(param))
     mentions.add(param, name, converter, text)
     if "beside" in param:
         scope[param["beside"]] = found_beside(text)
@@ -145,7 +145,7 @@ def _take_text(context: Context, param: Param, name: str, scope: Scope, mentions
 def resolve_values(lookups: Lookups, params: list[Param], scope: Scope) -> None:
     """People's words into ids, in the order of the parameters: later look-ups see earlier results."""
     for param in params:
-        name = identifier(param["name"])
+        name = to_identifier(param["name"])
         if scope.get(name) is None:
             continue
         if "lookup" in param:

@@ -12,7 +12,7 @@ from ...client.request.arguments import MissingArguments
 from ...client.request.schema import UnfitBody
 from ...errors import CallsheetError, Conflict
 from ...language.safety import CHANGES
-from ...language.template import Scope, evaluate, fill, to_text
+from ...language.template import Scope, evaluate, fill_template, to_text
 from ..execute import Extent
 from .batch import groups, run_in_batches
 from .bulk import InBulk, bulk_for
@@ -20,13 +20,13 @@ from .conflict import on_conflict
 from .dispatcher import ONE_PAGE, StepDispatcher
 from .each import WORKERS, ItemRecord, Numbered, StepsOfItem, Work, run_for_each
 from .fitting import amount, failure, items_of, paths
-from .lacking import explained, explained_body
+from .lacking import explain_missing_arguments, explained_body
 from .lookup import Lookups
 from .overlay import body_of
-from .parts import HELD, acts, bound, calls_of, is_open, item_name, sent
-from .rich_text import edited
+from .parts import HELD, answers_of_sent, bound_answer, calls_of, is_open, item_name, step_acts
+from .rich_text import edited_text
 from .same import is_same
-from .settling import holds, settled
+from .settling import condition_holds_here, precompute_each
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
@@ -54,10 +54,10 @@ class StepRun:
         self.failures: list[CallsheetError] = []
 
     def fill(self, value: Any, scope: Mapping[str, Any] | None = None) -> Any:
-        return fill(value, self.scope if scope is None else scope)
+        return fill_template(value, self.scope if scope is None else scope)
 
     def wanted(self, step: ItemStep, scope: Mapping[str, Any] | None = None) -> bool:
-        return "when" not in step or holds(step["when"], self.scope if scope is None else scope)
+        return "when" not in step or condition_holds_here(step["when"], self.scope if scope is None else scope)
 
     def note(self, text: str) -> None:
         self.context.note(text)
@@ -89,9 +89,9 @@ class StepRun:
             if not is_open(step, self.scope):
                 self._say(step["note"], self.scope)
         elif "value" in step and "call" not in step:
-            self.scope.update(bound(step, evaluate(step["value"], self.scope), self.scope))
+            self.scope.update(bound_answer(step, evaluate(step["value"], self.scope), self.scope))
         elif "edit" in step:
-            self._bind(step, edited(self.context, self.fill(step["edit"])))
+            self._bind(step, edited_text(self.context, self.fill(step["edit"])))
         else:
             final = self.is_final(following)
             self._check_all(step, following)
@@ -112,7 +112,7 @@ class StepRun:
 
     def is_final(self, following: Sequence[StepDefinition]) -> bool:
         """Whether nothing is called after this: what such a step asks for is what a dry run is about."""
-        return not any(acts(later) and self.wanted(later) for later in following)
+        return not any(step_acts(later) and self.wanted(later) for later in following)
 
     def _act_on(self, step: StepDefinition, *, final: bool) -> None:
         try:
@@ -135,7 +135,7 @@ class StepRun:
 
         A single request with nothing after it is built when it is sent.
         """
-        if not ({"each", "batch"} & step.keys() or any(map(acts, following))):
+        if not ({"each", "batch"} & step.keys() or any(map(step_acts, following))):
             return
         if any(self.dispatcher.safety(call) in CHANGES for call in calls_of(step)):
             scope = dict(self.scope)
@@ -146,7 +146,7 @@ class StepRun:
         """Build what a step sends, and let the policy judge it, with the values that are known before."""
         if "each" in step and self.wanted(step, scope):
             items = items_of(step["each"]["items"], scope)
-            parts = settled(step["each"], scope, len(items), item_name(step["each"]))["step"]
+            parts = precompute_each(step["each"], scope, len(items), item_name(step["each"]))["step"]
             for item in items:
                 inner = {**scope, item_name(step["each"]): item}
                 for part in parts:
@@ -155,9 +155,9 @@ class StepRun:
             for part_scope in self._parts(step, scope):
                 self.dispatcher.check(self.request(step, part_scope))
         if "value" in step and "call" not in step:
-            scope.update(bound(step, evaluate(step["value"], scope), scope))
+            scope.update(bound_answer(step, evaluate(step["value"], scope), scope))
         else:
-            scope.update(bound(step, HELD if self.wanted(step, scope) else None, scope))
+            scope.update(bound_answer(step, HELD if self.wanted(step, scope) else None, scope))
 
     def _parts(self, step: ItemStep, scope: Scope) -> list[Scope]:
         if "batch" not in step:
@@ -165,7 +165,7 @@ class StepRun:
         return [inner for _, inner in groups(items_of(step["batch"]["items"], scope), step["batch"], scope)]
 
     def _bind(self, step: ItemStep, answer: Any) -> None:
-        self.scope.update(bound(step, answer, self.scope))
+        self.scope.update(bound_answer(step, answer, self.scope))
         self.answer = answer
 
     def _each(self, step: StepDefinition, *, final: bool) -> Any:
@@ -202,14 +202,14 @@ class StepRun:
         saves = any("save" in part for part in each["step"])  # files get free names one after another
         parallel = not (self.dispatcher.dry or saves) and (record is not None or self.may_repeat(step))
         workers = WORKERS if parallel else 1
-        alike = {**step, "each": settled(each, self.scope, len(items), item_name(each))}
+        alike = {**step, "each": precompute_each(each, self.scope, len(items), item_name(each))}
         make = partial(self.item_run, cast("StepDefinition", alike), final=final)
         together = None if bulk is None or bulk.is_denied([items[0].item]) else bulk
         work = Work(items, make, each, self.scope, workers, record, already, together, partial(self._result_for, each))
         answers, failure = run_for_each(self.context, work)
         if failure is not None:
             self.failures.append(failure)
-        return sent(answers)
+        return answers_of_sent(answers)
 
     def _result_for(self, each: Each, item: Any) -> Any:
         return self.fill(each.get("result"), {**self.scope, item_name(each): item})
@@ -241,7 +241,7 @@ class StepRun:
             goes_on,
             changed=self.context.changed,
         )
-        return sent(answers)
+        return answers_of_sent(answers)
 
     def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any:
         """The answer of one call, `HELD` where it was printed instead of sent."""
@@ -292,7 +292,7 @@ class StepRun:
         try:
             return self.dispatcher.build(step["call"], arguments, body, files)
         except MissingArguments as error:
-            raise explained(error, step.get("args", {}), scope, "this command") from None
+            raise explain_missing_arguments(error, step.get("args", {}), scope, "this command") from None
         except UnfitBody as error:
             raise explained_body(error, step.get("body", {}), scope) from None
 

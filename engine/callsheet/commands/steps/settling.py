@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CallsheetError
-from ...language.scopes import looks_at_all, names_in, roots
-from ...language.template import Settled, evaluate, expressions, fill, is_true
-from .overlay import overlaid
+from ...language.scopes import looks_at_all, names_in, root_names
+from ...language.template import Settled, evaluate, expressions_in_text, fill_template, is_true
+from .overlay import overlay_values
 
 if TYPE_CHECKING:
     from ...language.shape.steps import Each, ItemStep
@@ -22,7 +22,7 @@ _TEMPLATES = ("args", "body", "files")
 _OWN_SCOPE = {"batch", "on_conflict"}  # keys of steps whose templates are filled over other scopes, too
 
 
-def settled(each: Each, scope: Mapping[str, Any], count: int, *names: str) -> Each:
+def precompute_each(each: Each, scope: Mapping[str, Any], count: int, *names: str) -> Each:
     """The steps for so many items, as they are where it would not be worth the work.
 
     `names` are those that are different for each item, beside what its own steps are called. A step that is left out
@@ -59,9 +59,9 @@ def _settled_step(step: ItemStep, scope: Mapping[str, Any], changing: set[str]) 
         return cast("ItemStep", found)
     for key in _TEMPLATES:
         if key in found:
-            found[key] = settled_value(found[key], scope, changing)
+            found[key] = precompute_value(found[key], scope, changing)
     if "over" in found:
-        found["over"] = [settled_value(layer, scope, changing) for layer in found["over"]]
+        found["over"] = [precompute_value(layer, scope, changing) for layer in found["over"]]
         _lay_over(found)
     return cast("ItemStep", found)
 
@@ -71,38 +71,40 @@ def _lay_over(step: dict[str, Any]) -> None:
     body = step.get("body", Settled(None))
     while step["over"] and isinstance(body, Settled) and isinstance(step["over"][0], Settled):
         try:
-            body = Settled(overlaid(body.value, step["over"][0].value))
+            body = Settled(overlay_values(body.value, step["over"][0].value))
         except CallsheetError:  # it is told of the item that meets it
             return
         step["body"], step["over"] = body, step["over"][1:]
 
 
-def holds(condition: str | Settled, scope: Mapping[str, Any]) -> bool:
+def condition_holds_here(condition: str | Settled, scope: Mapping[str, Any]) -> bool:
     """Whether a condition of a step is true, which may be `Settled`."""
     return bool(condition.value) if isinstance(condition, Settled) else is_true(evaluate(condition, scope))
 
 
-def settled_value(value: Any, scope: Mapping[str, Any], changing: set[str]) -> Any:
+def precompute_value(value: Any, scope: Mapping[str, Any], changing: set[str]) -> Any:
     """A template whose parts that do not change are `Settled`; so is the whole where all of them are."""
     if isinstance(value, str):
         return _settled_text(value, scope, changing)
     if isinstance(value, Mapping):
-        table = {key: settled_value(item, scope, changing) for key, item in value.items()}
-        return Settled(fill(table, scope)) if all(isinstance(item, Settled) for item in table.values()) else table
+        table = {key: precompute_value(item, scope, changing) for key, item in value.items()}
+        return (
+            Settled(fill_template(table, scope)) if all(isinstance(item, Settled) for item in table.values()) else table
+        )
     if isinstance(value, list):
-        items = [settled_value(item, scope, changing) for item in value]
-        return Settled(fill(items, scope)) if all(isinstance(item, Settled) for item in items) else items
+        items = [precompute_value(item, scope, changing) for item in value]
+        return Settled(fill_template(items, scope)) if all(isinstance(item, Settled) for item in items) else items
     return Settled(value)
 
 
 def _settled_text(text: str, scope: Mapping[str, Any], changing: set[str]) -> Any:
     try:
-        if changing.intersection(names_in(text)) or any(map(looks_at_all, expressions(text))):
+        if changing.intersection(names_in(text)) or any(map(looks_at_all, expressions_in_text(text))):
             return text
-        return Settled(fill(text, scope))
+        return Settled(fill_template(text, scope))
     except CallsheetError:
         return text
 
 
 def _changes(expression: str, changing: set[str]) -> bool:
-    return looks_at_all(expression) or bool(changing.intersection(roots(expression)))
+    return looks_at_all(expression) or bool(changing.intersection(root_names(expression)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...client.listed import listed
+from ...client.listed import list_in_answer
 from ...errors import NotFound
 from ...language.deployment import on_deployment
-from ...language.template import evaluate, fill, to_text
+from ...language.template import evaluate, fill_template, to_text
 
 if TYPE_CHECKING:
     from ...language.shape.items import Keep
@@ -36,7 +36,7 @@ class Snapshots:
         table = context.catalog.get("snapshot", keep["snapshot"])
         self.definition: SnapshotDefinition = on_deployment(table, context.site().deployment)
         self._dispatcher = dispatcher
-        self._scope = {"site": scope["site"], **(fill(keep.get("args", {}), scope) or {})}
+        self._scope = {"site": scope["site"], **(fill_template(keep.get("args", {}), scope) or {})}
 
     def read(self, items: Sequence[Any]) -> list[Any]:
         """What each of them is, `MISSING` where there is none; raises what the requests raise."""
@@ -54,7 +54,9 @@ class Snapshots:
         if "names" not in self.definition:
             return [self._value(found[0]) if found else MISSING] if len(items) == 1 else [MISSING] * len(items)
         by_name = {
-            _folded(name): each for each in found for name in listed(evaluate(self.definition["names"], each) or [])
+            _folded(name): each
+            for each in found
+            for name in list_in_answer(evaluate(self.definition["names"], each) or [])
         }
         values = [by_name.get(_folded(item), MISSING) for item in items]
         if len(items) == 1 and len(found) == 1:  # it has another name by now
@@ -63,10 +65,16 @@ class Snapshots:
 
     def _answer(self, items: Sequence[Any]) -> list[Any]:
         definition, scope = self.definition, {**self._scope, "ids": list(items), "id": items[0]}
-        body = fill(definition["body"], scope) if "body" in definition else None
-        request = self._dispatcher.build(definition["call"], fill(definition.get("args", {}), scope) or {}, body)
+        body = fill_template(definition["body"], scope) if "body" in definition else None
+        request = self._dispatcher.build(
+            definition["call"], fill_template(definition.get("args", {}), scope) or {}, body
+        )
         answer = self._dispatcher.everything(definition["call"], request)
-        return listed(evaluate(definition["items"], answer), definition["items"]) if "items" in definition else [answer]
+        return (
+            list_in_answer(evaluate(definition["items"], answer), definition["items"])
+            if "items" in definition
+            else [answer]
+        )
 
     def _value(self, found: Any) -> Any:
         return evaluate(self.definition["state"], {**self._scope, "found": found})

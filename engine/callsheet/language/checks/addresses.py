@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ...urls import base_url_problem, origin
+from ...urls import base_url_problem, url_origin
 from ..definition import Definition, Definitions
-from ..deployment import ON, variants
+from ..deployment import ON, deployment_variants
 from ..locate import Path
-from ..template import TemplateError, fill
+from ..template import TemplateError, fill_template
 
 if TYPE_CHECKING:
     from ..shape.access import ConsentAuth, DeploymentDefinition
@@ -30,7 +30,7 @@ def address_problems(_: Definitions, definition: Definition) -> Problems:
     find = _ADDRESSES[definition.kind]
     plain = list(find(definition.table))
     yield from _judged(plain, ())
-    for deployment, here in variants(definition.table).items():
+    for deployment, here in deployment_variants(definition.table).items():
         yield from _judged((address for address in find(here) if address not in plain), (ON, deployment))
 
 
@@ -53,8 +53,8 @@ def path_problem(text: str) -> str | None:
 def gateway_problem(text: str) -> str | None:
     """Why a template cannot be a gateway's address, or None."""
     try:
-        one, other = (str(fill(text, {"cloudId": id})) for id in ("1", "2"))
-        if origin(one) != origin(other):
+        one, other = (str(fill_template(text, {"cloudId": id})) for id in ("1", "2"))
+        if url_origin(one) != url_origin(other):
             return "the id of a site must not stand in the host's name or port"
     except TemplateError:
         return None  # that is said of every template

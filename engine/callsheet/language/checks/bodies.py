@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import did_you_mean
 from ..definition import Definitions
 from ..locate import Path
-from ..template import TemplateError, expressions
+from ..template import TemplateError, expressions_in_text
 from .shapes import PYTHON_TYPES
 
 Params = Mapping[str, Any]  # by the names that expressions have for them
@@ -106,6 +106,6 @@ def _fits(kind: str, value: Any) -> bool:
 def _is_filled(value: Any) -> bool:
     """Whether a text has placeholders; one that is broken is told elsewhere."""
     try:
-        return isinstance(value, str) and bool(expressions(value))
+        return isinstance(value, str) and bool(expressions_in_text(value))
     except TemplateError:
         return True

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ..definition import Definitions
-from ..deployment import variants
+from ..deployment import deployment_variants
 from ..locate import Path
-from ..template import TemplateError, expressions
+from ..template import TemplateError, expressions_in_text
 from .bodies import body_faults
-from .operations import misfit
+from .operations import argument_misfit
 
 if TYPE_CHECKING:
     from ..shape.commands import Param
@@ -44,7 +44,9 @@ class CallChecker:
             return
         about = (("operation", self.operations.get(step["call"], step["call"])),)
         given = step.get("args", {})
-        known = dict.fromkeys(name for here in (operation, *variants(operation).values()) for name in _takes(here))
+        known = dict.fromkeys(
+            name for here in (operation, *deployment_variants(operation).values()) for name in _takes(here)
+        )
         for name in given:
             if name not in known:
                 yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}", about
@@ -66,7 +68,7 @@ class CallChecker:
         """So many items can only be read of a list that comes in pages."""
         operation: OperationDefinition | None = self.table_of("operation", step["call"])
         if "limit" in step and operation is not None:
-            paged = any(here.get("paginate") for here in (operation, *variants(operation).values()))
+            paged = any(here.get("paginate") for here in (operation, *deployment_variants(operation).values()))
             if not paged:
                 about = (("operation", self.operations.get(step["call"], step["call"])),)
                 yield (*at, "limit"), f"{step['call']} has no pages", about
@@ -81,13 +83,13 @@ class CallChecker:
                 continue
             param = self.params.get(value[1:-1].strip()) if isinstance(value, str) and value[:1] == "{" else None
             for each in (param.get("choices", ()) if param else ()) or (() if _is_filled(value) else (value,)):
-                if fault := misfit(params[name], each):
+                if fault := argument_misfit(params[name], each):
                     yield (*at, "args", name), fault
                     break
 
     def _variants(self, operation: OperationDefinition) -> Iterator[OperationDefinition]:
         """The operation as it is on each deployment that matters here; as it is elsewhere for those not named."""
-        there = variants(operation)
+        there = deployment_variants(operation)
         if self.applies("") or not any(self.applies(word) for word in there):
             yield operation
         yield from (table for word, table in there.items() if self.applies(word))
@@ -97,7 +99,7 @@ def _is_filled(value: Any) -> bool:
     """Whether a value has placeholders; one that is broken counts as none of this check's business."""
     if isinstance(value, str):
         try:
-            return bool(expressions(value))
+            return bool(expressions_in_text(value))
         except TemplateError:
             return True
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import did_you_mean
 from ...registry import CONVERTERS
 from ..definition import Definition, Definitions
-from ..deployment import ON, variants
-from ..identifier import identifier
+from ..deployment import ON, deployment_variants
+from ..identifier import to_identifier
 from ..locate import Path
 from ..merge import ACTION
 from ..safety import class_of_operation
@@ -17,7 +17,7 @@ from ..scopes import names_in
 from .calls import CallChecker, Names, Problems
 from .constants import format_problems, value_problems
 from .items import added_by, bulk_problems, keep_problems, plan_problems
-from .names import RESERVED, expression_faults, part_faults, unusable, value_faults
+from .names import RESERVED, expression_faults, part_faults, unusable_names, value_faults
 
 if TYPE_CHECKING:
     from ..shape.commands import CommandDefinition, Param
@@ -51,7 +51,7 @@ _TOLD: dict[str, Names] = {"tolerate": {"error"}, "hint": {"error"}, "more": {"t
 def command_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     """`operations` holds further names of operations → their ids."""
     table = definition.table
-    there = variants(table)
+    there = deployment_variants(table)
     yield from Checker(definitions, operations, lambda word: word not in there).command(table, ())
     for deployment, here in there.items():
         if "unavailable" not in here:
@@ -61,7 +61,7 @@ def command_problems(definitions: Definitions, definition: Definition, operation
 
 def lookup_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     table: LookupDefinition = definition.table
-    there = variants(table)
+    there = deployment_variants(table)
     if not {"call", "pattern", "urls", "keywords"} & table.keys():
         yield (), "needs one of: call, pattern, urls, keywords"
     each: list[tuple[Path, LookupHere, Callable[[str], bool]]] = [((), table, lambda word: word not in there)]
@@ -80,7 +80,7 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
 def snapshot_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     """What puts a thing back sees nothing of the command that changed it."""
     table: SnapshotDefinition = definition.table
-    there = variants(table)
+    there = deployment_variants(table)
     yield from Checker(definitions, operations, lambda word: word not in there).undo(table.get("undo", ()), ())
     for deployment, here in there.items():
         yield from Checker(definitions, operations, deployment.__eq__).undo(here.get("undo", ()), (ON, deployment))
@@ -108,9 +108,9 @@ class Checker(CallChecker):
             yield at, given
         params = table.get("params", ())
         made = {param[key] for param in params for key in ("front", "beside") if key in param}
-        names = {identifier(param["name"]) for param in params} | made | ALWAYS
+        names = {to_identifier(param["name"]) for param in params} | made | ALWAYS
         yield from self._params(table, names)
-        self.params = {identifier(param["name"]): param for param in params}
+        self.params = {to_identifier(param["name"]): param for param in params}
         yield from value_faults(table.get("confirm"), names, (*at, "confirm"))
         if "call" in table:
             yield from self._step(_own_action(table), names, at, {}, STEP_VERBS)
@@ -120,8 +120,8 @@ class Checker(CallChecker):
         names = yield from self._steps(table.get("step", ()), names, (*at, "step"), bound)
         yield from value_faults(table.get("result"), names, (*at, "result"))
         if "keep" in table:
-            own = {identifier(param["name"]) for param in params}
-            if identifier(table["keep"]["of"]) not in own:
+            own = {to_identifier(param["name"]) for param in params}
+            if to_identifier(table["keep"]["of"]) not in own:
                 yield (
                     (*at, "keep", "of"),
                     f"no parameter {table['keep']['of']!r}{did_you_mean(table['keep']['of'], own)}",
@@ -144,7 +144,7 @@ class Checker(CallChecker):
             yield from self._step(step, names, (*at, place), bound, verbs)
             new = step.get("as", ())
             added = set(new) if isinstance(new, dict) else {new} if isinstance(new, str) and "as" in step else set()
-            yield from (((*at, place, "as"), text) for text in unusable(added))
+            yield from (((*at, place, "as"), text) for text in unusable_names(added))
             bound.update(dict.fromkeys(added, place))
             names = self._known(names, added)
         return names
@@ -155,12 +155,12 @@ class Checker(CallChecker):
         return names | added
 
     def _params(self, table: CommandDefinition, names: Names) -> Problems:
-        taken = {identifier(param["name"]) for param in table.get("params", ())}
+        taken = {to_identifier(param["name"]) for param in table.get("params", ())}
         for place, param in enumerate(table.get("params", ())):
             yield from self._convert(param, names, ("params", place, "convert"))
             for key in ("front", "beside"):
-                yield from ((("params", place, key), text) for text in unusable({*_text_at(param, key)}, taken))
-            if "folder" in param and identifier(param["folder"]) not in names:
+                yield from ((("params", place, key), text) for text in unusable_names({*_text_at(param, key)}, taken))
+            if "folder" in param and to_identifier(param["folder"]) not in names:
                 yield (
                     ("params", place, "folder"),
                     f"no parameter {param['folder']!r}{did_you_mean(param['folder'], names)}",
@@ -251,7 +251,7 @@ class Checker(CallChecker):
     def _each(self, each: Each, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         """What its steps name is known in them alone."""
         item = each.get("item", "item")
-        yield from (((*at, "item"), text) for text in unusable({item}))
+        yield from (((*at, "item"), text) for text in unusable_names({item}))
         params = self.params
         inner = self._known(names, {item})
         inner = yield from self._steps(each["step"], inner, (*at, "step"), dict(bound), ITEM_VERBS)

@@ -7,13 +7,13 @@ from typing import Any
 
 from ...errors import did_you_mean
 from ..definition import Definition, Definitions
-from ..deployment import variants
-from ..identifier import identifier
-from ..scopes import comparisons
-from ..template import TemplateError, expressions
+from ..deployment import deployment_variants
+from ..identifier import to_identifier
+from ..scopes import comparisons_in
+from ..template import TemplateError, expressions_in_text
 from .items import added_by
 from .problem import Finding, Findings
-from .shapes import places
+from .shapes import shape_places
 
 # Their values are tables, or what was found for a word.
 _CHANGED = ("lookup", "convert", "assign", "removes", "excludes", "multiple", "split")
@@ -21,9 +21,9 @@ _CHANGED = ("lookup", "convert", "assign", "removes", "excludes", "multiple", "s
 
 def comparison_findings(_: Definitions, command: Definition) -> Findings:
     params = _known_params(command.table)
-    for place in places("command", command.table) if params else ():
+    for place in shape_places("command", command.table) if params else ():
         for expression in _expressions(place.value, place.schema.get("format")):
-            for name, value in comparisons(expression):
+            for name, value in comparisons_in(expression):
                 fault = _fault(params.get(name, ()), name, value)
                 if fault is not None:
                     yield Finding(place.path, fault)
@@ -33,10 +33,10 @@ def _known_params(table: Any) -> dict[str, list[Mapping[str, Any]]]:
     """Those whose values are as they are typed, by the names that expressions have for them."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     hidden: set[str] = set()
-    for here in (table, *variants(table).values()):
+    for here in (table, *deployment_variants(table).values()):
         hidden |= added_by(here.get("step", ()))
         for param in here.get("params", ()):
-            found.setdefault(identifier(param["name"]), []).append(param)
+            found.setdefault(to_identifier(param["name"]), []).append(param)
     return {
         name: params
         for name, params in found.items()
@@ -49,7 +49,7 @@ def _expressions(value: Any, form: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, str) and form in ("template", "value"):
         try:
-            yield from expressions(value)
+            yield from expressions_in_text(value)
         except TemplateError:
             return
 

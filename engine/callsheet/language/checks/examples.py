@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from ...durations import parsed
+from ...durations import parse_typed_duration
 from ...errors import DefinitionError, did_you_mean
 from ...registry import REGISTRIES
-from ..command_line import bind_words, command_words, missing
+from ..command_line import bind_words, command_words, missing_parameters
 from ..definition import Definition, Definitions
 from ..desugar import prints_list
 from .problem import Finding, Findings, Key
@@ -49,7 +49,7 @@ class CommandLines:
         paging = self.paging if prints_list(self.definitions, command.table) else []
         usual = [param for param in [*paging, *self.journal] if param["name"] not in known]
         values = bind_words(rest, [*own, *usual], self.shared)
-        if lacking := missing(values, own):
+        if lacking := missing_parameters(values, own):
             return f"does not give {', '.join(lacking)}"
         shared = [param for param in self.shared if param["name"] not in known]
         faults = (
@@ -118,6 +118,6 @@ def _misfit(param: Param, word: str) -> str | None:
             return f"{name}: {piece!r} is not one of the choices{did_you_mean(piece, words)}"
     if kind == "integer" and not word.lstrip("+-").isdigit():
         return f"{name}: expected a whole number, not {word!r}"
-    if kind == "duration" and parsed(word) is None:
+    if kind == "duration" and parse_typed_duration(word) is None:
         return f"{name}: expected a duration, not {word!r}"
     return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..deployment import variants
+from ..deployment import deployment_variants
 from ..locate import Path
-from ..scopes import names_in, roots
+from ..scopes import names_in, root_names
 from .names import expression_faults, value_faults
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def keep_problems(keep: Keep, snapshot: SnapshotDefinition | None, names: Names,
     """`args` see what the command named; the snapshot sees what they hand over."""
     yield from value_faults(keep.get("args"), names, (*at, "args"))
     given = {*keep.get("args", {}), "site"}
-    for here in (snapshot, *variants(snapshot).values()) if snapshot else ():
+    for here in (snapshot, *deployment_variants(snapshot).values()) if snapshot else ():
         used = {*names_in(here.get("args")), *names_in(here.get("body"))} - {"ids", "id"}
-        used |= set(roots(here["state"])) - {"found"}
+        used |= set(root_names(here["state"])) - {"found"}
         for name in sorted(used - given):
             yield at, f"the snapshot {keep['snapshot']!r} needs {name!r} in args"
 

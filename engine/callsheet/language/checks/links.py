@@ -13,8 +13,8 @@ from unicodedata import normalize
 from ...errors import did_you_mean
 from ..backtracking import takes_for_ever
 from ..definition import Definition
-from ..scopes import is_constant, names_in, roots
-from ..template import TemplateError, compile_expression, expressions
+from ..scopes import is_constant, names_in, root_names
+from ..template import TemplateError, compile_expression, expressions_in_text
 from .problem import Finding, Findings
 from .shapes import ShapePlace
 
@@ -80,12 +80,12 @@ def _expression(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     fault = expression_fault(text)
     if fault is None and is_constant(text) and not schema.get("constant"):
         fault = f"is always the same, {text}: it looks at nothing"
-    yield from [fault] if fault else _unseen(roots(text), schema)
+    yield from [fault] if fault else _unseen(root_names(text), schema)
 
 
 def _template(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     try:
-        faults = [fault for expression in expressions(text) if (fault := expression_fault(expression))]
+        faults = [fault for expression in expressions_in_text(text) if (fault := expression_fault(expression))]
     except TemplateError as error:
         faults = [str(error)]
     yield from faults or _unseen(names_in(text), schema)

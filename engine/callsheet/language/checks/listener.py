@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean, slip_of
 from ..definition import Definition, Definitions
-from ..scopes import names_in, roots
-from ..template import TemplateError, expressions, fill
+from ..scopes import names_in, root_names
+from ..template import TemplateError, expressions_in_text, fill_template
 from .problem import Finding, Findings
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def _tokens(table: SourceDefinition) -> Iterator[tuple[tuple[str | int, ...], Pl
 
 def _signed(template: str) -> Iterator[str]:
     try:
-        found = expressions(template)
+        found = expressions_in_text(template)
     except TemplateError:
         return  # that is said of every template
-    bodies = [text for text in found if "body" in roots(text)]
-    if not bodies and not any("form" in roots(text) for text in found):
+    bodies = [text for text in found if "body" in root_names(text)]
+    if not bodies and not any("form" in root_names(text) for text in found):
         yield "must contain {body}, which is what is proved to be genuine"
     elif bodies and (len(bodies) > 1 or template.count("{body}") != 1):
         yield "the body stands there once, as {body}"
@@ -71,7 +71,7 @@ def _covers_forms(template: str) -> bool:
     ]
     try:
         seen = {"headers": {}, "timestamp": "0", "url": "u"}
-        texts = [str(fill(template, {**seen, "form": form})) for form in (_FIELDS, *others)]
+        texts = [str(fill_template(template, {**seen, "form": form})) for form in (_FIELDS, *others)]
     except TemplateError:
         return False
     return texts[0] not in texts[1:]

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...errors import did_you_mean
 from ..locate import Path
-from ..scopes import begins_in_all, marked_names, names_of_items, roots
-from ..template import TemplateError, expressions
+from ..scopes import begins_in_all, marked_names, names_of_items, root_names
+from ..template import TemplateError, expressions_in_text
 
 Faults = Iterator[tuple[Path, str]]
 
@@ -16,7 +16,7 @@ Faults = Iterator[tuple[Path, str]]
 RESERVED = frozenset({"given", "named", "site", "output", "columns", "needed"})
 
 
-def unusable(names: Collection[str], taken: Collection[str] = ()) -> Iterator[str]:
+def unusable_names(names: Collection[str], taken: Collection[str] = ()) -> Iterator[str]:
     """Why expressions could not use the names that a definition gives to something, for each where that is so."""
     for name in sorted(names):
         if name in RESERVED or name in taken:
@@ -49,7 +49,7 @@ def _expressions(value: Any) -> Iterator[str]:
     """Those in placeholders; broken ones are none of this check's business."""
     if isinstance(value, str):
         try:
-            yield from expressions(value)
+            yield from expressions_in_text(value)
         except TemplateError:
             return
     elif isinstance(value, Mapping | list):
@@ -58,7 +58,7 @@ def _expressions(value: Any) -> Iterator[str]:
 
 
 def _faults(expression: str, names: Collection[str]) -> Iterator[str]:
-    for name in roots(expression):
+    for name in root_names(expression):
         if name not in names:
             yield f"{name!r} is not known here{did_you_mean(name, names)}"
     if begins_in_all(expression):

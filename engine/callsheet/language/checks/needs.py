@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..definition import Definition, Definitions
-from ..deployment import variants
+from ..deployment import deployment_variants
 from ..scopes import names_in
 from .problem import Finding, Findings
 
@@ -31,9 +31,9 @@ def need_findings(definitions: Definitions, view: Definition) -> Findings:
 
 
 def _prints(command: Definition, view: str) -> bool:
-    return any(table.get("view") == view for table in (command.table, *variants(command.table).values()))
+    return any(table.get("view") == view for table in (command.table, *deployment_variants(command.table).values()))
 
 
 def _asks(command: CommandDefinition) -> bool:
-    each = (command, *variants(command).values())
+    each = (command, *deployment_variants(command).values())
     return any(NEEDED in names_in([table.get("args"), table.get("body"), table.get("step")]) for table in each)

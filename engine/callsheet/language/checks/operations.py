@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import did_you_mean
-from ...registry import PAGINATION, resolve
+from ...registry import PAGINATION, resolve_entry
 from ..definition import Definition, Definitions
-from ..deployment import ON, variants
+from ..deployment import ON, deployment_variants
 from ..locate import Path
 from ..safety import by_method, class_of_operation
-from ..scopes import looks_at_all, roots
+from ..scopes import looks_at_all, root_names
 from ..values import InvalidValue, checked_text
 from .links import pattern_fault
 from .problem import Finding, Findings
@@ -33,7 +33,7 @@ def operation_problems(definitions: Definitions, definition: Definition) -> Find
     yield from _here(table, ())
     yield from _safety(table)
     yield from _paging(definitions, table, ())
-    for deployment, here in variants(table).items():
+    for deployment, here in deployment_variants(table).items():
         path = str(here["http"]).partition(" ")[2]
         if not _BRACES.fullmatch(path):
             yield Finding((ON, deployment, "http"), "a parameter of the path stands in a pair of braces: {name}")
@@ -77,14 +77,14 @@ def _param(param: OperationParam) -> Iterator[tuple[Path, str]]:
         yield ("minimum",), f"is above the maximum, {param['maximum']:g}"
     if pattern_fault(param.get("pattern", "")) is None:
         for key in ("default", "example"):
-            if key in param and (fault := misfit(param, param[key])):
+            if key in param and (fault := argument_misfit(param, param[key])):
                 yield (key,), fault
         for place, value in enumerate(param.get("enum", ())):
             if fault := _misfit_of_one({**param, "enum": []}, value):
                 yield ("enum", place), fault
 
 
-def misfit(param: OperationParam, value: Any) -> str | None:
+def argument_misfit(param: OperationParam, value: Any) -> str | None:
     """Why an operation would not take a value for a parameter, or None."""
     kind = param.get("type", "string")
     if kind == "object":
@@ -113,7 +113,7 @@ def _safety(table: OperationDefinition) -> Findings:
     said = table.get("safety")
     if said == "local":
         yield Finding(("safety",), "an operation is never local: it is sent")
-    methods = {str(here["http"]).partition(" ")[0] for here in (table, *variants(table).values())}
+    methods = {str(here["http"]).partition(" ")[0] for here in (table, *deployment_variants(table).values())}
     changing = sorted(method for method in methods if method != "POST" and by_method(method) != "read")
     if said == "read" and changing:
         yield Finding(("safety",), f"{changing[0]} changes something; only a POST can be said to read")
@@ -153,12 +153,12 @@ def _paging(definitions: Definitions, table: CompiledOperation, at: Path) -> Fin
 
 def _unread(paginator: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """What a way of paging never looks at, and what headers never have."""
-    kind: Any = resolve(PAGINATION[paginator["kind"]]) if paginator["kind"] in PAGINATION else None
+    kind: Any = resolve_entry(PAGINATION[paginator["kind"]]) if paginator["kind"] in PAGINATION else None
     for key, is_read in (("next", "next" in kind.needs), ("first", kind.numbered)) if kind else ():
         if key in paginator and not is_read:
             yield (), f"a paginator of kind {paginator['kind']!r} never reads {key!r}"
     for key in _OF_HEADERS if paginator.get("reads") == "headers" else ():
-        for name in roots(paginator.get(key, "")) if key in paginator else ():
+        for name in root_names(paginator.get(key, "")) if key in paginator else ():
             if name != name.lower():
                 yield (), f"{key}: headers have their names in small letters: {name.lower()!r}, not {name!r}"
             elif name != "links" and f"{name}." in paginator[key]:
@@ -167,18 +167,18 @@ def _unread(paginator: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 def _is_of_an_object(expression: str) -> bool:
     """Whether it begins with a name, and so finds nothing in a list."""
-    return any(roots(expression)) and not looks_at_all(expression)
+    return any(root_names(expression)) and not looks_at_all(expression)
 
 
 def _counts(kind: str) -> bool:
-    found: Any = resolve(PAGINATION[kind]) if kind in PAGINATION else None
+    found: Any = resolve_entry(PAGINATION[kind]) if kind in PAGINATION else None
     return bool(found and (found.counted or found.numbered))
 
 
 def _no_number(table: OperationDefinition, name: str | None) -> str | None:
     """Why a parameter cannot take the number of a page, or of items, if that is so."""
     param = next((each for each in table.get("params", ()) if each["name"] == name), None)
-    if param is None or not (fault := misfit({**param, "minimum": -1, "maximum": 1}, 1)):
+    if param is None or not (fault := argument_misfit({**param, "minimum": -1, "maximum": 1}, 1)):
         return None
     return f"can never go on: {name!r} takes no number: {fault}"
 
@@ -195,7 +195,7 @@ def paginator_findings(definitions: Definitions, paginator: Definition) -> Findi
         here
         for (kind, _), operation in definitions.items()
         if kind == "operation"
-        for here in (operation.table, *variants(operation.table).values())
+        for here in (operation.table, *deployment_variants(operation.table).values())
         if (here.get("paginate") or {}).get("using") == paginator.id and "size" not in here["paginate"]
     ]
     if using and not any(_takes(definitions, here, size) for here in using):
@@ -237,7 +237,11 @@ def fetch_findings(definitions: Definitions, definition: Definition, operations:
 
 
 def _needs(kind: str) -> tuple[str, ...]:
-    return cast("tuple[str, ...]", tuple(getattr(resolve(PAGINATION[kind]), "needs", ()))) if kind in PAGINATION else ()
+    return (
+        cast("tuple[str, ...]", tuple(getattr(resolve_entry(PAGINATION[kind]), "needs", ())))
+        if kind in PAGINATION
+        else ()
+    )
 
 
 def _takes(definitions: Definitions, table: OperationDefinition, name: str) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...durations import parsed
+from ...durations import parse_typed_duration
 from ...errors import did_you_mean
 from ...registry import JOURNAL, OPTIONS, PAGING, REGISTRIES
 from ..definition import Definition, Definitions
-from ..identifier import identifier
+from ..identifier import to_identifier
 from ..locate import Path
 from .names import RESERVED
 from .problem import Finding, Findings
@@ -29,7 +29,7 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
             yield from (Finding((key, place, *path), text) for path, text in _default(param))
             for name in (param["name"], *param.get("aliases", ())):
                 is_one_word = " " not in name and not name.startswith("-")  # else that is told
-                if is_one_word and not identifier(name).isidentifier():
+                if is_one_word and not to_identifier(name).isidentifier():
                     yield Finding((key, place), f"{name!r} cannot be a name: letters, digits, - and _ only")
             for part in ("refuse", "step"):
                 if part in param and (key != "params" or "builtin" in table):
@@ -91,7 +91,7 @@ def _is(kind: str, value: Any) -> bool:
     if isinstance(value, bool):
         return False
     if kind == "duration":
-        return isinstance(value, int | float) or (isinstance(value, str) and parsed(value) is not None)
+        return isinstance(value, int | float) or (isinstance(value, str) and parse_typed_duration(value) is not None)
     return isinstance(value, {"integer": int, "number": int | float}.get(kind, str))
 
 
@@ -106,7 +106,7 @@ def _read_by_the_engine(params: Any, key: str, known: Mapping[str, str]) -> Find
 
 def _names(table: CommandDefinition) -> Findings:
     for place, param in enumerate(table.get("params", ())):
-        own = identifier(param["name"])
+        own = to_identifier(param["name"])
         if own in RESERVED:
             yield Finding(("params", place), f"expressions see something else as {own!r}: give it another name")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..definition import DEFAULTS, Definition, Definitions, SourceFile, Stale
 from ..locate import Path, path_in
-from ..renames import lost
+from ..renames import lost_definition
 from ..source_file import place_in
 
 Key = tuple[str, str]  # kind and id
@@ -42,7 +42,7 @@ class Spot(NamedTuple):
     keys: Path  # from the top of the file
 
 
-def worded(problem: Problem, definitions: Definitions) -> str:
+def word_problem(problem: Problem, definitions: Definitions) -> str:
     """`file:line: kind "id": key.path: text`.
 
     Where a later layer, or a later file of the same one, has changed or removed what the fault is about, that is the
@@ -74,11 +74,11 @@ def stale_by(problem: Problem, definitions: Definitions, without: Collection[tup
     left_out = {key[1:] for key in without}
     about = problem.finding.about
     if file.shipped or not any(
-        (key in left_out and key not in definitions) or lost(definitions, *key) for key in about
+        (key in left_out and key not in definitions) or lost_definition(definitions, *key) for key in about
     ):
         return None
     id = file.written.get((definition.kind, definition.id), definition.id)
-    return Stale(file.path, definition.kind, id, worded(problem, definitions))
+    return Stale(file.path, definition.kind, id, word_problem(problem, definitions))
 
 
 def _name(kind: str, id: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..definition import Definition, Definitions
-from ..deployment import ON, variants
+from ..deployment import ON, deployment_variants
 from ..locate import Path
-from ..safety import Safety, class_of_operation, is_milder, worst
+from ..safety import Safety, class_of_operation, is_milder, worst_safety
 from .problem import Finding, Findings
-from .shapes import places
+from .shapes import shape_places
 
 if TYPE_CHECKING:
     from ..shape.commands import CommandDefinition
@@ -34,7 +34,7 @@ def reached(definitions: Definitions, command: Definition, aliases: Mapping[str,
 
 
 def _references(definition: Definition) -> Iterator[tuple[Path, str, str]]:
-    for place in places(definition.kind, definition.table):
+    for place in shape_places(definition.kind, definition.table):
         kind = place.schema.get("reference")
         if (kind == "operation" or kind in _ON_THE_WAY) and isinstance(place.value, str):
             yield place.path, kind, place.value
@@ -59,7 +59,7 @@ def class_of_command(definitions: Definitions, command: Definition, aliases: Map
         class_of_operation(definitions["operation", id].table) for id in calls if ("operation", id) in definitions
     ]
     said: Safety | None = command.table.get("safety")
-    return worst([*classes, *([said] if said else [])])
+    return worst_safety([*classes, *([said] if said else [])])
 
 
 def safety_findings(definitions: Definitions, command: Definition, aliases: Mapping[str, str]) -> Findings:
@@ -86,7 +86,7 @@ def _asks_before(command: CommandDefinition, path: Path) -> bool:
     """Whether a person is asked before the call at `path`, whatever was given: by the command, or by a plan."""
     if "confirm" in command:
         return True
-    here = variants(command)[str(path[1])] if path[:1] == (ON,) else command
+    here = deployment_variants(command)[str(path[1])] if path[:1] == (ON,) else command
     path = path[2:] if path[:1] == (ON,) else path
     if path[:1] != ("step",) or not isinstance(path[1], int):
         return False

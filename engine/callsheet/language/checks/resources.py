@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ..definition import RESOURCE, Definition, Definitions
-from ..deployment import ON, variants
-from ..identifier import identifier
+from ..deployment import ON, deployment_variants
+from ..identifier import to_identifier
 from ..locate import Path
 from ..safety import class_of_operation
 from ..scopes import names_in
 from .bodies import resolved_schema
 from .calls import CallChecker
-from .names import unusable, value_faults
+from .names import unusable_names, value_faults
 from .problem import Finding, Findings
 from .tools import agents_findings
 
@@ -42,7 +42,7 @@ _FIELD = re.compile(r"\bfields\.(?:\"([^\"]+)\"|(\w+))|\b(?:fields|whole)\b")
 
 def resource_findings(definitions: Definitions, resource: Definition, aliases: Mapping[str, str]) -> Findings:
     table = resource.table
-    there = variants(table)
+    there = deployment_variants(table)
     if "agents" in table:
         yield from agents_findings(definitions, resource, aliases)
     for deployment, here in there.items():
@@ -57,14 +57,14 @@ def resource_findings(definitions: Definitions, resource: Definition, aliases: M
 class _Resource:
     def __init__(self, definitions: Definitions, checker: CallChecker, id: str, table: ResourceHere) -> None:
         self.definitions, self.checker, self.id, self.table = definitions, checker, id, table
-        self.parents = {identifier(name) for name in table.get("parent", {})}
+        self.parents = {to_identifier(name) for name in table.get("parent", {})}
         self.calls: dict[str, Any] = {key: table[key] for key in _SEES if key in table}  # type: ignore[literal-required]
 
     def findings(self) -> Findings:
         first = next(iter(self.table.get("parent", {})), None)
         if first == self.id:
             yield Finding(("parent", first), "the first parent is what things are listed under: not one of them")
-        yield from (Finding(("parent",), text) for text in unusable(self.parents, {*_OF_A_THING, *_OF_A_LIST}))
+        yield from (Finding(("parent",), text) for text in unusable_names(self.parents, {*_OF_A_THING, *_OF_A_LIST}))
         for key, call in self.calls.items():
             for part in _TEMPLATES:
                 faults = value_faults(call.get(part), _SEES[key] | self.parents, (key, part))

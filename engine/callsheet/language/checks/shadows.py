@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..compiled_jmespath import tree
+from ..compiled_jmespath import expression_tree
 from ..definition import Definition, Definitions
 from ..template import evaluate, is_true
 from .links import expression_fault
@@ -76,7 +76,7 @@ def _folded(keywords: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _constant(expression: str) -> bool | None:
     """Whether an expression that looks at nothing is true; None where it looks at something."""
-    node = tree(expression) if expression_fault(expression) is None else None
+    node = expression_tree(expression) if expression_fault(expression) is None else None
     return is_true(node["value"]) if node and node["type"] == "literal" else None
 
 

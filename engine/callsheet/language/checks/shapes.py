@@ -43,7 +43,7 @@ def kind_schema(kind: str) -> Schema:
     return adapter(kind).json_schema()
 
 
-def places(kind: str, table: Any) -> list[ShapePlace]:
+def shape_places(kind: str, table: Any) -> list[ShapePlace]:
     """Every value of a definition, tables and lists before what they hold."""
     schema = kind_schema(kind)
     found: list[ShapePlace] = []

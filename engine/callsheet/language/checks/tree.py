@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ..definition import Definition, Definitions
-from ..identifier import identifier
+from ..identifier import to_identifier
 from ..parameters import first_argument
 from .problem import Finding, Findings, Key
 
@@ -208,7 +208,7 @@ def options_of_programs(definitions: Definitions) -> dict[str, Key]:
 
 def _folded(name: str) -> str:
     """Of one letter, `-n` and `-N` are two options that people tell apart."""
-    return identifier(name).casefold() if len(name) > 1 else name
+    return to_identifier(name).casefold() if len(name) > 1 else name
 
 
 def _names(param: Param) -> list[str]:

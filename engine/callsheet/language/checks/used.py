@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ..definition import Definition, Definitions
-from ..identifier import identifier
+from ..identifier import to_identifier
 from .commands import ALWAYS
 from .problem import Finding, Findings
 
@@ -31,11 +31,11 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
     params = table.get("params", ())
     if "builtin" in table or not params:
         return
-    used = {*ALWAYS, *(identifier(param["folder"]) for param in params if "folder" in param)}
+    used = {*ALWAYS, *(to_identifier(param["folder"]) for param in params if "folder" in param)}
     for said in ({**table, "params": None}, *params):
         used |= set(_words(definitions, {key: said[key] for key in said if key not in _NO_EXPRESSIONS}))
     for place, param in enumerate(params):
-        seen_as = {identifier(param["name"]), *(param[key] for key in ("front", "beside") if key in param)}
+        seen_as = {to_identifier(param["name"]), *(param[key] for key in ("front", "beside") if key in param)}
         if not seen_as & used and param["name"] not in usual and not param.get("overrides"):
             near = did_you_mean(param["name"], [other["name"] for other in params if other is not param])
             yield Finding(("params", place), f"nothing in the command uses {param['name']!r}{near}")

@@ -7,7 +7,7 @@ from typing import Any, Required, get_args, get_origin
 from pydantic import ConfigDict, GetCoreSchemaHandler
 from typing_extensions import TypedDict, get_type_hints
 
-from ...registry import REGISTRIES, resolve
+from ...registry import REGISTRIES, resolve_entry
 from .base import STRICT
 
 BY_ENTRY = "by_entry"  # in a JSON Schema: the registry, the key that names the entry, the keys of all entries
@@ -36,8 +36,8 @@ class KeysOf:
 
 def own_shape(registry: str, name: str) -> Any:
     """The shape of an entry's own table: its class, or where it is found."""
-    shape: Any = getattr(resolve(REGISTRIES[registry][name]), "shape")  # noqa: B009 -- what entries are is theirs
-    return resolve(shape) if isinstance(shape, str) else shape
+    shape: Any = getattr(resolve_entry(REGISTRIES[registry][name]), "shape")  # noqa: B009 -- what entries are is theirs
+    return resolve_entry(shape) if isinstance(shape, str) else shape
 
 
 def own_keys(registry: str, name: str) -> dict[str, bool]:

@@ -35,7 +35,7 @@ def is_name(text: str) -> bool:
     return text.isidentifier() and not keyword.iskeyword(text)
 
 
-def literal(values: Iterable[object]) -> str:
+def literal_annotation(values: Iterable[object]) -> str:
     """One of these, where all can be written so; else what kind they are is not said."""
     known = list(dict.fromkeys(values))
     if not known or not all(value is None or isinstance(value, str | bool | int) for value in known):
@@ -49,6 +49,6 @@ def either(types: Sequence[str]) -> str:
     return ANY if ANY in known or not known else " | ".join(known)
 
 
-def several(type: str) -> str:
+def several_annotation(type: str) -> str:
     """One, or as many as one likes."""
     return f"{type} | _Iterable[{type}]"

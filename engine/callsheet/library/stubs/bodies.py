@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .annotations import ANY, FLAG, NUMBER, TABLE, WHOLE, class_name, either, is_name, literal
+from .annotations import ANY, FLAG, NUMBER, TABLE, WHOLE, class_name, either, is_name, literal_annotation
 
 _PLAIN = {"string": "str", "integer": WHOLE, "number": NUMBER, "boolean": FLAG, "null": "None"}
 _DEEPEST = 8  # of objects that no name refers to
@@ -62,9 +62,9 @@ class BodyTypes:
         if "ref" in schema:
             return self.type_of(schema["ref"])
         if "enum" in schema:
-            return literal(schema["enum"])
+            return literal_annotation(schema["enum"])
         if "const" in schema:
-            return literal([schema["const"]])
+            return literal_annotation([schema["const"]])
         for key in ("oneOf", "anyOf"):
             if key in schema:
                 return either([self._type(part, f"{name}{place}", depth) for place, part in enumerate(schema[key], 1)])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...catalog.catalog import open_catalog
 from ...errors import UsageError
 from ...language.programs import refuse_unknown
-from ...openapi.definition_files import save
+from ...openapi.definition_files import save_files
 from .annotations import class_name
 from .package import package_name, stub_files
 
@@ -31,7 +31,7 @@ def write_stubs(context: Context, values: ParameterValues) -> None:
         files = stub_files(catalog, program)
     finally:
         catalog.close()
-    save(files, target)
+    save_files(files, target)
     context.streams.out.write(f"{program}: types written to {target}\n")
     name = class_name(program)
     context.note(f"next: pip install {target}; then `from {package_name(program)} import {name}` if TYPE_CHECKING")

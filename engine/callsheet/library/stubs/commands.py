@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from ...language.deployment import variants
+from ...language.deployment import deployment_variants
 from ...language.parameters import is_json, is_required, is_table
 from ...language.safety import CHANGES
 from ...registry import REGISTRIES, SERVING, TALKING
 from ..arguments import in_order, python_name
-from .annotations import ANY, FLAG, NUMBER, PATH, TABLE, TEXT, WHOLE, class_name, is_name, literal, several
+from .annotations import (
+    ANY,
+    FLAG,
+    NUMBER,
+    PATH,
+    TABLE,
+    TEXT,
+    WHOLE,
+    class_name,
+    is_name,
+    literal_annotation,
+    several_annotation,
+)
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog, Child
@@ -83,16 +95,16 @@ def _type(param: Param) -> str:
     if param.get("kind") == "flag":
         return FLAG
     if is_table(param):
-        return f"{TABLE} | {several('str')}"
+        return f"{TABLE} | {several_annotation('str')}"
     if is_json(param):
         return ANY
-    return several(_one(param)) if param.get("multiple") or param.get("split") else _one(param)
+    return several_annotation(_one(param)) if param.get("multiple") or param.get("split") else _one(param)
 
 
 def _one(param: Param) -> str:
     words = REGISTRIES[param["choices_of"]] if "choices_of" in param else param.get("choices")
     if words is not None:
-        return literal(words)
+        return literal_annotation(words)
     return _PLAIN.get(str(param.get("type")), TEXT)
 
 
@@ -105,7 +117,7 @@ def _result(command: CompiledCommand) -> str:
 
 def _is_varied(command: CompiledCommand) -> bool:
     """Whether what it gives depends on what it is given, on any deployment."""
-    for here in (command, *variants(command).values()):
+    for here in (command, *deployment_variants(command).values()):
         steps = here.get("step") or [{}]
         if {"convert", "result", "items"} & here.keys() or {"each", "when", "value", "save"} & steps[-1].keys():
             return True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.safety import CHANGES, class_of_operation
 from ..arguments import python_name
-from .annotations import ANY, FLAG, NUMBER, PATH, TABLE, TEXT, WHOLE, is_name, literal, several
+from .annotations import ANY, FLAG, NUMBER, PATH, TABLE, TEXT, WHOLE, is_name, literal_annotation, several_annotation
 
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledOperation
@@ -38,10 +38,10 @@ def _given(param: OperationParam) -> str:
 
 
 def _type(param: Mapping[str, Any]) -> str:
-    words = literal(param["enum"]) if "enum" in param else ""
+    words = literal_annotation(param["enum"]) if "enum" in param else ""
     if param.get("type") == "array":
         item = param.get("items", {})
-        return several(words or (_type(item) if isinstance(item, Mapping) else TEXT))
+        return several_annotation(words or (_type(item) if isinstance(item, Mapping) else TEXT))
     return words or _PLAIN.get(str(param.get("type")), TEXT)
 
 
@@ -55,7 +55,7 @@ def _beside(operation: CompiledOperation, bodies: BodyTypes) -> dict[str, str]:
         elif media.endswith("json"):
             found["body"] = ANY
         else:
-            found["files"] = several(PATH)
+            found["files"] = several_annotation(PATH)
     if operation.get("reply") == "binary":
         found["out"] = f"{PATH} | None"
     found["strict"] = FLAG

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ... import __version__
-from ...language.identifier import identifier
+from ...language.identifier import to_identifier
 from .annotations import ALIASES, IMPORTS, class_name, is_name
 from .bodies import BodyTypes
 from .commands import group_stubs
@@ -64,7 +64,7 @@ packages = ["{package}-stubs"]
 
 def package_name(program: str) -> str:
     """What is imported where types are checked."""
-    return f"callsheet_{identifier(program)}"
+    return f"callsheet_{to_identifier(program)}"
 
 
 def stub_files(catalog: Catalog, program: str) -> dict[str, str]:
@@ -79,13 +79,15 @@ def stub_files(catalog: Catalog, program: str) -> dict[str, str]:
 
 def stubs(catalog: Catalog, program: str) -> str:
     """All types of a program in one module."""
-    from .annotations import literal
+    from .annotations import literal_annotation
 
     bodies = BodyTypes(catalog.all("schema"))
     methods = [
         operation_stub(id, operation, bodies) for id, operation in catalog.all("operation").items() if is_name(id)
     ]
-    own = _OF_EVERY_PROGRAM.format(resources=literal(catalog.ids("resource")) if catalog.ids("resource") else "str")
+    own = _OF_EVERY_PROGRAM.format(
+        resources=literal_annotation(catalog.ids("resource")) if catalog.ids("resource") else "str"
+    )
     groups = group_stubs(catalog, "", class_name(program), own, _TAKEN)
     every = "    def __getitem__(self, id: str) -> _Pages[...]: ...\n"
     operations = f"class Operations:\n{every}{''.join(methods)}\n"

@@ -110,7 +110,7 @@ def make_handlers(
     """`where` words the place of one of the tables, for errors: raises `UsageError` for what cannot be done."""
     handlers: list[Handler] = []
     for number, table in enumerate(tables):
-        kind = cast("HandlerKind", registry.resolve(registry.HANDLERS[table["handler"]]))
+        kind = cast("HandlerKind", registry.resolve_entry(registry.HANDLERS[table["handler"]]))
         try:
             handlers.append(kind(table, context))
         except UsageError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...durations import seconds
+from ...durations import duration_seconds
 from ...errors import UsageError
 from . import Ended, HandlerContext
 from .limits import ConcurrencyLimit
@@ -26,7 +26,7 @@ class Base:
         self.kind = table["handler"]
         self.table: Mapping[str, Any] = table  # each kind has keys of its own
         self.context = context
-        self.timeout = seconds(table["timeout"]) if "timeout" in table else context.timeout
+        self.timeout = duration_seconds(table["timeout"]) if "timeout" in table else context.timeout
         self.concurrency_limits: tuple[ConcurrencyLimit, ...] = (
             (ConcurrencyLimit(table["concurrency"]),) if "concurrency" in table else ()
         )

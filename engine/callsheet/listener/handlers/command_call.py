@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...catalog.catalog import open_catalog
 from ...errors import DefinitionError, did_you_mean
-from ...language.command_line import bind_words, command_words, missing
-from ...language.template import compile_template, fill
+from ...language.command_line import bind_words, command_words, missing_parameters
+from ...language.template import compile_template, fill_template
 
 if TYPE_CHECKING:
     from ...language.shape.commands import Param
@@ -28,7 +28,7 @@ class CommandCall(NamedTuple):
     typed: frozenset[str]
 
     def fill(self, scope: Mapping[str, Any]) -> dict[str, Any]:
-        return fill(self.values, scope) or {}
+        return fill_template(self.values, scope) or {}
 
 
 def command_call(program: str, run: str | Sequence[str], values: Mapping[str, Any], environ: Any) -> CommandCall:
@@ -55,7 +55,7 @@ def _bound(program: str, run: str | Sequence[str], values: Mapping[str, Any], en
     for name in templates:
         if name not in params:
             raise DefinitionError(f"{' '.join(words)} has no parameter {name!r}{did_you_mean(name, params)}")
-    if lacking := missing(templates, own):
+    if lacking := missing_parameters(templates, own):
         raise DefinitionError(f"{' '.join(words)} needs {', '.join(lacking)}, which this does not give")
     for name, value in templates.items():
         if (fault := _misfit(params[name], value)) and not is_template(value):

@@ -78,9 +78,9 @@ class Forward(Base):
         except httpx.InvalidURL as error:
             raise HandlerFailed(f"{self.address.shown}: {error}") from None
         except httpx.RequestError as error:
-            from ...client.http.network import explain
+            from ...client.http.network import explain_network_error
 
-            raise HandlerFailed(f"{self.address.shown}: {explain(error, self.timeout)[0]}") from None
+            raise HandlerFailed(f"{self.address.shown}: {explain_network_error(error, self.timeout)[0]}") from None
         if not 200 <= status < 300:
             raise HandlerFailed(f"{self.address.shown} answered {status}")
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ...errors import UsageError
-from ...jsontext import parse
+from ...jsontext import parse_json
 from . import failure_of
 from .functions import awaitable_of, find
 
@@ -33,7 +33,7 @@ def main(call: str, folder: str) -> None:
         function, broken = None, error.message
     with asyncio.Runner() as runner:
         for line in events:
-            failure = broken if function is None else _failure(function, parse(line.decode()), runner)
+            failure = broken if function is None else _failure(function, parse_json(line.decode()), runner)
             answers.write(json.dumps(failure).encode() + b"\n")
     sys.exit(0)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from ...errors import UsageError
-from ...registry import QUEUES, resolve
+from ...registry import QUEUES, resolve_entry
 from .port import QueueEnvironment
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def select_queue(url: str, catalog: Catalog, environ: Mapping[str, str]) -> Sele
     scheme = url.partition("://")[0]
     for definition in definitions.values():
         if scheme in definition["schemes"]:
-            driver = cast("Any", resolve(QUEUES[definition["driver"]]))()
+            driver = cast("Any", resolve_entry(QUEUES[definition["driver"]]))()
             return SelectedQueue(driver, url, definition, QueueEnvironment(environ, prefix))
     schemes = [scheme for definition in definitions.values() for scheme in definition["schemes"]]
     raise UsageError(

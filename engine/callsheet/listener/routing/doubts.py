@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...language.compiled_jmespath import Ast, tree
+from ...language.compiled_jmespath import Ast, expression_tree
 from .route import Route, accepts, is_pattern, pattern
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def _route_warnings(route: Route, route_set: RouteSet, filters: Sequence[str]) -
     elif filters and not unclear and not any(pattern(word).match(type_) for word in filters for _, type_ in types):
         yield f"{name} can never match: --events leaves none of its types"
     when = route.definition.get("when")
-    if when is not None and (node := tree(when)) is not None:
+    if when is not None and (node := expression_tree(when)) is not None:
         yield from (f"{name} can never match: when: {text}" for text in _condition(when, node, [t for _, t in types]))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ...language.compiled_jmespath import Ast, compile_condition, compile_node, tree
+from ...language.compiled_jmespath import Ast, compile_condition, compile_node, expression_tree
 from ...language.template import is_true
 
 ValueGetter = Callable[[Any], Any]
@@ -37,7 +37,7 @@ class RouteIndex:
         self._tried: list[_Entry] = []
         self._by_value: dict[str, tuple[ValueGetter, dict[Any, list[_Entry]]]] = {}
         for position, (when, item) in enumerate(items):
-            fixed = _fixed_value(tree(when)) if when else None
+            fixed = _fixed_value(expression_tree(when)) if when else None
             condition = None if when is None or (fixed is not None and fixed.is_all) else compile_condition(when)
             entry = _Entry(position, condition, item)
             if fixed is None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...errors import UsageError, did_you_mean
-from ...files import changeable
+from ...files import changeable_by_others
 from ...language.checks.problem import place_of
 from ...language.definition import Definitions
 from ...language.layers import Layer
@@ -105,23 +105,23 @@ def _defined_routes(definitions: Definitions) -> list[LocatedRoute]:
 
 def load_checked(layers: Sequence[Layer], files: Sequence[str]) -> Definitions:
     from ...catalog.compile import qualified_names
-    from ...language.check import check
-    from ...language.load import load
-    from ...language.source_file import read
-    from ...registry import names
+    from ...language.check import check_definitions
+    from ...language.load import load_definitions
+    from ...language.source_file import read_definition_file
+    from ...registry import registered_names
 
     for path in files:
         if not os.path.isfile(path):
             raise UsageError(f"--routes: no file {path}")
-        doubt = changeable(path)
+        doubt = changeable_by_others(path)
         if doubt is not None:  # they say which programs run
             raise UsageError(f"--routes: {doubt}", hint=doubt.remedy)
-        if other := set(read(path).tables) - _ALLOWED_KINDS:
+        if other := set(read_definition_file(path).tables) - _ALLOWED_KINDS:
             name = min(other)
             near, hint = did_you_mean(name, _ALLOWED_KINDS), f"allowed: {', '.join(sorted(_ALLOWED_KINDS))}"
             raise UsageError(f"--routes: {path}: {name!r} is not allowed in this file{near}", hint=hint)
-    definitions = load([*layers, *(Layer(os.path.abspath(path)) for path in files)])
-    check(definitions, {"operation": qualified_names(definitions)}, names())
+    definitions = load_definitions([*layers, *(Layer(os.path.abspath(path)) for path in files)])
+    check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
     return definitions
 
 

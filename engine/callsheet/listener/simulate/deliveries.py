@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from ...errors import UsageError
-from ...jsontext import dump, parse
-from ...language.template import evaluate, fill, fill_text, to_text
+from ...jsontext import dump_json, parse_json
+from ...language.template import evaluate, fill_template, fill_text, to_text
 from ..verify.payload import CONTENT_TYPE
 from ..verify.signature import Signature
 from ..verify.signed_message import SignedRequest
@@ -43,7 +43,7 @@ def make_payload(
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     scope = {"id": id, "type": type_, "time": moment, "body": body}
     default = {"id": "{id}", "event_type": "{type}", "event_time": "{time}", "body": "{body}"}
-    payload = fill(definition.get("sample", default), scope)
+    payload = fill_template(definition.get("sample", default), scope)
     for change in changes:
         _set(payload, change)
     headers = {name: to_text(fill_text(text, scope)) for name, text in definition.get("sample_headers", {}).items()}
@@ -69,7 +69,7 @@ def _set(payload: Any, change: str) -> None:
     if not isinstance(table, dict):
         raise UsageError(f"--set: {path}: there is no object to set it in")
     try:
-        table[last] = parse(text)
+        table[last] = parse_json(text)
     except ValueError:
         table[last] = text
 
@@ -79,7 +79,7 @@ def plain(
 ) -> Delivery:
     """A body of JSON or, where the source takes nothing else, a form; proved where there is a secret, for `url`."""
     is_form = definition.get("content") == "form"
-    body = _form(definition, payload) if is_form else dump(payload).encode()
+    body = _form(definition, payload) if is_form else dump_json(payload).encode()
     own = {"Content-Type": CONTENT_TYPE if is_form else "application/json", **headers}
     if secret is None:
         return Delivery(own, body, "none", id_of(definition, payload, headers), url)
@@ -123,7 +123,7 @@ class TokenSigner:
         head = {"alg": "RS256", "typ": "JWT", "kid": self.kid}
         now = int(time.time())
         claims = {"iat": now, "exp": now + 300, "jti": uuid.uuid4().hex, **payload}
-        signed = f"{_encode(json.dumps(head).encode())}.{_encode(dump(claims).encode())}"
+        signed = f"{_encode(json.dumps(head).encode())}.{_encode(dump_json(claims).encode())}"
         signature = RSAAlgorithm(RSAAlgorithm.SHA256).sign(signed.encode(), self.key)
         token = f"{signed}.{_encode(signature)}"
         own = {"Content-Type": "application/json", **headers}

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from ...files import locked
-from ...terminal import escape, unguarded
+from ...files import locked_file
+from ...terminal import escape_text, unguarded_stream
 
 MAX_WAITING = 4 * 1024 * 1024
 OVERHEAD = 64  # what a line costs beside its text
@@ -31,7 +31,7 @@ class LineWriter:
         self._missing = missing
         self._lines_lost = 0
         self._line_broken = False
-        self._stream = unguarded(stream)
+        self._stream = unguarded_stream(stream)
         self._lock_path = lock
         self._waiting: list[str] = []
         self._size = 0
@@ -66,10 +66,12 @@ class LineWriter:
                 lines, self._waiting, self._size = self._waiting, [], 0
             if lines:
                 with self._output_lock():
-                    write_out(escape(self._preamble() + "\n".join(lines) + "\n"))
+                    write_out(escape_text(self._preamble() + "\n".join(lines) + "\n"))
 
     def _output_lock(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext() if self._lock_path is None else locked(self._lock_path, patience=float("inf"))
+        return (
+            contextlib.nullcontext() if self._lock_path is None else locked_file(self._lock_path, patience=float("inf"))
+        )
 
     def _writer(self) -> Callable[[str], None]:
         """Straight to the descriptor where there is one: no lock of the stream is held while it blocks."""

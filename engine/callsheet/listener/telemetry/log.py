@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ...jsontext import dump
+from ...jsontext import dump_json
 from ...language.template import to_text
 from ...terminal import escape_line, is_plain_line
 from .line_writer import LineWriter
@@ -84,7 +84,7 @@ def _json_line(event: Event) -> str:
             text = data.decode()
             if is_plain_line(text):
                 return text
-    return escape_line(dump(event.payload))
+    return escape_line(dump_json(event.payload))
 
 
 def field(value: Any) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...jsontext import dump
-from ...language.template import compile_expression, fill
+from ...jsontext import dump_json
+from ...language.template import compile_expression, fill_template
 from .plain_token import PlainToken
 from .rejection import Rejected
 from .signed_message import SignedRequest
@@ -44,9 +44,9 @@ class Challenge:
             return None
         if self.token is not None:
             self.token.check(headers, b"", 0, SignedRequest(query=query))
-        reply = fill(self.reply, scope)
+        reply = fill_template(self.reply, scope)
         is_text = isinstance(reply, str) or reply is None
-        body = (reply or "").encode("utf-8", "replace") if is_text else dump(reply).encode("utf-8", "replace")
+        body = (reply or "").encode("utf-8", "replace") if is_text else dump_json(reply).encode("utf-8", "replace")
         if len(body) > _LONGEST:
             raise Rejected(400, "challenge_long", f"a challenge whose answer has {len(body)} bytes")
         return Challenged(body, b"text/plain; charset=utf-8" if is_text else b"application/json")

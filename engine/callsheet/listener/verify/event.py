@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
-from ...jsontext import dump
+from ...jsontext import dump_json
 from .payload import parse_exact
 from .sent_text import Named, joined_record, one_line
 from .signed_message import Headers, text_headers
@@ -148,12 +148,12 @@ class Event:
 
     @lazy
     def record_text(self) -> str:
-        return self._joined_record() or dump(self.record)
+        return self._joined_record() or dump_json(self.record)
 
     @lazy
     def payload_text(self) -> str:
         """The payload in one line."""
-        return dump(self.payload) if self._line is None else self._line.decode()
+        return dump_json(self.payload) if self._line is None else self._line.decode()
 
     @lazy
     def _line(self) -> bytes | None:

@@ -73,9 +73,9 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
         except TimeoutError:
             raise OSError(f"no whole answer within {TIMEOUT:g} s") from None
         except httpx.RequestError as error:
-            from ...client.http.network import explain
+            from ...client.http.network import explain_network_error
 
-            raise OSError(explain(error, CONNECT_TIMEOUT)[0]) from None
+            raise OSError(explain_network_error(error, CONNECT_TIMEOUT)[0]) from None
 
     return fetch, client.aclose
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...durations import seconds
+from ...durations import duration_seconds
 from .base64url import decode_base64url
 from .payload import parse_payload
 from .rejection import not_genuine
@@ -32,7 +32,7 @@ class TokenVerifier:
 
     def __init__(self, definition: Jwt) -> None:
         self.algorithms = frozenset(definition["algorithms"])
-        self.leeway = seconds(definition.get("leeway", "60s"))
+        self.leeway = duration_seconds(definition.get("leeway", "60s"))
         self.unquote = definition.get("unquote", False)
         self.issuers = frozenset(definition.get("issuer", ()))
         self.audiences = frozenset(definition.get("audience", ()))

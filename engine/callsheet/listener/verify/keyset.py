@@ -17,9 +17,9 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from ...durations import seconds
+from ...durations import duration_seconds
 from ...errors import CallsheetError
-from ...files import changeable, locked, make_private_directory, open_regular
+from ...files import changeable_by_others, locked_file, make_private_directory, open_regular
 from .keys import Key, KeysById, read_keys
 from .rejection import UNAVAILABLE, Rejected, not_genuine
 
@@ -45,13 +45,13 @@ class KeySetCache:
         with contextlib.ExitStack() as stack:
             if self.is_shared:
                 with contextlib.suppress(CallsheetError):
-                    await asyncio.to_thread(stack.enter_context, locked(self.path, LOCK_TIMEOUT))
+                    await asyncio.to_thread(stack.enter_context, locked_file(self.path, LOCK_TIMEOUT))
             yield
 
     def load(self) -> tuple[bytes, float] | None:
         """The text of the key set and when it was fetched. A copy that others could have written is not used."""
         try:
-            if changeable(self.path) is not None:
+            if changeable_by_others(self.path) is not None:
                 return None
             with open_regular(self.path) as file:
                 cached = json.load(file)
@@ -106,8 +106,8 @@ class KeySet:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.algorithms = frozenset(definition["algorithms"])
-        self.cache = max(1.0, seconds(definition.get("cache", "1h")))
-        self.grace = max(self.cache, seconds(definition.get("grace", "24h")))
+        self.cache = max(1.0, duration_seconds(definition.get("cache", "1h")))
+        self.grace = max(self.cache, duration_seconds(definition.get("grace", "24h")))
         self.fetches = 0
         self.failures = 0
         self.fetched_at = 0.0

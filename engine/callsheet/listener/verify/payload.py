@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from msgspec.json import Decoder
 
-from ...jsontext import dump, exact_float, parse
+from ...jsontext import dump_json, exact_float, parse_json
 from .rejection import unreadable
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
@@ -36,7 +36,7 @@ def json_of(body: bytes, holder: str | None) -> bytes:
     table = dict(fields_of(body))
     if holder is not None and holder in table:
         return table[holder].encode()
-    return dump(table).encode()
+    return dump_json(table).encode()
 
 
 _MAX_DEPTH = 200
@@ -61,7 +61,7 @@ def parse_exact(data: bytes) -> Any:
     try:
         return _decode_exact(data)
     except (ValueError, RecursionError):
-        return parse(data)
+        return parse_json(data)
 
 
 def parse_payload(data: bytes) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...durations import seconds
-from ...language.compiled_jmespath import tree
-from ...language.template import expressions, fill_text, to_text
+from ...durations import duration_seconds
+from ...language.compiled_jmespath import expression_tree
+from ...language.template import expressions_in_text, fill_text, to_text
 from .payload import fields_of
 from .rejection import not_genuine
 
@@ -20,8 +20,8 @@ _BESIDE = ("headers", "query")
 
 def are_signed(expression: str, signed: str) -> bool:
     """Whether all that an expression reads beside the body is part of what is signed, by the template of that."""
-    covered = {part for text in expressions(signed) for part in _beside(tree(text))}
-    return _beside(tree(expression)) <= covered
+    covered = {part for text in expressions_in_text(signed) for part in _beside(expression_tree(text))}
+    return _beside(expression_tree(expression)) <= covered
 
 
 def _beside(node: Any) -> set[str]:
@@ -81,7 +81,7 @@ class SignedMessage:
         self.separator = definition.get("separator", "").encode()
         self.before, self.has_body, self.after = definition.get("signed", _BODY).partition(_BODY)
         self.stamp = definition.get("timestamp")
-        self.tolerance = seconds(definition.get("tolerance", "5m"))
+        self.tolerance = duration_seconds(definition.get("tolerance", "5m"))
         self.sent = definition.get("send", {self.name: definition.get("prefix", "") + "{signature}"})
         self.is_body = definition.get("signed", _BODY) == _BODY and self.stamp is None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import UsageError
 from ...language.compiled_jmespath import compile_fast, first_names
-from ...language.template import expressions
+from ...language.template import expressions_in_text
 from .challenge import Challenge, Challenged
 from .event import Event, query_values
 from .jws import TokenVerifier
@@ -51,7 +51,7 @@ class Source:
         self.tokens = TokenVerifier(definition["jwt"]) if keys is not None else None
         self.proof = proof_of(definition, secrets)
         self.covered = covered_by(definition)
-        self.signs_url = any("url" in first_names(text) for text in expressions(self.covered or ""))
+        self.signs_url = any("url" in first_names(text) for text in expressions_in_text(self.covered or ""))
         self.wants_request = "token" in definition or self.signs_url
         self.public_url = public_url
         self.other_urls = other_spellings(public_url) if self.signs_url else []

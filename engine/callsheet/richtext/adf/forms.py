@@ -53,7 +53,7 @@ def complete(form: NodeForm, attrs: Raw) -> bool:
     )
 
 
-def numbered(kind: str, attrs: Attrs, counts: dict[str, int], taken: Container[str] = ()) -> Attrs:
+def numbered_attributes(kind: str, attrs: Attrs, counts: dict[str, int], taken: Container[str] = ()) -> Attrs:
     """The attributes with `{count}` as the next number of the kind whose value is not taken."""
     for name, value in attrs.items():
         if isinstance(value, str) and value.endswith(COUNT):

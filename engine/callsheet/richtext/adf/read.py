@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from ...errors import UsageError
 from ..rules import NodeForm, Rules
-from ..tree import MAX_DEPTH, NO_ATTRS, NO_CONTENT, Attrs, Losses, Mark, Node, text
+from ..tree import MAX_DEPTH, NO_ATTRS, NO_CONTENT, Attrs, Losses, Mark, Node, text_node
 from .forms import SPELLING, Raw, complete
 
 
-def read(document: Any, rules: Rules, losses: Losses) -> Node:
+def read_adf(document: Any, rules: Rules, losses: Losses) -> Node:
     """The tree of a document; raises UsageError when it is none."""
     types = [form.type for form in rules.forms["doc"]]
     if not isinstance(document, dict) or document.get("type") not in types:
@@ -39,7 +39,7 @@ class DocumentReader:
             return []
         if depth >= MAX_DEPTH:
             self.losses.add(f"more than {MAX_DEPTH} levels: what is deeper became text")
-            return [text(all_text(raw))]
+            return [text_node(all_text(raw))]
         result: list[Node] = []
         for child in content:
             self._take(child, depth + 1, result)
@@ -82,7 +82,7 @@ class DocumentReader:
     def _unknown(self, raw: Raw, depth: int) -> list[Node]:
         self.losses.add(f"unknown node {raw.get('type')!r}: only its text is kept")
         words = raw["text"] if isinstance(raw.get("text"), str) else _first_text(raw.get("attrs"))
-        return [*([text(words, self.marks(raw))] if words else []), *self.children(raw, depth)]
+        return [*([text_node(words, self.marks(raw))] if words else []), *self.children(raw, depth)]
 
     def form(self, raw: Raw, *, mark: bool) -> NodeForm | None:
         name = raw.get("type")

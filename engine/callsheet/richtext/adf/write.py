@@ -7,14 +7,14 @@ from itertools import compress, product
 from typing import cast
 
 from ..rules import NodeForm, Rules
-from ..shared_keys import blank, shared
+from ..shared_keys import blank_keys, share_keys
 from ..tree import Attrs, Mark, Node, Verbatim
-from .forms import SPELLING, DocumentMark, DocumentNode, form_of, numbered
+from .forms import SPELLING, DocumentMark, DocumentNode, form_of, numbered_attributes
 
 
 def _shape(*names: str, type: str = "") -> DocumentNode:
     """What nodes with these keys are copies of."""
-    found = blank("type", *names).copy()
+    found = blank_keys("type", *names).copy()
     found["type"] = type
     return cast("DocumentNode", found)
 
@@ -50,7 +50,7 @@ class DocumentWriter:
             result = self._branch(node)
         if node.marks:
             result["marks"] = [self.mark(mark) for mark in node.marks]
-        return spelt(result, node, self.rules.forms[node.kind][0]) if SPELLING in node.attrs else result
+        return spelt_text(result, node, self.rules.forms[node.kind][0]) if SPELLING in node.attrs else result
 
     def _branch(self, node: Node) -> DocumentNode:
         """What is no text; its marks are still to come."""
@@ -62,7 +62,7 @@ class DocumentWriter:
         result = SHAPES[said, holds, bool(node.marks)].copy()
         result["type"] = form.type
         if said:
-            result["attrs"] = shared(numbered(node.kind, attrs, self.counts, self.taken))
+            result["attrs"] = share_keys(numbered_attributes(node.kind, attrs, self.counts, self.taken))
         if holds:
             result["content"] = self._children(node)
         return result
@@ -85,14 +85,14 @@ class DocumentWriter:
         result = cast("DocumentMark", SHAPES[bool(attrs), False, False].copy())
         result["type"] = form.type
         if attrs:
-            result["attrs"] = shared(attrs)
+            result["attrs"] = share_keys(attrs)
         return result
 
     def form_of(self, node: Node) -> tuple[NodeForm, Attrs]:
         return form_of(self.rules, node.kind, node.attrs) or (self.rules.forms[node.kind][0], {})
 
 
-def spelt(result: DocumentNode, node: Node, form: NodeForm) -> DocumentNode:
+def spelt_text(result: DocumentNode, node: Node, form: NodeForm) -> DocumentNode:
     """The node with its own way to say nothing."""
     said = node.attrs.get(SPELLING)
     for name in said if isinstance(said, list) else ():

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...collector import without_collector
 from ...errors import CallsheetError, Conflict, UsageError
-from ...jsontext import dump
-from ..adf.read import read as read_adf
+from ...jsontext import dump_json
+from ..adf.read import read_adf as read_adf
 from ..lossless_markers import refuse_references
-from ..markdown.blocks import read as read_markdown
+from ..markdown.blocks import read_markdown as read_markdown
 from ..markdown.relative import Beside
 from ..rules import Rules
 from ..tree import Losses, Node
@@ -58,7 +58,7 @@ class Editing:
         if self.format != "storage":
             read_adf(source, self.rules, Losses())
             self.root = self._root(source)
-            self._text = settle(self.root, self.sayable, lambda part: dump(part.source))
+            self._text = settle(self.root, self.sayable, lambda part: dump_json(part.source))
         elif isinstance(source, str):
             self.root = self._root(source)
             self._text = settle(self.root, self.sayable, lambda part: source[part.source.start : part.source.end])

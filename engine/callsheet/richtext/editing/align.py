@@ -11,7 +11,7 @@ FEW = 100_000  # pairs of equal things, of which the longest runs are looked for
 EDITS, STEPS = 2_000, 20_000_000  # of the shortest way from one to the other; beyond it what differs is all new
 
 
-def same(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
+def equal_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Pairs of places with equal things, in order."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
@@ -78,7 +78,7 @@ def _cost(old: Sequence[Hashable], new: Sequence[Hashable]) -> int:
     return sum(count[one] for one in new)
 
 
-def increasing(places: Sequence[int]) -> set[int]:
+def longest_increasing(places: Sequence[int]) -> set[int]:
     """The indexes of the longest run of places that grow, -1 left out."""
     ends: list[int] = []
     last: list[int] = []

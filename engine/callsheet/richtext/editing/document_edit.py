@@ -9,14 +9,14 @@ from ..adf.forms import Raw, form_of
 from ..adf.write import DocumentWriter
 from ..normalise import Fitter, Up
 from ..rules import Rules
-from ..tree import Losses, Node, Verbatim, text
-from .align import increasing
+from ..tree import Losses, Node, Verbatim, text_node
+from .align import longest_increasing
 from .blocks import EditWriter, MisfitError, WrittenBlock
 from .document_parts import DocumentParts, wrapped
 from .label import caption_of
 from .matching import Block
 from .parts import FRAMED, EditToken, Part, Wrapper, tokens_of
-from .words import OutputPiece, merged
+from .words import OutputPiece, merge_tokens
 
 
 class DocumentEdit:
@@ -48,7 +48,7 @@ class DocumentEdit:
         form = self.parts.form(part.source)
         if form is not None and form.kind == "figure":
             return self._figure(part, node)
-        inner = self._inline(merged(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping), node)
+        inner = self._inline(merge_tokens(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping), node)
         if part.kind in ("task", "decision") and (around := wrapped(part.source, self.reader)):
             inner = [{**around, "content": inner}]
         return self.around(part, node, inner)
@@ -70,7 +70,7 @@ class DocumentEdit:
         return [{**shell, **kept, "content": inner}]
 
     def new_line(self, node: Node, old: list[EditToken], parent: Part) -> list[Any]:
-        inner = self._inline(merged([], old, tokens_of(node.content), keeping=self.rules.keeping), node)
+        inner = self._inline(merge_tokens([], old, tokens_of(node.content), keeping=self.rules.keeping), node)
         raw = {**self.writer.node(Node(node.kind, node.attrs)), "content": inner}
         return self._placed(self._verbatim(raw), parent)
 
@@ -99,7 +99,7 @@ class DocumentEdit:
     def _resolved(self, node: Node) -> Node:
         """A new node in which what is old stands as it was."""
         if node.kind in ("reference", "inlinereference"):
-            return next(iter(self._verbatim(self.references[node.attrs["label"]])), text(""))
+            return next(iter(self._verbatim(self.references[node.attrs["label"]])), text_node(""))
         around = Part(node.kind, {}, None)
         content: list[Node] = []
         for child in node.content:
@@ -116,7 +116,7 @@ class DocumentEdit:
         at = {id(part): places[id(part.source)] for part in parent.parts or ()}
         seen = set(at.values())
         own = [at.get(id(block.part), -1) for block in written]
-        stayed = increasing(own)
+        stayed = longest_increasing(own)
         result: list[Any] = []
         reached = 0
         for number, block in enumerate(written):
@@ -171,11 +171,13 @@ class DocumentEdit:
     def _captioned(self, figure: Raw, content: list[Raw], words: str) -> list[Raw]:
         """What is in a figure, with another caption, or one more, or one less."""
         label = self.parts.caption(figure)
-        inner = self._inline(merged(label.lead, label.line, tokens_of([text(words)]), marks=False), Node("caption"))
+        inner = self._inline(
+            merge_tokens(label.lead, label.line, tokens_of([text_node(words)]), marks=False), Node("caption")
+        )
         forms = [self.parts.form(child) for child in content]
         own = [place for place, form in enumerate(forms) if form is not None and form.kind == "caption"]
         if not own:
-            return [*content, self.writer.node(Node("caption", {}, [text(words)]))]
+            return [*content, self.writer.node(Node("caption", {}, [text_node(words)]))]
         kept = [child for place, child in enumerate(content) if place not in own]
         return [*kept, *([{**content[own[0]], "content": inner}] if words else [])]
 
@@ -225,7 +227,7 @@ class DocumentEdit:
 
     def _text(self, words: str, output: OutputPiece, parent: Node) -> Raw:
         marks = [raw for wrapper in output.stack if (raw := wrapper.source or self._mark(wrapper))]
-        read = text(words, self.reader.marks({"marks": marks}))
+        read = text_node(words, self.reader.marks({"marks": marks}))
         fitted = self.fitter.with_marks(read, Node(parent.kind))
         kept = [raw for raw, mark in zip(marks, read.marks, strict=False) if mark in fitted.marks]
         return {"type": "text", "text": words, **({"marks": kept} if kept else {})}

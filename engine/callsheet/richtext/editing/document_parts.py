@@ -7,12 +7,12 @@ from typing import Any
 
 from ..adf.forms import Raw
 from ..adf.read import DocumentReader
-from ..lossless_markers import label
-from ..plain_text import says
+from ..lossless_markers import marker_label
+from ..plain_text import visible_text
 from ..rules import NodeForm, Rules
 from ..tree import MAX_DEPTH, Attrs, Losses, Mark, Node
-from .label import labelled, words_of
-from .parts import FRAMED, TOKEN, EditToken, Label, Part, Piece, Wrapper, settled, tokens_of
+from .label import label_tokens, words_of
+from .parts import FRAMED, TOKEN, EditToken, Label, Part, Piece, Wrapper, seen_tokens, tokens_of
 from .sayable import Sayable
 
 LINES = ("paragraph", "heading", "task", "decision")
@@ -62,7 +62,7 @@ class DocumentParts:
         is_named = self.rules.group(form.kind) == "block" and not self.sayable.has_construct(form.kind)
         if is_named or form.kind == "column" or (form.kind == "panel" and not said):
             own = {key: value for key, value in raw.items() if key != "content"}
-            return Part(form.kind, {}, raw, parts, label=label(self._name(raw), _key(own)))
+            return Part(form.kind, {}, raw, parts, label=marker_label(self._name(raw), _key(own)))
         return Part(self.sayable.kind(form.kind), said, raw, parts)
 
     def _figure(self, raw: Raw) -> Part:
@@ -86,7 +86,7 @@ class DocumentParts:
         return Part("paragraph", {}, raw, line=[EditToken(node=node, marks=linked, pieces=[Piece(raw)])])
 
     def _reference(self, raw: Any) -> Part:
-        return Part("reference", {}, raw, label=label(self._name(raw), _key(raw)))
+        return Part("reference", {}, raw, label=marker_label(self._name(raw), _key(raw)))
 
     def _name(self, raw: Any) -> str:
         """What a reader may know it by: its type, and what it says of itself."""
@@ -101,20 +101,22 @@ class DocumentParts:
         """The words below an image: only text, in which a node is the words that it says."""
         forms = [(child, self.form(child)) for child in _content(figure)]
         inner = [raw for child, form in forms if form is not None and form.kind == "caption" for raw in _content(child)]
-        return Label(*settled([one for raw in inner for token in self._tokens(raw) for one in self._labelled(token)]))
+        return Label(
+            *seen_tokens([one for raw in inner for token in self._tokens(raw) for one in self._labelled(token)])
+        )
 
     def _labelled(self, token: EditToken) -> list[EditToken]:
         if token.whole and token.pieces:
             return words_of(self._said(token.pieces[0]), token.pieces[0])
-        return [] if token.whole else labelled(token, self._said)
+        return [] if token.whole else label_tokens(token, self._said)
 
     def _said(self, piece: Piece) -> str:
-        return "".join(says(node, self.rules) for node in self.reader.node(piece.source[0], 1))
+        return "".join(visible_text(node, self.rules) for node in self.reader.node(piece.source[0], 1))
 
     # --- words ---
 
     def line(self, content: list[Any]) -> tuple[list[Piece], list[EditToken]]:
-        return settled([token for raw in content for token in self._tokens(raw)])
+        return seen_tokens([token for raw in content for token in self._tokens(raw)])
 
     def _tokens(self, raw: Any) -> list[EditToken]:
         form = self.form(raw)
@@ -143,7 +145,9 @@ class DocumentParts:
             nodes = self.sayable.nodes(Node(form.kind, self.reader.attrs(form, raw.get("attrs"))))
         if nodes is None:
             return [
-                EditToken(node=Node("inlinereference", {"label": label(self._name(raw), _key(raw))}), pieces=[piece])
+                EditToken(
+                    node=Node("inlinereference", {"label": marker_label(self._name(raw), _key(raw))}), pieces=[piece]
+                )
             ]
         if nodes[0].kind != "text":
             return [EditToken(node=Node(nodes[0].kind, nodes[0].attrs, nodes[0].content), pieces=[piece])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from .align import same
+from .align import equal_pairs
 from .parts import WORD, EditToken, marked_alike
 
 
@@ -17,7 +17,7 @@ def taken_apart(old: list[EditToken], new: list[EditToken]) -> list[EditToken]:
     if all(len(run) == 1 for run in runs):
         return new
     keys = [run[0].key if len(run) == 1 else ("", "".join(token.text for token in run)) for run in runs]
-    pairs = same(keys, [token.key for token in new])
+    pairs = equal_pairs(keys, [token.key for token in new])
     found = {b: runs[a] for a, b in pairs}
     for (a, b), (c, d) in pairwise([(-1, -1), *pairs, (len(runs), len(new))]):
         free = [place for place in range(b + 1, d) if WORD.fullmatch(new[place].text)]

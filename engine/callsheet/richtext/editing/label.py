@@ -8,7 +8,7 @@ from ..tree import Node
 from .parts import TOKEN, EditToken, Piece
 
 
-def labelled(token: EditToken, says: Callable[[Piece], str]) -> list[EditToken]:
+def label_tokens(token: EditToken, says: Callable[[Piece], str]) -> list[EditToken]:
     """A token as a label has it: without marks, white space of any sort as a space, a node as what it `says`."""
     token.marks = ()
     if token.node is not None:

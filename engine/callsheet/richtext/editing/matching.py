@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ..tree import Node, walk
-from .align import increasing, same
-from .parts import LINES, EditToken, Part, Shape, shape, shape_around, tokens_of
+from ..tree import Node, walk_nodes
+from .align import equal_pairs, longest_increasing
+from .parts import LINES, EditToken, Part, Shape, shape_around, shape_of_node, tokens_of
 
 ALIKE = 0.3  # likeness of two blocks between others that stayed, to be one block that was edited
 HOLDING_ALIKE = 0.1  # the same for two of one kind that hold blocks, which come and go
@@ -100,12 +100,12 @@ class Outline:
     def of_node(self, node: Node) -> Block:
         holds = node.kind not in LINES | LEAVES
         children = [self.of_node(child) for child in node.content] if holds else []
-        return self._block(node, children, None if children else shape(node))
+        return self._block(node, children, None if children else shape_of_node(node))
 
     def _block(self, node: Node, children: list[Block], leaf: Shape | None) -> Block:
         """A block that says what the node does, with these children in the place of the node's own."""
         said = leaf or shape_around(node, [(child.key,) for child in children])
-        nodes = (node,) if children else (node, *(found for child in node.content for found in walk(child)))
+        nodes = (node,) if children else (node, *(found for child in node.content for found in walk_nodes(child)))
         own = [word for found in nodes if found.text for word in WORD.findall(found.text)]
         length = len(own)
         for found in nodes:
@@ -197,7 +197,9 @@ class Matcher:
         """Matches the children of two blocks that are one another, and what is below them."""
         if new.parent is not None and new.parent.columns is not None and old.parent is new.parent.match:
             _pair_cells(old, new, new.parent.columns)
-        pairs = same([_mark(child, new) for child in old.children], [_mark(child, old) for child in new.children])
+        pairs = equal_pairs(
+            [_mark(child, new) for child in old.children], [_mark(child, old) for child in new.children]
+        )
         for i, j in pairs:
             _pair(old.children[i], new.children[j])
         edges = [(-1, -1), *pairs, (len(old.children), len(new.children))]
@@ -261,7 +263,7 @@ class Matcher:
         """Pairs children that share no words, where as many of a sort came as went between two that stayed."""
         places = {id(child): place for place, child in enumerate(old.children)}
         stayed = [places.get(id(child.match), -1) for child in new.children]
-        kept = increasing(stayed)
+        kept = longest_increasing(stayed)
         edges = [(-1, -1), *((stayed[j], j) for j in sorted(kept)), (len(old.children), len(new.children))]
         for (a, b), (c, d) in pairwise(edges):
             gone, came = (
@@ -454,7 +456,7 @@ def _rate(one: Block, other: Block) -> float:
 
 def _fill_by_place(columns: dict[int, int], wide: int, wide_new: int) -> None:
     """Columns that share no words, where as many came as went between two that stayed."""
-    stayed = increasing([columns.get(j, -1) for j in range(wide_new)])
+    stayed = longest_increasing([columns.get(j, -1) for j in range(wide_new)])
     edges = [(-1, -1), *((columns[j], j) for j in sorted(stayed)), (wide, wide_new)]
     taken = set(columns.values())
     for (a, b), (c, d) in pairwise(edges):
@@ -583,7 +585,7 @@ def _share(old: Block, new: Block) -> list[EditToken]:
         return tokens
     said = [tokens_of(heir.node.content) for heir in heirs]
     owners = [number for number, line in enumerate(said) for _ in line]
-    pairs = same([token.key for token in tokens], [token.key for line in said for token in line])
+    pairs = equal_pairs([token.key for token in tokens], [token.key for line in said for token in line])
     mine = next(number for number, heir in enumerate(heirs) if heir is new)
     last = {owners[j]: i for i, j in pairs}  # heir → its last old word
     ends = [last.get(number, -1) + 1 for number in range(len(heirs))]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from ..tree import Node, text
-from .align import increasing, same
+from ..tree import Node, text_node
+from .align import equal_pairs, longest_increasing
 from .matching import Block, Outline, match_blocks
 from .parts import EditToken, nodes_of, tokens_of
 
@@ -123,7 +123,7 @@ def _moved(root: Block) -> list[Block]:
     for parent in root.walk():
         stays = [child for child in parent.children if child.match is not None and child.match.parent is parent.match]
         places = {id(child): n for n, child in enumerate(parent.match.children)} if parent.match is not None else {}
-        kept = increasing([places[id(child.match)] for child in stays])
+        kept = longest_increasing([places[id(child.match)] for child in stays])
         still = {id(child) for n, child in enumerate(stays) if n in kept}
         found += [child for child in parent.children if child.match is not None and id(child) not in still]
     return found
@@ -161,7 +161,7 @@ def _merged_leaf(old: Block, mine: Block, theirs: Block) -> Node:
     chosen = one if shell == _shell(mine) else other
     if old.family == "code":
         lines = _three_way(*(_lines(block.node) for block in (old, mine, theirs)))
-        merged_content = None if lines is None else [text("".join(lines))]
+        merged_content = None if lines is None else [text_node("".join(lines))]
     else:
         tokens = _three_way(*(_words(block.node) for block in (old, mine, theirs)))
         merged_content = None if tokens is None else nodes_of([word.token for word in tokens])
@@ -193,7 +193,7 @@ def _lines(code: Node) -> list[str]:
 
 def _three_way(old: list[T], mine: list[T], theirs: list[T]) -> list[T] | None:
     """One sequence with the changes of both sides; None where they changed the same place, and not alike."""
-    kept, kept_other = dict(same(old, mine)), dict(same(old, theirs))
+    kept, kept_other = dict(equal_pairs(old, mine)), dict(equal_pairs(old, theirs))
     cuts = [(-1, -1, -1), *((i, kept[i], kept_other[i]) for i in range(len(old)) if i in kept and i in kept_other)]
     cuts.append((len(old), len(mine), len(theirs)))
     result: list[T] = []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from .align import same
+from .align import equal_pairs
 from .parts import FRAMED, EditToken
 
 
 def paired(old: list[EditToken], new: list[EditToken], keeping: frozenset[str]) -> dict[int, int]:
     """New place → old place. Nodes of the kinds in `keeping` are the same ones, also where they say something else."""
-    source = {b: a for a, b in same([token.key for token in old], [token.key for token in new])}
+    source = {b: a for a, b in equal_pairs([token.key for token in old], [token.key for token in new])}
     _apart(old, source)
     _slid(old, new, source)
     _before(old, new, source)

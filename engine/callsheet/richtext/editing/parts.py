@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tree import Attrs, Mark, Node, merged, text
+from ..tree import Attrs, Mark, Node, merge_runs, text_node
 
 TOKEN = re.compile(r"[ \t\r\n]+|[^\W_]+|.", re.DOTALL)
 WORD = re.compile(r"[^\W_]+")
@@ -69,7 +69,7 @@ class EditToken:
     @property
     def shape(self) -> Shape:
         if self.node is not None:
-            return shape(self.node)
+            return shape_of_node(self.node)
         if not self.marks:
             return ("", " " if self.blank else self.text, UNMARKED)
         kinds = {_said(mark) for mark in self.marks if not self.airy or mark.kind == "codespan"}
@@ -125,14 +125,14 @@ class Part:
             return Node("reference", {"label": self.label})
         if self.parts is None and self.line is not None:
             return Node(self.kind, dict(self.attrs), nodes_of(self.line))
-        return Node(self.kind, dict(self.attrs), [text(self.words)] if self.words else [])
+        return Node(self.kind, dict(self.attrs), [text_node(self.words)] if self.words else [])
 
     def shape(self) -> Shape:
         """The same as `shape` of what Markdown says of it."""
         if inner := [part.shape() for part in self.inner]:
             return shape_around(self.shell(), inner)
         if self._shape is None:
-            self._shape = shape(self.shell())
+            self._shape = shape_of_node(self.shell())
         return self._shape
 
     def changed(self) -> None:
@@ -154,13 +154,13 @@ def tokens_of(nodes: list[Node]) -> list[EditToken]:
         else:
             marks = tuple(mark for mark in node.marks if mark.kind == "link") if node.kind in FRAMED else ()
             found.append(EditToken(node=Node(node.kind, node.attrs, node.content, node.text, marks), marks=marks))
-    return settled(found)[1]
+    return seen_tokens(found)[1]
 
 
 FRAMED = ("image", "figure")  # an image alone and with its caption; nodes that can be a link
 
 
-def settled(tokens: list[EditToken]) -> tuple[list[Piece], list[EditToken]]:
+def seen_tokens(tokens: list[EditToken]) -> tuple[list[Piece], list[EditToken]]:
     """Tokens that are seen, and the source before them. No space stands at an edge, a line break or a space."""
     lead: list[Piece] = []
     result: list[EditToken] = []
@@ -215,7 +215,7 @@ def marked_alike(one: EditToken, other: EditToken) -> bool:
 def nodes_of(tokens: list[EditToken]) -> list[Node]:
     """Tokens as runs of text and nodes; spaces carry the marks that go on over them."""
     if not any(token.marks or token.node for token in tokens):
-        return [text("".join([" " if token.blank else token.text for token in tokens]))] if tokens else []
+        return [text_node("".join([" " if token.blank else token.text for token in tokens]))] if tokens else []
     result: list[Node] = []
     before, after = _marks_before(tokens), _marks_before(tokens[::-1])[::-1]
     for token, left, right in zip(tokens, before, after, strict=True):
@@ -225,8 +225,8 @@ def nodes_of(tokens: list[EditToken]) -> list[Node]:
         marks = token.marks
         if token.airy and not any(mark.kind == "codespan" for mark in marks):
             marks = tuple(mark for mark in marks if mark in left and mark in right)
-        result.append(text(" " if token.blank else token.text, marks))
-    return merged(result)
+        result.append(text_node(" " if token.blank else token.text, marks))
+    return merge_runs(result)
 
 
 def _marks_before(tokens: list[EditToken]) -> list[tuple[Mark, ...]]:
@@ -239,7 +239,7 @@ def _marks_before(tokens: list[EditToken]) -> list[tuple[Mark, ...]]:
     return found
 
 
-def shape(node: Node) -> Shape:
+def shape_of_node(node: Node) -> Shape:
     """What is compared: everything that Markdown says, and nothing that it says by chance."""
     if node.kind == "code":
         words = "".join(child.text for child in node.content).replace("\r\n", "\n")
@@ -249,7 +249,7 @@ def shape(node: Node) -> Shape:
             return (node.kind, _attrs(node), *(token.shape for token in tokens_of(node.content)))
         found = TOKEN.findall("".join([child.text for child in node.content]).strip(" \t\r\n"))
         return (node.kind, _attrs(node), *[("", " " if word[0] in SPACE else word, UNMARKED) for word in found])
-    return shape_around(node, [shape(child) for child in node.content])
+    return shape_around(node, [shape_of_node(child) for child in node.content])
 
 
 LINES = frozenset({"paragraph", "heading", "task", "decision"})

@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 
 from ..fields import AttrField
 from ..storage.forms import StorageForm
-from ..storage.xml import NOT_XML, Element, escaped
+from ..storage.xml import NOT_XML, Element, escape_xml
 from ..tree import Attrs, Mark
 
 
@@ -54,7 +54,7 @@ def _named(among: list[AttrField], name: str) -> AttrField | None:
 
 
 def _content(element: Element | None, words: str | None) -> tuple[int, int, str] | None:
-    return None if element is None or words is None else (element.inner, element.close, escaped(words))
+    return None if element is None or words is None else (element.inner, element.close, escape_xml(words))
 
 
 def readdressed(tag: str, mark: Mark) -> str | None:

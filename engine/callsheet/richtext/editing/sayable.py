@@ -7,7 +7,7 @@ from ..markdown.named import said_by
 from ..markdown.unsupported import LANGUAGE, SAID
 from ..markdown.write import BlockWriter
 from ..rules import Rules
-from ..tree import Attrs, Losses, Mark, Node, text
+from ..tree import Attrs, Losses, Mark, Node, text_node
 
 LONG = 10**8  # numbers of items stay below it
 LINKED = ("href", "title")
@@ -33,7 +33,7 @@ class Sayable:
     def _read_mark(self, mark: Mark) -> Mark | None:
         if mark.kind == "link" and not (isinstance(mark.attrs.get("href"), str) and mark.attrs["href"].strip()):
             return None
-        back = self._back([text("x", (mark,))])
+        back = self._back([text_node("x", (mark,))])
         fits = len(back) == 1 and back[0].text == "x" and [m.kind for m in back[0].marks] == [mark.kind]
         return back[0].marks[0] if fits else None
 
@@ -58,9 +58,9 @@ class Sayable:
             if len(back) == 1 and back[0].kind == node.kind and attrs.items() <= back[0].attrs.items():
                 return back
         if node.kind == "card" and isinstance(node.attrs.get("url"), str):
-            return self._words(text(node.attrs["url"], (Mark("link", {"href": node.attrs["url"]}),)))
+            return self._words(text_node(node.attrs["url"], (Mark("link", {"href": node.attrs["url"]}),)))
         words = node.attrs.get("text") or f":{node.attrs.get('name', '')}:" if node.kind == "emoji" else ""
-        return self._words(text(words)) if words else None
+        return self._words(text_node(words)) if words else None
 
     def _words(self, said: Node) -> list[Node] | None:
         back = self._back([said])
@@ -91,7 +91,7 @@ class Sayable:
     def captioned(self, image: Node, caption: str) -> Node:
         """An image with its caption as Markdown has it."""
         said = self.nodes(image) or [image]
-        return Node("figure", {}, [said[0], Node("caption", content=[text(caption)])])
+        return Node("figure", {}, [said[0], Node("caption", content=[text_node(caption)])])
 
     def write(self, nodes: list[Node]) -> str:
         """Blocks as Markdown."""

@@ -7,16 +7,16 @@ import re
 from ..rules import Rules
 from ..storage.forms import StorageForm
 from ..storage.write import StorageWriter
-from ..storage.xml import Element, cdata, escaped, parse, tag
-from ..tree import Losses, Node, Verbatim, text
-from .align import increasing
+from ..storage.xml import Element, cdata_section, escape_xml, parse_fragment, xml_tag
+from ..tree import Losses, Node, Verbatim, text_node
+from .align import longest_increasing
 from .blocks import EditWriter, WrittenBlock
 from .label import caption_of
 from .matching import Block
-from .parts import FRAMED, EditToken, Part, Piece, Wrapper, shape, tokens_of
+from .parts import FRAMED, EditToken, Part, Piece, Wrapper, shape_of_node, tokens_of
 from .patch import differing, patched, readdressed
 from .storage_parts import Span
-from .words import OutputPiece, merged
+from .words import OutputPiece, merge_tokens
 
 EMPTY = re.compile(r"<([\w:-]+)(?:\s[^<>]*)?>\s*</\1>")
 HOLE = "\ue000"  # where in a written element its content goes
@@ -54,7 +54,7 @@ class StorageEdit:
     def words(self, part: Part, node: Node, old: list[EditToken]) -> str:
         if part.line is None:
             return self._plain(part, node)
-        inner = self._inline(merged(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping))
+        inner = self._inline(merge_tokens(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping))
         return self.around(part, node, inner)
 
     def _plain(self, part: Part, node: Node) -> str:
@@ -64,7 +64,7 @@ class StorageEdit:
         span: Span = part.source
         was = self.source[span.inner : span.close]
         plain = "<![CDATA[" in was or (not was and span.element is not None and ":" in span.element.name)
-        return self.around(part, node, cdata(words) if plain else escaped(words))
+        return self.around(part, node, cdata_section(words) if plain else escape_xml(words))
 
     def around(self, part: Part, node: Node, inner: str) -> str:
         span: Span = part.source
@@ -101,7 +101,7 @@ class StorageEdit:
 
     def new_line(self, node: Node, old: list[EditToken], parent: Part) -> str:
         del parent
-        inner = self._inline(merged([], old, tokens_of(node.content), keeping=self.rules.keeping))
+        inner = self._inline(merge_tokens([], old, tokens_of(node.content), keeping=self.rules.keeping))
         return self._shell(Node(node.kind, node.attrs), inner)
 
     def fresh(self, node: Node, parent: Part) -> str:
@@ -122,7 +122,7 @@ class StorageEdit:
 
     def _shell(self, node: Node, inner: str) -> str:
         """A new block around what is written already."""
-        return self.writer.block(node.having([text(HOLE)])).replace(HOLE, inner, 1)
+        return self.writer.block(node.having([text_node(HOLE)])).replace(HOLE, inner, 1)
 
     def joined(self, parent: Part, written: list[WrittenBlock], columns: list[int] | None) -> str:
         """Blocks with what stood between them. What stood beside one that is gone stays, unless it is only space."""
@@ -134,7 +134,7 @@ class StorageEdit:
         starts = [part.source.start for part in parts] + [span.close]
         gaps = [self.source[part.source.end : starts[n + 1]] for n, part in enumerate(parts)]
         own = [places.get(id(block.part), -1) for block in written]
-        stayed = increasing(own)
+        stayed = longest_increasing(own)
         result: list[str] = []
         reached, gap = 0, self.source[span.inner : starts[0]]
         for number, block in enumerate(written):
@@ -168,7 +168,7 @@ class StorageEdit:
         if is_bare(part):
             return self._shell(Node("paragraph"), words)
         around = self._around(part)
-        return tag(around, {}, HOLE).replace(escaped(HOLE), words, 1) if around else words
+        return xml_tag(around, {}, HOLE).replace(escape_xml(HOLE), words, 1) if around else words
 
     def _around(self, part: Part) -> str:
         """The element that is around a part and its neighbours of the same kind."""
@@ -229,14 +229,14 @@ class StorageEdit:
         token, old = output.token, output.old
         if output.source is not None:
             if token is not None and old is not None and token.node is not None and old.node is not None:
-                changed = shape(token.node) != shape(old.node) and token.node.kind != "inlinereference"
+                changed = shape_of_node(token.node) != shape_of_node(old.node) and token.node.kind != "inlinereference"
                 if changed:
                     return self._relabelled(old, token)
             return str(output.source.source)
         token = token or EditToken()
         plain = any(wrapper.plain for wrapper in output.stack)
         if token.node is None:
-            return token.text.replace("]]>", "]] >") if plain else escaped(token.text)
+            return token.text.replace("]]>", "]] >") if plain else escape_xml(token.text)
         return self.writer.inline([self._resolved(Node(token.node.kind, token.node.attrs, token.node.content))])
 
     def _relabelled(self, old: EditToken, token: EditToken) -> str:
@@ -251,11 +251,11 @@ class StorageEdit:
         was = _image(old.node).attrs if old.node else {}
         changed = differing(was, node.attrs)
         if old.label and words:
-            new = tokens_of([text(str(words))])
-            inner = self._inline(merged(old.label.lead, old.label.line, new, marks=False))
+            new = tokens_of([text_node(str(words))])
+            inner = self._inline(merge_tokens(old.label.lead, old.label.line, new, marks=False))
             source = source[: old.label.start] + inner + source[old.label.end :]
             changed.pop(self._label(node), None)
-        element = parse(source).elements()[0]
+        element = parse_fragment(source).elements()[0]
         form = self.writer.forms.reading(element)
         shown = old.label is not None or not words  # with words of its own, or without any
         if form and shown and self._form(_image(old.node or node)) is self._form(node):
@@ -268,7 +268,7 @@ class StorageEdit:
 
     def _form(self, node: Node) -> StorageForm | None:
         """The form that a node is written in."""
-        elements = parse(self.writer.inline([Node(node.kind, node.attrs)])).elements()
+        elements = parse_fragment(self.writer.inline([Node(node.kind, node.attrs)])).elements()
         return self.writer.forms.reading(elements[0]) if elements else None
 
     def _label(self, node: Node) -> str:
@@ -277,18 +277,18 @@ class StorageEdit:
 
     def _framed(self, old: Node, new: Node, source: str) -> str:
         """An image that was given a caption, or lost it."""
-        element = parse(source).elements()[0]
+        element = parse_fragment(source).elements()[0]
         forms = [(child, self.writer.forms.reading(child)) for child in element.elements()]
         for child, form in reversed(forms):
             if form is not None and form.kind == "caption":
                 source = source[: child.start] + source[child.end :]
         bare = EditToken(node=_image(old), pieces=[Piece(source)])
-        if shape(_image(old)) != shape(_image(new)):
+        if shape_of_node(_image(old)) != shape_of_node(_image(new)):
             source = self._relabelled(bare, EditToken(node=_image(new)))
-        own = parse(source).elements()[0]
+        own = parse_fragment(source).elements()[0]
         if new.kind != "figure" or own.close == own.end:
             return source if new.kind != "figure" else self._captioned(own, new)
-        caption = self.writer.inline([Node("caption", {}, [text(caption_of(new))])])
+        caption = self.writer.inline([Node("caption", {}, [text_node(caption_of(new))])])
         return source[: own.close] + caption + source[own.close :]
 
     def _captioned(self, element: Element, figure: Node) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..lossless_markers import label
+from ..lossless_markers import marker_label
 from ..markdown.unsupported import LANGUAGE
 from ..rules import Rules
 from ..storage.elements import BLOCKS
 from ..storage.forms import StorageForm
-from ..storage.xml import Element, Words, parse
+from ..storage.xml import Element, Words, parse_fragment
 from .parts import Part
 from .sayable import Sayable
 from .storage_words import StorageWords, words_in
@@ -42,7 +42,7 @@ class StorageParts:
         self._block: dict[int, bool] = {}
 
     def root(self) -> Part:
-        root = parse(self.source)
+        root = parse_fragment(self.source)
         return Part("doc", {}, Span(0, 0, len(self.source), len(self.source)), self.blocks(root.children))
 
     # --- blocks ---
@@ -132,7 +132,11 @@ class StorageParts:
         parts = self.blocks(body.children)
         own = self.source[element.start : body.inner]
         return Part(
-            "macro", {}, self._span(element, body, None), parts, label=label(node.attrs.get("type", node.name), own)
+            "macro",
+            {},
+            self._span(element, body, None),
+            parts,
+            label=marker_label(node.attrs.get("type", node.name), own),
         )
 
     def _span(self, element: Element, body: Element | None, form: StorageForm | None) -> Span:
@@ -173,7 +177,7 @@ class StorageParts:
         is_named = self.rules.group(kind) == "block" and not self.sayable.has_construct(kind)
         if is_named or kind == "column" or (kind == "panel" and not said):
             own = self.source[span.start : span.inner]
-            return Part(kind, {}, span, parts, label=label(self.words.name(element), own))
+            return Part(kind, {}, span, parts, label=marker_label(self.words.name(element), own))
         return Part(kind, dict(said), span, parts)
 
     def _code(self, element: Element, body: Element) -> Part:
@@ -185,7 +189,7 @@ class StorageParts:
     def _reference(self, element: Element) -> Part:
         own = self.source[element.start : element.end]
         span = Span(element.start, element.inner, element.close, element.end, element)
-        return Part("macro", {}, span, label=label(self.words.name(element), own))
+        return Part("macro", {}, span, label=marker_label(self.words.name(element), own))
 
     def _table(self, element: Element, form: StorageForm) -> list[Part]:
         rows: list[Part] = []

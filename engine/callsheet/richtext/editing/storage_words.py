@@ -6,14 +6,14 @@ import html
 import re
 from typing import Any
 
-from ..lossless_markers import label
-from ..plain_text import says
+from ..lossless_markers import marker_label
+from ..plain_text import visible_text
 from ..rules import Rules
 from ..storage.forms import StorageForm, StorageForms
-from ..storage.xml import Element, Words, parse
+from ..storage.xml import Element, Words, parse_fragment
 from ..tree import Attrs, Mark, Node
-from .label import labelled
-from .parts import FRAMED, EditToken, Label, Piece, Wrapper, settled, tokens_of
+from .label import label_tokens
+from .parts import FRAMED, EditToken, Label, Piece, Wrapper, seen_tokens, tokens_of
 from .sayable import Sayable
 
 CDATA = "<![CDATA["  # in it, nothing is written as an entity
@@ -41,7 +41,7 @@ class StorageWords:
     def line(self, children: list[Element | Words]) -> tuple[list[Piece], list[EditToken]]:
         found: list[EditToken] = []
         self._walk(children, (), found)
-        return settled(found)
+        return seen_tokens(found)
 
     def _walk(self, children: list[Element | Words], stack: tuple[Wrapper, ...], found: list[EditToken]) -> None:
         for child in children:
@@ -116,7 +116,7 @@ class StorageWords:
             caption = self._label(body, element).words if body and node.kind == "image" else ""
             nodes = self.sayable.nodes(self.sayable.captioned(node, caption) if caption else node)
         if nodes is None:
-            name = label(self.name(element), whole.source)
+            name = marker_label(self.name(element), whole.source)
             return [EditToken(node=Node("inlinereference", {"label": name}), pieces=[whole])]
         if nodes[0].kind != "text":
             marks = marks_of(whole.stack)
@@ -142,14 +142,14 @@ class StorageWords:
         """The words in a link or a caption."""
         found: list[EditToken] = []
         self._walk(body.children, (), found)
-        said = [one for token in found for one in labelled(token, self._said)]
-        return Label(*settled(said), body.inner - around.start, body.close - around.start)
+        said = [one for token in found for one in label_tokens(token, self._said)]
+        return Label(*seen_tokens(said), body.inner - around.start, body.close - around.start)
 
     def _said(self, piece: Piece) -> str:
         """The words of a node."""
-        element = parse(str(piece.source)).elements()[0]
+        element = parse_fragment(str(piece.source)).elements()[0]
         form = self.forms.reading(element)
-        return says(Node(form.kind, form.read(element)), self.rules) if form else ""
+        return visible_text(Node(form.kind, form.read(element)), self.rules) if form else ""
 
 
 def words_in(element: Element) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from ..lossless_markers import label
-from ..markdown.front_matter import without
+from ..lossless_markers import marker_label
+from ..markdown.front_matter import without_front_matter
 from ..storage.xml import NOT_XML
 from ..tree import Node
-from .parts import LINES, WORD, Part, Shape, shape, tokens_of
+from .parts import LINES, WORD, Part, Shape, shape_of_node, tokens_of
 from .sayable import Sayable
 
 ROUNDS = 20
@@ -69,7 +69,10 @@ def _words(nodes: list[Node]) -> Counter[str]:
 
 
 def _read(words: str, sayable: Sayable) -> list[Shape]:
-    return [shape(node) for node in clean(sayable.reader.read(without(words.replace("\0", "\ufffd"))).content)]
+    return [
+        shape_of_node(node)
+        for node in clean(sayable.reader.read(without_front_matter(words.replace("\0", "\ufffd"))).content)
+    ]
 
 
 def _differing(parts: list[Part], back: list[Shape]) -> list[Part]:
@@ -87,7 +90,7 @@ def _faithful(part: Part, sayable: Sayable) -> bool:
     frame = FRAMES.get(node.kind, ())
     for kind in frame:
         node = Node(kind, {}, [node])
-    return _read(sayable.write([node]), sayable) == [shape(node)]
+    return _read(sayable.write([node]), sayable) == [shape_of_node(node)]
 
 
 FRAMES = {
@@ -116,7 +119,7 @@ def _place_odd_spaces(part: Part) -> None:
     """Gives white space that Markdown takes off, such as a vertical tab, places of its own, so that the words stay."""
     for token in part.line or ():
         if token.airy and not token.blank:
-            token.node = Node("inlinereference", {"label": label("space", repr(token.text))})
+            token.node = Node("inlinereference", {"label": marker_label("space", repr(token.text))})
             token.text, token.marks = "", ()
     part.changed()
 
@@ -130,4 +133,4 @@ def _seal(part: Part, own: Own) -> None:
         part.opaque = True
         part.changed()
         words = " ".join(part.label.split()[:-1]) if part.label else part.kind
-        part.label = label(words, own(part))
+        part.label = marker_label(words, own(part))

@@ -22,7 +22,7 @@ class OutputPiece:
     near: Piece | None = None  # what a new word came in the place of
 
 
-def merged(
+def merge_tokens(
     lead: list[Piece],
     old: list[EditToken],
     new: list[EditToken],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..rules import Rules
-from ..tree import Node, text
+from ..tree import Node, text_node
 from .details import with_details
 from .html import HtmlBuilder
 from .tags import Tags
@@ -37,4 +37,4 @@ class Assembler:
 
     def literal(self, source: str) -> list[Node]:
         words = " ".join(source.split())
-        return [Node("paragraph", content=[text(words)])] if words else []
+        return [Node("paragraph", content=[text_node(words)])] if words else []

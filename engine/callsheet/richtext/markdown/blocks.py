@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ..lossless_markers import DamagedError, damaged
+from ..lossless_markers import DamagedError, damaged_marker_error
 from ..rules import Rules
-from ..tree import NO_ATTRS, Losses, Mark, Node, bold, text
+from ..tree import NO_ATTRS, Losses, Mark, Node, bold_nodes, text_node
 from . import checkbox, relative
 from .assembler import Assembler
 from .attributes import at_end
 from .definition_list import definition_list
-from .front_matter import without
+from .front_matter import without_front_matter
 from .inline import InlineReader
 from .lines import as_lines, is_lines
 from .outline import grow
@@ -27,7 +27,7 @@ ALERT = re.compile(r"\[!([A-Za-z]+)\][+-]?[ \t]*(?:(?P<title>[^\n]+))?(?:\n|$)")
 CONTAINER = re.compile(r"\s*\{?\.?([\w-]+)\}?\s*(?:\[(?P<bracketed>[^\]]*)\]|\"(?P<quoted>[^\"]*)\"|(?P<words>[^{]*))")
 
 
-def read(
+def read_markdown(
     source: str,
     rules: Rules,
     losses: Losses,
@@ -45,10 +45,10 @@ def read(
     """
     reader = BlockReader(rules, losses, soft_break=soft_break, cards=cards)
     try:
-        root = reader.read(without(source.replace("\0", "\ufffd")))
+        root = reader.read(without_front_matter(source.replace("\0", "\ufffd")))
     except DamagedError as error:
-        raise damaged(str(error), source) from None
-    relative.settle(root, rules, losses, target=target, own=own, beside=beside)
+        raise damaged_marker_error(str(error), source) from None
+    relative.replace_relative_addresses(root, rules, losses, target=target, own=own, beside=beside)
     return root
 
 
@@ -243,7 +243,7 @@ class BlockReader:
         if not item.content or item.content[0].kind != "paragraph":
             item.content.insert(0, Node("paragraph"))
         first = item.content[0]
-        first.content = [text(f"{sign} "), *first.content] if first.content else [text(sign)]
+        first.content = [text_node(f"{sign} "), *first.content] if first.content else [text_node(sign)]
 
     # --- constructs beyond CommonMark ---
 
@@ -267,7 +267,7 @@ class BlockReader:
         known = self.alerts.get(word.upper().replace("-", ""))
         if closed:
             return [Node(self.collapsible, {"title": title or word.title()}, content)]
-        heading = bold(self.inline.read(title)) if title else []
+        heading = bold_nodes(self.inline.read(title)) if title else []
         if heading:
             content = [Node("paragraph", content=heading), *content]
         return [Node(known[0], dict(known[1]), content)] if known else content

@@ -9,7 +9,7 @@ BOX = re.compile(
 )
 
 
-def sign(tag: str) -> str:
+def checkbox_sign(tag: str) -> str:
     """The box as Markdown writes it, before what it is for; empty for any other tag."""
     match = BOX.fullmatch(tag)
     return "" if match is None else "[x] " if match["checked"] else "[ ] "
@@ -20,4 +20,4 @@ def as_marker(words: str) -> str:
     if not words.startswith("<"):
         return words
     match = BOX.match(words)
-    return words if match is None else sign(match[0]) + words[match.end() :].lstrip()
+    return words if match is None else checkbox_sign(match[0]) + words[match.end() :].lstrip()

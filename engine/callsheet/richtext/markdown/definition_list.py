@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tree import NO_ATTRS, Node, bold
+from ..tree import NO_ATTRS, Node, bold_nodes
 
 
 def definition_list(parts: list[Node]) -> list[Node]:
@@ -18,9 +18,9 @@ def definition_list(parts: list[Node]) -> list[Node]:
         if part.kind == "dt":
             words = [n for block in part.content for n in (block.content if block.kind == "paragraph" else [block])]
             if open_term and items:
-                items[-1].content[-1].content += [Node("break"), *bold(words)]
+                items[-1].content[-1].content += [Node("break"), *bold_nodes(words)]
             else:
-                items.append(Node("item", NO_ATTRS, [Node("paragraph", NO_ATTRS, bold(words))]))
+                items.append(Node("item", NO_ATTRS, [Node("paragraph", NO_ATTRS, bold_nodes(words))]))
             open_term = True
         else:
             if not items:

@@ -81,7 +81,7 @@ def _odd(match: re.Match[str]) -> str:
     return entity(match) if match[0].strip(" ") else ""
 
 
-def target(href: str) -> str:
+def link_target(href: str) -> str:
     """A link's target as it stands in parentheses."""
     if href and not re.search(r"[\s()<>\\\x00-\x1f]|&(?=#|\w+;)", href):
         return href
@@ -93,6 +93,6 @@ def target(href: str) -> str:
     return safe
 
 
-def title(words: str) -> str:
+def link_title(words: str) -> str:
     clean = " ".join(words.split())
     return ' "' + re.sub(r'(["\\&])', r"\\\1", clean) + '"'

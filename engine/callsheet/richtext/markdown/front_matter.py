@@ -17,7 +17,7 @@ TOML_LINE = re.compile(r"line (\d+)")
 LONGEST = 20_000
 
 
-def split(source: str) -> tuple[dict[str, Any], str]:
+def split_front_matter(source: str) -> tuple[dict[str, Any], str]:
     """What the front matter says, and the text after it. Text between two rules that is no table is no front matter."""
     if not source.startswith(("---", "+++", "\ufeff---")):
         return {}, source
@@ -30,7 +30,7 @@ def split(source: str) -> tuple[dict[str, Any], str]:
     return found, source[match.end() :]
 
 
-def fault(source: str) -> str | None:
+def front_matter_fault(source: str) -> str | None:
     """Where the front matter of a text is not well-formed, and why; None where it is, and where there is none."""
     match = FRONT.match(source, 0, LONGEST) if source.startswith(("---", "+++", "\ufeff---")) else None
     if match is None:
@@ -84,8 +84,8 @@ def commented(source: str) -> tuple[dict[str, Any], str]:
     return {key: int(value) if NUMBER.fullmatch(value) else value for key, value in pairs}, source[match.end() :]
 
 
-def without(source: str) -> str:
-    return split(source)[1]
+def without_front_matter(source: str) -> str:
+    return split_front_matter(source)[1]
 
 
 def _toml(words: str) -> dict[str, Any] | None:

@@ -14,14 +14,14 @@ from html.parser import HTMLParser
 from .. import lossless_markers
 from ..plain_text import plain_text
 from ..rules import Rules
-from ..tree import Mark, Node, text, trimmed
+from ..tree import Mark, Node, text_node, trim_inline
 from . import checkbox
 from .definition_list import definition_list
 from .details import with_details
 from .elements import CARRY, CLOSES, GROUPS, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, HtmlElement, surround
 from .stray import beside_rows, in_lists
 from .tags import Given, Tags
-from .white_space import ends_blank, tidied
+from .white_space import ends_blank, tidy_white_space
 
 GROUP = "group"  # what stands in the tree for one while it is open
 MOST = 30  # elements in one another; what is deeper has no element of its own
@@ -74,11 +74,11 @@ class HtmlBuilder(HTMLParser):
             self.feed(without_open_comment(node.text))
             return
         words = SPACE.sub(" ", node.text) if node.kind == "text" and ends_blank(self._holder().content) else ""
-        self._holder().content.append(text(words.lstrip(" "), node.marks) if words else node)
+        self._holder().content.append(text_node(words.lstrip(" "), node.marks) if words else node)
 
     def _ours(self, words: str) -> None:
         """A comment that carries something, stands for something, or ends one of these."""
-        found = lossless_markers.meaning(words, self.rules)
+        found = lossless_markers.marker_meaning(words, self.rules)
         if words == lossless_markers.END and self.carried:
             self.carried.pop()
             self.handle_endtag(CARRY)
@@ -109,8 +109,8 @@ class HtmlBuilder(HTMLParser):
         kind = self.tags.kind(tag)
         if tag in SHOWN_BY_ADDRESS:
             self._by_address(given)
-        elif box := checkbox.sign(self.get_starttag_text() or ""):
-            self._holder().content.append(text(box, self._marks()))
+        elif box := checkbox.checkbox_sign(self.get_starttag_text() or ""):
+            self._holder().content.append(text_node(box, self._marks()))
         elif kind in self.rules.inline or tag in VOID:
             self._leaf(tag, kind, given)
         else:
@@ -146,7 +146,7 @@ class HtmlBuilder(HTMLParser):
             return
         holder = self._holder()
         if holder.node and holder.node.kind == "code":
-            holder.content.append(text(data))
+            holder.content.append(text_node(data))
         elif holder.name == "details" and self.stack[-1] is holder and data.strip():
             self._markdown(data)
         else:
@@ -154,7 +154,7 @@ class HtmlBuilder(HTMLParser):
             words = words.lstrip(" ") if ends_blank(holder.content) else words
             fresh = not holder.content or holder.content[-1].kind not in self.rules.inline
             if words.strip() or (words and not fresh):
-                holder.content.append(text(words, self._marks()))
+                holder.content.append(text_node(words, self._marks()))
 
     def _markdown(self, words: str) -> None:
         """Words right inside of a block that Markdown writes with tags: they are Markdown too."""
@@ -211,12 +211,12 @@ class HtmlBuilder(HTMLParser):
     def _by_address(self, given: Given) -> None:
         address = (given.get("src") or "").strip()
         if address.startswith(("http://", "https://")):
-            self._holder().content.append(text(address, (*self._marks(), Mark("link", {"href": address}))))
+            self._holder().content.append(text_node(address, (*self._marks(), Mark("link", {"href": address}))))
 
     def _block(self, node: Node) -> None:
         holder = self._holder()
         if holder.node and holder.node.kind == "code":
-            holder.content.append(text(plain_text(node, self.rules) + "\n"))
+            holder.content.append(text_node(plain_text(node, self.rules) + "\n"))
             return
         surround(node, self.stack)
         holder.content.append(node)
@@ -257,7 +257,7 @@ class HtmlBuilder(HTMLParser):
             return [node]
         if node.kind == "code":
             words = "".join(part.text for part in element.content).removeprefix("\n").rstrip("\n")
-            node.content = [text(words)] if words else []
+            node.content = [text_node(words)] if words else []
             return [node]
         if node.kind in ("paragraph", "heading"):
             return self._lines(node, element)
@@ -313,7 +313,7 @@ class HtmlBuilder(HTMLParser):
             if part is not None and part.kind in self.rules.inline and part.kind != "figure":
                 run.append(part)
                 continue
-            if content := trimmed(tidied(run)):
+            if content := trim_inline(tidy_white_space(run)):
                 paragraph = Node("paragraph", content=content)
                 surround(paragraph, [*self.stack, *([element] if around else [])])
                 result.append(paragraph)

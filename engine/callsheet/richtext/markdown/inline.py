@@ -6,10 +6,10 @@ import re
 from functools import cached_property
 
 from .. import lossless_markers
-from ..plain_text import says
+from ..plain_text import visible_text
 from ..rules import Rules
-from ..shared_keys import shared
-from ..tree import NO_ATTRS, NO_CONTENT, Mark, Node, merged, text
+from ..shared_keys import share_keys
+from ..tree import NO_ATTRS, NO_CONTENT, Mark, Node, merge_runs, text_node
 from . import checkbox
 from .attributes import at_start
 from .elements import HIDDEN, LINE_BLOCKS
@@ -20,7 +20,7 @@ from .parser import Parser
 from .patterns import Patterns, in_address
 from .simple import SimpleReader
 from .tags import tags_of
-from .white_space import ends_blank, tidied
+from .white_space import ends_blank, tidy_white_space
 
 PAIRS = {"em_open": "em", "strong_open": "strong", "s_open": "strike"}
 GONE = InlineToken("", 0)
@@ -46,9 +46,9 @@ class InlineReader:
     def read(self, content: str, *, blocks: bool = False) -> list[Node]:
         """The nodes of a line; with `blocks` the tags of blocks in it are nodes, too, for the assembler to read."""
         if self._plain.fullmatch(content) and not ODD_LINE.search(content):
-            return [text(content.replace("\n", " "))] if content else []
+            return [text_node(content.replace("\n", " "))] if content else []
         found = self.simple.read(content, self.parser.references)
-        return self.parsed(content, blocks=blocks) if found is None else merged(found)
+        return self.parsed(content, blocks=blocks) if found is None else merge_runs(found)
 
     def parsed(self, content: str, *, blocks: bool = False) -> list[Node]:
         """Inline content as the parser reads it."""
@@ -58,7 +58,7 @@ class InlineReader:
             close(tokens)
         blocks = blocks and tagged and any(begins_block(token) for token in tokens)
         nodes = _Run(self, tokens, blocks=blocks).nodes()
-        return tidied(nodes) if tagged else merged(nodes)
+        return tidy_white_space(nodes) if tagged else merge_runs(nodes)
 
     def tag(self, source: str, *, paired: bool) -> tuple[Mark, ...] | Node | None:
         """What an HTML start tag means: marks for what it encloses, a node, or None for what is no markup.
@@ -95,16 +95,16 @@ class InlineReader:
         value = lossless_markers.from_span(source)
         found: tuple[Mark, ...] | Node | None = None
         if value is not None and "kind" in value:
-            found = lossless_markers.restored(value, self.rules)
+            found = lossless_markers.restored_node(value, self.rules)
         elif value is not None:
-            found = lossless_markers.marks(value.get("marks"), self.rules)
+            found = lossless_markers.restored_marks(value.get("marks"), self.rules)
         if found is None:
             raise lossless_markers.DamagedError(source)
         return found
 
     def shown(self, node: Node) -> str:
         """The letters and signs that stand between the tags of a carried node."""
-        return "".join(says(node, self.rules).split())
+        return "".join(visible_text(node, self.rules).split())
 
     def linked(self, href: str, label: str, before: str) -> tuple[Node, int] | None:
         """A node written as a link, and how many characters before the link belong to it."""
@@ -161,9 +161,9 @@ class _Run:
             return index
         self._flush()
         if kind == "text_special":
-            self.found.append(text(token.content, self.current))
+            self.found.append(text_node(token.content, self.current))
         elif kind == "code_inline":
-            self.found.append(text(token.content, (*self.current, Mark("codespan", {}))))
+            self.found.append(text_node(token.content, (*self.current, Mark("codespan", {}))))
         elif kind in PAIRS:
             self._open(PAIRS[kind], (Mark(PAIRS[kind], {}),))
         elif kind == "link_open":
@@ -177,7 +177,7 @@ class _Run:
         elif kind == "footnote_ref":
             self._reference(token.meta["id"] + 1)
         elif kind in ("math_inline", "math_inline_double"):
-            self.found.append(text(formula(token.content), (*self.current, Mark("codespan", {}))))
+            self.found.append(text_node(formula(token.content), (*self.current, Mark("codespan", {}))))
         elif kind == "html_inline":
             return self._html(index, token)
         return index
@@ -186,7 +186,7 @@ class _Run:
         """The number of a footnote, apart from that of another right before it."""
         marks = (*self.current, Mark("sup", {}))
         follows = bool(self.found) and self.found[-1].marks == marks
-        self.found.append(text(f",{number}" if follows else str(number), marks))
+        self.found.append(text_node(f",{number}" if follows else str(number), marks))
 
     def _open(self, closer: str | int, marks: tuple[Mark, ...]) -> None:
         """Starts marks; one that is there already adds nothing, so that a million tags cost no more than one."""
@@ -211,7 +211,7 @@ class _Run:
             if found:
                 node, used = found
                 if used:
-                    self.found[-1] = text(before[:-used], self.found[-1].marks)
+                    self.found[-1] = text_node(before[:-used], self.found[-1].marks)
                 self.found.append(Node(node.kind, node.attrs, marks=self.current))
                 return end
         self._open("link_close", (Mark("link", {"href": href, **({"title": title} if title else {})}),))
@@ -219,13 +219,13 @@ class _Run:
 
     def _image(self, token: InlineToken) -> Node:
         alt = "".join(_alt(token.children))
-        attrs = shared({"url": str(token.attrs.get("src") or ""), **({"alt": alt} if alt else {})})
+        attrs = share_keys({"url": str(token.attrs.get("src") or ""), **({"alt": alt} if alt else {})})
         image = Node("image", attrs, [], marks=self.current)
         title = token.attrs.get("title")
         if not title:
             return image
         image.marks = ()
-        return Node("figure", {}, [image, Node("caption", content=[text(str(title))])], marks=self.current)
+        return Node("figure", {}, [image, Node("caption", content=[text_node(str(title))])], marks=self.current)
 
     def _behind(self, index: int, words: str) -> str:
         """A text without what belongs to the token before it: a list of attributes, or the space beside a tag."""
@@ -251,17 +251,17 @@ class _Run:
         if tag_name(token.content) in HIDDEN:
             return closed or index
         if address := shown_address(token.content):
-            self.found.append(text(address, (*self.current, Mark("link", {"href": address}))))
+            self.found.append(text_node(address, (*self.current, Mark("link", {"href": address}))))
             return index
-        if box := checkbox.sign(token.content):
-            self.found.append(text(box, self.current))
+        if box := checkbox.checkbox_sign(token.content):
+            self.found.append(text_node(box, self.current))
             return index
         meaning = self.reader.tag(token.content, paired=closed is not None)
         if isinstance(meaning, Node):
             return self._placed(index, meaning, ours=ours)
         if meaning is None:
             if not self._ends_above(index):
-                self.found.append(text(token.content, self.current))
+                self.found.append(text_node(token.content, self.current))
         elif closed is not None:
             self._open(index, meaning)
         return index

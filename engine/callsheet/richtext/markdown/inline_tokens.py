@@ -8,7 +8,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
-from ..shared_keys import blank, shared
+from ..shared_keys import blank_keys, share_keys
 
 
 class _Unread:
@@ -38,7 +38,7 @@ class InlineToken:
 
     @attrs.setter
     def attrs(self, value: dict[str, Any]) -> None:
-        self._set("attrs", shared(value))
+        self._set("attrs", share_keys(value))
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class InlineToken:
 
     def _set(self, name: str, value: Any) -> None:
         if self._more is None:
-            self._more = blank("attrs", "children").copy()  # what an image has, of which a line may be full
+            self._more = blank_keys("attrs", "children").copy()  # what an image has, of which a line may be full
         self._more[name] = value
 
 

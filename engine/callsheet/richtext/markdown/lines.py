@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tree import Node, text
+from ..tree import Node, text_node
 
 BULLETS = ("\u2022", "\u25e6")
 
@@ -20,7 +20,7 @@ def as_lines(part: Node, level: int = 0) -> list[Node]:
     start = part.attrs.get("start", 1)
     for place, item in enumerate(part.content):
         sign = BULLETS[min(level, 1)] if part.kind == "bullets" else f"{start + place}."
-        result += [Node("break"), text(f"{sign} "), *item.content[0].content]
+        result += [Node("break"), text_node(f"{sign} "), *item.content[0].content]
         for inner in item.content[1:]:
             result += as_lines(inner, level + 1)
     return result

@@ -7,8 +7,8 @@ import re
 from markdown_it.common.utils import unescapeAll
 from markdown_it.token import Token
 
-from ..shared_keys import shared
-from ..tree import NO_ATTRS, Attrs, Node, text
+from ..shared_keys import share_keys
+from ..tree import NO_ATTRS, Attrs, Node, text_node
 from .parser import Parser
 
 OPEN = {
@@ -53,7 +53,7 @@ def grow(root: Node, source: str, parser: Parser) -> None:
         kind = token.type
         if kind == "inline":
             if token.meta:
-                stack[-1].content.append(text(token.content))
+                stack[-1].content.append(text_node(token.content))
             else:
                 stack[-1].text = token.content
         elif token.nesting == 1:
@@ -72,7 +72,7 @@ def grow(root: Node, source: str, parser: Parser) -> None:
 def _attrs(token: Token) -> Attrs:
     kind = token.type
     if kind == "heading_open":
-        return shared({"level": int(token.tag[1])})
+        return share_keys({"level": int(token.tag[1])})
     if kind in ("th_open", "td_open"):
         return {"style": token.attrs["style"]} if token.attrs else NO_ATTRS
     if kind == "ordered_list_open":
@@ -93,10 +93,10 @@ def _leaf(token: Token) -> Node:
         words = unescapeAll(token.info).split(maxsplit=1)
         code = token.content.removesuffix("\n")
         language = _language(words[0]) if words else ""
-        return Node("code", {"language": language} if language else {}, [text(code)] if code else [])
+        return Node("code", {"language": language} if language else {}, [text_node(code)] if code else [])
     if kind == "math_block":
         code = token.content.strip("\n")
-        return Node("code", {"language": "latex"}, [text(code)] if code.strip() else [])
+        return Node("code", {"language": "latex"}, [text_node(code)] if code.strip() else [])
     return Node("rule") if kind == "hr" else Node("html", text=token.content)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from ..rules import Rules
-from ..tree import Attrs, Mark, Node, text
+from ..tree import Attrs, Mark, Node, text_node
 
 LONGEST = 2000
 URL = rf"(?<![\w/])https?://[^\s<>\"\\^`{{|}}]{{1,{LONGEST}}}"
@@ -93,12 +93,12 @@ class Patterns:
                 continue
             node, length = found
             if match.start() > end:
-                yield text(words[end : match.start()], marks)
+                yield text_node(words[end : match.start()], marks)
             yield node
             end = match.start() + length
             match = self._regex.search(words, end)
         if end < len(words):
-            yield text(words[end:], marks)
+            yield text_node(words[end:], marks)
 
     def found(self, words: str, *, linked: bool) -> Iterator[re.Match[str]]:
         """Where plain text would be taken for a construct; an address is told at its colon."""
@@ -125,9 +125,9 @@ class Patterns:
 
     def _link(self, found: str, marks: tuple[Mark, ...]) -> tuple[Node, int]:
         url = trimmed_address(found)
-        return (Node("card", {"url": url}) if self.cards else text(url, (*marks, Mark("link", {"href": url})))), len(
-            url
-        )
+        return (
+            Node("card", {"url": url}) if self.cards else text_node(url, (*marks, Mark("link", {"href": url})))
+        ), len(url)
 
     def write(self, kind: str, attrs: Attrs) -> tuple[str, list[str]] | None:
         """The words for a node and the attributes they say, by the first template that can."""

@@ -266,7 +266,7 @@ def _words(tokens: list[InlineToken]) -> Iterator[str]:
             yield token.content
 
 
-def replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
+def replace_ranges(text: str, changes: list[tuple[int, int, str]]) -> str:
     """A text with other words between offsets; changes must not overlap."""
     parts: list[Any] = []
     done = 0

@@ -6,7 +6,7 @@ import re
 from typing import Protocol
 
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, walk
+from ..tree import Losses, Mark, Node, walk_nodes
 from .named import led_to
 
 ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#|\Z", re.IGNORECASE)
@@ -27,13 +27,15 @@ class Beside(Protocol):
         """The title of the page that another text became, and the place in it. Both raise `NotBesideError`."""
 
 
-def settle(root: Node, rules: Rules, losses: Losses, *, target: str | None, own: bool, beside: Beside | None) -> None:
+def replace_relative_addresses(
+    root: Node, rules: Rules, losses: Losses, *, target: str | None, own: bool, beside: Beside | None
+) -> None:
     """Puts what is `beside` the text in the place of relative addresses, and tells each that leads nowhere.
 
     With `own`, an image that is a bare file name belongs to what the text is for, and is no loss.
     """
     kind = _page_kind(rules, target) if beside is not None else None
-    for node in walk(root):
+    for node in walk_nodes(root):
         if not node.content:
             continue
         if any("href" in mark.attrs for child in node.content if child.marks for mark in child.marks):

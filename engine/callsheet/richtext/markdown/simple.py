@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from markdown_it.common.utils import normalizeReference
 
-from ..shared_keys import shared
-from ..tree import NO_ATTRS, NO_CONTENT, Mark, Node, text
+from ..shared_keys import share_keys
+from ..tree import NO_ATTRS, NO_CONTENT, Mark, Node, text_node
 from .patterns import Patterns
 
 LETTER = r"[^\W_]"
@@ -105,11 +105,11 @@ class SimpleReader:
         """What is not plain."""
         kind = match.lastgroup
         if kind == "code":
-            return [text(_code(match["code"].replace("\n", " ")), (*marks, CODESPAN))]
+            return [text_node(_code(match["code"].replace("\n", " ")), (*marks, CODESPAN))]
         if kind == "line":
             return [Node("break", NO_ATTRS, NO_CONTENT, "", marks)]
         if kind == "sign":
-            return [text(match["sign"], marks)]
+            return [text_node(match["sign"], marks)]
         if kind in EMPHASIS:
             return self.read(match[kind], references, (*marks, EMPHASIS[kind]))
         if kind == "url":
@@ -131,7 +131,7 @@ class SimpleReader:
 
 
 def _image(alt: str, url: str, marks: tuple[Mark, ...]) -> Node:
-    return Node("image", shared({"url": url, "alt": alt} if alt else {"url": url}), [], "", marks)
+    return Node("image", share_keys({"url": url, "alt": alt} if alt else {"url": url}), [], "", marks)
 
 
 def _code(words: str) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 
 from .. import lossless_markers
 from ..adf.forms import is_media
-from ..plain_text import named, says
+from ..plain_text import name_of_node, visible_text
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, leads_somewhere, merged, spaces_out, text
-from .escape import escape, paragraph_lines, target, title
+from ..tree import Losses, Mark, Node, leads_somewhere, merge_runs, spaces_out, text_node
+from .escape import escape, link_target, link_title, paragraph_lines
 from .inline import InlineReader
 from .named import address, said_by
 
@@ -44,7 +44,7 @@ class SpanWriter:
         """One paragraph's content; `single` where it must stay on one line."""
         if len(content) == 1 and _is_plain(content[0]):
             return self._lines(content[0].text, single=single)
-        nodes = merged(content) if self.lossless else self._readable(content)
+        nodes = merge_runs(content) if self.lossless else self._readable(content)
         if len(nodes) == 1 and nodes[0] is not content[0] and _is_plain(nodes[0]):
             return self._lines(nodes[0].text, single=single)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
@@ -101,11 +101,11 @@ class SpanWriter:
             form = self.links.get(node.kind)
             self._tell(node, {*(said[1] if said else ()), *(said_by(form) if form else ()), "text"})
             return [Node(node.kind, node.attrs, [], "", ())]
-        self.losses.add(f"{named(node)} became text")
-        words = says(node, self.rules)
+        self.losses.add(f"{name_of_node(node)} became text")
+        words = visible_text(node, self.rules)
         if node.kind == "card" and words:
             marks = (*marks, Mark("link", {"href": words}))
-        return [text(words, marks)] if words else list(node.content)
+        return [text_node(words, marks)] if words else list(node.content)
 
     def _is_said(self, mark: Mark) -> bool:
         """Whether Markdown says a mark whole."""
@@ -118,7 +118,7 @@ class SpanWriter:
             self._tell(image, said)
         for name in node.attrs:
             if name not in said:
-                self.losses.add(f"{named(node)}: {name} cannot be said in Markdown")
+                self.losses.add(f"{name_of_node(node)}: {name} cannot be said in Markdown")
 
     def _constructed(self, node: Node) -> str | None:
         """A node in the words that its definition gives it."""
@@ -128,7 +128,7 @@ class SpanWriter:
             label = str(node.attrs.get(said["label"]) or "")
             if label or not found:
                 label = label or ("" if self.lossless else node.attrs[said["attr"]])  # as readers see it elsewhere
-                where = target(address(node.attrs, said))
+                where = link_target(address(node.attrs, said))
                 return f"{said.get('before', '')}[{escape(label, self.reader.patterns, linked=True)}]({where})"
         return found[0] if found else None
 
@@ -177,14 +177,16 @@ class SpanWriter:
             if opening:
                 return "["
             words = mark.attrs.get("title")
-            return f"]({target(mark.attrs.get('href', ''))}{title(words) if words else ''})"
+            return f"]({link_target(mark.attrs.get('href', ''))}{link_title(words) if words else ''})"
         if mark.kind in SIGNS and level < TAG_LEVEL:
             return (SIGNS if level == SIGN_LEVEL else UNDERLINE)[mark.kind]
         if mark.kind in self.tags and not mark.attrs:
             return f"<{self.tags[mark.kind]}>" if opening else f"</{self.tags[mark.kind]}>"
         if level < CARRY_LEVEL:
             return ""
-        return lossless_markers.span({"marks": [list(mark)]}, "").removesuffix("</span>") if opening else "</span>"
+        return (
+            lossless_markers.marker_span({"marks": [list(mark)]}, "").removesuffix("</span>") if opening else "</span>"
+        )
 
     def _node(self, node: Node, level: int, *, single: bool, linked: bool) -> str:
         if node.kind == "inlinereference":
@@ -194,19 +196,19 @@ class SpanWriter:
         if node.kind in ("image", "figure") and (level < CARRY_LEVEL):
             return self.image(node)
         if level == CARRY_LEVEL:
-            return lossless_markers.span(
-                lossless_markers.flat(Node(node.kind, node.attrs, node.content, node.text, node.marks)),
-                escape(says(node, self.rules).replace("\n", " "), self.reader.patterns, linked=True),
+            return lossless_markers.marker_span(
+                lossless_markers.carried_node(Node(node.kind, node.attrs, node.content, node.text, node.marks)),
+                escape(visible_text(node, self.rules).replace("\n", " "), self.reader.patterns, linked=True),
             )
-        return self._constructed(node) or escape(says(node, self.rules), self.reader.patterns, linked=linked)
+        return self._constructed(node) or escape(visible_text(node, self.rules), self.reader.patterns, linked=linked)
 
     def image(self, node: Node) -> str:
         """An image, or a figure with its caption for a title; a link on it goes around."""
         image = next((child for child in node.content if child.kind == "image"), node)
-        caption = " ".join(says(child, self.rules) for child in node.content if child.kind == "caption")
+        caption = " ".join(visible_text(child, self.rules) for child in node.content if child.kind == "caption")
         words = caption or str(image.attrs.get("title") or "")
         alt = escape(str(image.attrs.get("alt") or self._unnamed(image)), self.reader.patterns, linked=True)
-        return f"![{alt}]({target(str(image.attrs.get('url') or ''))}{title(words) if words.strip() else ''})"
+        return f"![{alt}]({link_target(str(image.attrs.get('url') or ''))}{link_title(words) if words.strip() else ''})"
 
     def _unnamed(self, image: Node) -> str:
         """What stands for an attachment that has no description."""

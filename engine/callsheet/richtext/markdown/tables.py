@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..tree import Mark, Node, walk
+from ..tree import Mark, Node, walk_nodes
 from .spans import SpanWriter
 
 CELLS = {"cell": "td", "header": "th"}
@@ -43,7 +43,7 @@ def _side(cells: list[Node], sides: Mapping[str, Marks]) -> str | None:
 
 def _take_sides(table: Node, aligned: Callable[[str], Marks]) -> None:
     """Makes marks of the styles of paragraphs that say nothing else than how they are aligned."""
-    for part in walk(table):
+    for part in walk_nodes(table):
         kept = part.attrs.get("attributes", {}) if part.kind == "paragraph" else {}
         if kept.keys() == {"style"} and (marks := aligned(kept["style"])):
             part.attrs, part.marks = {}, marks

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markdown_it.common.normalize_url import normalizeLink, validateLink
 
-from ..fields import AttrField, fields
+from ..fields import AttrField, attribute_fields
 from ..rules import Rules
 from ..tree import Attrs, Mark
 from .elements import ELEMENTS
@@ -33,7 +33,7 @@ class Tag:
     def __init__(self, kind: str, table: shape.HtmlForm) -> None:
         self.kind = kind
         self.set: Attrs = table.get("set", {})
-        self.fields: list[AttrField] = fields(table.get("attrs", {}), renamed=True)
+        self.fields: list[AttrField] = attribute_fields(table.get("attrs", {}), renamed=True)
 
     def attrs(self, given: Given) -> Attrs | None:
         """The neutral attributes; None where one that must be there is not, or is an address that may not be linked."""

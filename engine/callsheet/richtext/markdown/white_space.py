@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..tree import Node, merged, text
+from ..tree import Node, merge_runs, text_node
 
 
-def tidied(nodes: list[Node]) -> list[Node]:
+def tidy_white_space(nodes: list[Node]) -> list[Node]:
     """Inline content without the white space that tags leave: at the edges, beside breaks, and twice in a row."""
     result: list[Node] = []
-    for node in merged(nodes):
+    for node in merge_runs(nodes):
         found = node
         if (
             node.kind == "text"
@@ -16,13 +16,13 @@ def tidied(nodes: list[Node]) -> list[Node]:
             and not _is_code(node)
             and (not result or _ends(result[-1]))
         ):
-            found = text(node.text.lstrip(" "), node.marks)
+            found = text_node(node.text.lstrip(" "), node.marks)
         elif node.kind == "break" and result and result[-1].kind == "text":
-            result[-1] = text(result[-1].text.rstrip(" "), result[-1].marks)
+            result[-1] = text_node(result[-1].text.rstrip(" "), result[-1].marks)
         result.append(found)
     if result and result[-1].kind == "text" and not _is_code(result[-1]):
-        result[-1] = text(result[-1].text.rstrip(" "), result[-1].marks)
-    return merged(result)
+        result[-1] = text_node(result[-1].text.rstrip(" "), result[-1].marks)
+    return merge_runs(result)
 
 
 def _is_code(node: Node) -> bool:

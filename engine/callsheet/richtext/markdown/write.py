@@ -13,12 +13,12 @@ from collections.abc import Callable
 from .. import lossless_markers
 from ..adf.forms import SPELLING
 from ..defaults import Defaults
-from ..normalise import fit
-from ..plain_text import named, says
+from ..normalise import fit_to_rules
+from ..plain_text import name_of_node, visible_text
 from ..rules import Rules
-from ..tree import NO_ATTRS, Attrs, Losses, Mark, Node, bold, text, walk
+from ..tree import NO_ATTRS, Attrs, Losses, Mark, Node, bold_nodes, text_node, walk_nodes
 from .blocks import BlockReader
-from .escape import target
+from .escape import link_target
 from .set_off import indented, quoted
 from .spans import SpanWriter
 from .tables import html_table, plain_table
@@ -28,7 +28,7 @@ OTHER = "*"  # noted on a list that follows one of its sort: it takes the other 
 EMPTY_ITEM = re.compile(r"\s*(?:[-*]|\d+[.)])(?: \[.\]| <>)?\s*(?:\n|$)")
 
 
-def write(root: Node, rules: Rules, losses: Losses, *, lossless_from: str | None = None) -> str:
+def write_markdown(root: Node, rules: Rules, losses: Losses, *, lossless_from: str | None = None) -> str:
     """`lossless_from` is the format that the tree was read from, for Markdown that carries all of it."""
     words = BlockWriter(rules, losses, lossless_from=lossless_from).document(root)
     return words + "\n" if words else ""
@@ -69,7 +69,7 @@ class BlockWriter:
 
     def document(self, root: Node) -> str:
         if not self.lossless:
-            for node in walk(root):
+            for node in walk_nodes(root):
                 if SPELLING in node.attrs:
                     del node.attrs[SPELLING]
         if len(root.content) == 1 and root.content[0] == Node("paragraph"):
@@ -99,7 +99,7 @@ class BlockWriter:
             if node.kind in self._writers or node.kind in self.rules.inline or not _of_blocks(node, self.rules):
                 result.append(node)
             else:
-                self.losses.add(f"{named(node)} cannot be said in Markdown: only what it holds is kept")
+                self.losses.add(f"{name_of_node(node)} cannot be said in Markdown: only what it holds is kept")
                 result.extend(self._lifted(node.content))
         return result
 
@@ -111,14 +111,14 @@ class BlockWriter:
             words = self.block(one)
             if self._reads_back(words, plain):
                 return words
-        return lossless_markers.comment(lossless_markers.flat(plain))
+        return lossless_markers.marker_comment(lossless_markers.carried_node(plain))
 
     def _reads_back(self, words: str, wanted: Node) -> bool:
         back = self.reader.read(words)
-        fitted = fit(back, self.rules, Losses()).content
+        fitted = fit_to_rules(back, self.rules, Losses()).content
         if fitted == [wanted] or self.defaults.match(fitted, wanted):
             return True
-        kept = fit(Node("doc", content=[_unmarked(wanted, kept=True)]), self.rules, Losses()).content
+        kept = fit_to_rules(Node("doc", content=[_unmarked(wanted, kept=True)]), self.rules, Losses()).content
         return back.content == [wanted] and (fitted == kept or kept != [wanted])
 
     def block(self, node: Node) -> str:
@@ -134,7 +134,11 @@ class BlockWriter:
         writer = self._writers.get(node.kind)
         words = writer(node) if writer else self._other(node)
         if self.lossless and (left or node.marks):
-            return lossless_markers.comment(lossless_markers.flat(Node("doc", left, marks=node.marks))) + "\n\n" + words
+            return (
+                lossless_markers.marker_comment(lossless_markers.carried_node(Node("doc", left, marks=node.marks)))
+                + "\n\n"
+                + words
+            )
         return words
 
     def _tell(self, node: Node, left: Attrs) -> None:
@@ -147,9 +151,9 @@ class BlockWriter:
     def carried(self, node: Node) -> str:
         """A node around its content: opened and closed by comments, so that the content can be edited."""
         if not node.content or node.kind in ("figure", "code", "gallery"):
-            return lossless_markers.comment(lossless_markers.flat(_unmarked(node)))
-        opening = lossless_markers.comment(
-            {**lossless_markers.flat(Node(node.kind, node.attrs, marks=node.marks)), "open": 1}
+            return lossless_markers.marker_comment(lossless_markers.carried_node(_unmarked(node)))
+        opening = lossless_markers.marker_comment(
+            {**lossless_markers.carried_node(Node(node.kind, node.attrs, marks=node.marks)), "open": 1}
         )
         inline = node.content[0].kind in self.rules.inline
         inner = self.spans.write(node.content) if inline else self._carried_children(node)
@@ -208,7 +212,7 @@ class BlockWriter:
         language = str(node.attrs.get("language", ""))
         head = fence + (re.sub(r"([\\&])", r"\\\1", language) if LANGUAGE.fullmatch(language) else "")
         title = "" if self.lossless else str(node.attrs.get("title") or "")
-        above = self.spans.write(bold([text(" ".join(title.split()))])) + "\n\n" if title.strip() else ""
+        above = self.spans.write(bold_nodes([text_node(" ".join(title.split()))])) + "\n\n" if title.strip() else ""
         return above + (f"{head}\n{words}\n{fence}" if words else f"{head}\n{fence}")
 
     def _expand(self, node: Node) -> str:
@@ -252,11 +256,11 @@ class BlockWriter:
         words = self.spans.image(node)
         if not linked:
             return words
-        return f"[{words}]({target(linked[0].attrs.get('href', ''))})"
+        return f"[{words}]({link_target(linked[0].attrs.get('href', ''))})"
 
     def _reference(self, node: Node) -> str:
         """The place of something that only the document itself says, around what it holds."""
-        opening = lossless_markers.reference(node.attrs["label"], opens=bool(node.content))
+        opening = lossless_markers.marker_reference(node.attrs["label"], opens=bool(node.content))
         return f"{opening}\n\n{self.blocks(node.content)}\n\n{lossless_markers.END}" if node.content else opening
 
     def _other(self, node: Node) -> str:
@@ -264,14 +268,14 @@ class BlockWriter:
         if node.kind in self.rules.inline:
             return self.spans.write([node])
         if node.content:
-            self.losses.add(f"{named(node)} cannot be said in Markdown: only what it holds is kept")
+            self.losses.add(f"{name_of_node(node)} cannot be said in Markdown: only what it holds is kept")
             return self.spans.write(node.content)
-        words = says(node, self.rules)
+        words = visible_text(node, self.rules)
         self.losses.add(
-            f"{named(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out")
+            f"{name_of_node(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out")
         )
         marks = (Mark("link", {"href": words}),) if node.kind in ("blockcard", "embed") else ()
-        return self.spans.write([text(words, marks)]) if words else ""
+        return self.spans.write([text_node(words, marks)]) if words else ""
 
     def _list(self, node: Node) -> str:
         ordered = node.kind == "numbers"
@@ -314,7 +318,9 @@ class BlockWriter:
         lines: list[Node] = []
         for child in item.content:
             lines += [Node("break")] if lines else []
-            lines += child.content or ([text(says(child, self.rules))] if says(child, self.rules) else [])
+            lines += child.content or (
+                [text_node(visible_text(child, self.rules))] if visible_text(child, self.rules) else []
+            )
         return Node("task", {"done": item.attrs.get("done", False)}, lines)
 
     def _item_content(self, item: Node) -> str:

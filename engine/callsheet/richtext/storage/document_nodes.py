@@ -15,13 +15,13 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from ..adf.forms import form_of, numbered
+from ..adf.forms import form_of, numbered_attributes
 from ..adf.read import DocumentReader
 from ..fields import AttrField, as_number
 from ..rules import NodeForm, Rules
 from ..tree import Attrs, Losses, Node
-from .forms import BESIDE, kept
-from .xml import Element, escaped, tag, written
+from .forms import BESIDE, kept_form
+from .xml import Element, escape_xml, write_element, xml_tag
 
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
@@ -55,7 +55,7 @@ class DocumentNodes:
         if found is None:
             return None
         more: Attrs = {} if found.kind in self.kinds else {FRAMED: True}
-        if others := "".join(written(child) for child in element.elements() if child is not nodes[0]):
+        if others := "".join(write_element(child) for child in element.elements() if child is not nodes[0]):
             more[BESIDE] = others
         found.attrs |= more
         return [found]
@@ -106,7 +106,7 @@ class DocumentNodes:
         """The node in its frame; None for one that does not go into one."""
         if not self.frames(node) or (inner := self._node(node, content)) is None:
             return None
-        return tag(self.frame["element"], {}, inner + kept(node.attrs, BESIDE))
+        return xml_tag(self.frame["element"], {}, inner + kept_form(node.attrs, BESIDE))
 
     def frames(self, node: Node) -> bool:
         """Whether a node goes into a frame."""
@@ -116,26 +116,27 @@ class DocumentNodes:
         found = form_of(self.rules, node.kind, node.attrs)
         if found is None:
             return None
-        form, attrs = found[0], numbered(node.kind, found[1], self._counts)
+        form, attrs = found[0], numbered_attributes(node.kind, found[1], self._counts)
         inner = "".join(
-            tag(self.frame["attribute"], {"key": hyphened(name)}, self._said(value)) for name, value in attrs.items()
+            xml_tag(self.frame["attribute"], {"key": hyphened(name)}, self._said(value))
+            for name, value in attrs.items()
         )
         if node.content and node.content[0].kind in self.kinds:
             inner += "".join(self._node(child, content) or "" for child in node.content)
         elif node.content:
-            inner += tag(self.frame["content"], {}, content(node))
-        return tag(self.frame["node"], {"type": hyphened(form.type)}, inner)
+            inner += xml_tag(self.frame["content"], {}, content(node))
+        return xml_tag(self.frame["node"], {"type": hyphened(form.type)}, inner)
 
     def _said(self, value: Any) -> str:
         if isinstance(value, dict):
             return "".join(
-                tag(self.frame["parameter"], {"key": hyphened(str(name)), **kind_of(inner)}, self._said(inner))
+                xml_tag(self.frame["parameter"], {"key": hyphened(str(name)), **kind_of(inner)}, self._said(inner))
                 for name, inner in value.items()
                 if inner is not None
             )
         if isinstance(value, list):
-            return "".join(tag(self.frame["value"], kind_of(inner), self._said(inner)) for inner in value)
-        return escaped(str(value).lower() if isinstance(value, bool) else str(value))
+            return "".join(xml_tag(self.frame["value"], kind_of(inner), self._said(inner)) for inner in value)
+        return escape_xml(str(value).lower() if isinstance(value, bool) else str(value))
 
 
 def kind_of(value: Any) -> dict[str, str]:

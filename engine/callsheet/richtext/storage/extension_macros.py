@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..rules import Rules
 from ..tree import Attrs, Node
-from .xml import cdata, escaped, tag
+from .xml import cdata_section, escape_xml, xml_tag
 
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
@@ -25,10 +25,12 @@ def as_macro(node: Node, rules: Rules, content: Callable[[Node], str]) -> str | 
     frame, about = rules.frame, _table(own, table["meta"])
     attrs = {frame["name"]: str(node.attrs.get("extensionKey", ""))}
     attrs |= {said: _value(about[key], table) for said, key in table["about"].items() if about.get(key) is not None}
-    words = "".join(tag(frame["parameter"], {frame["name"]: name}, escaped(value)) for name, value in values.items())
-    words += tag(frame["plain"], {}, cdata(body)) if body is not None else ""
-    words += tag(frame["rich"], {}, content(node) or "<p></p>") if node.kind == table["bodied"] else ""
-    return tag(frame["element"], attrs, words)
+    words = "".join(
+        xml_tag(frame["parameter"], {frame["name"]: name}, escape_xml(value)) for name, value in values.items()
+    )
+    words += xml_tag(frame["plain"], {}, cdata_section(body)) if body is not None else ""
+    words += xml_tag(frame["rich"], {}, content(node) or "<p></p>") if node.kind == table["bodied"] else ""
+    return xml_tag(frame["element"], attrs, words)
 
 
 def _table(own: Attrs, name: str) -> Attrs:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..adf.forms import SPELLING
 from ..fields import as_number
-from ..plain_text import named
+from ..plain_text import name_of_node
 from ..rules import Rules
-from ..tree import Attrs, Losses, Mark, Node, walk
+from ..tree import Attrs, Losses, Mark, Node, walk_nodes
 from .document_nodes import FRAMED
 from .forms import BESIDE, style_of
 from .macro_extensions import Extensions
@@ -26,7 +26,7 @@ ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
     """The tree of a storage body with styles as marks, sizes on the parts they are of, and macros as extensions."""
     styles, frames = rules.styles, rules.onto
-    for node in walk(root):
+    for node in walk_nodes(root):
         if node.kind in frames:
             node.attrs = {**_said_inside(node, frames[node.kind]), **node.attrs}
         elif frames:
@@ -53,7 +53,7 @@ def _tell(node: Node, rules: Rules, losses: Losses) -> None:
     known = {name for form in forms for field in form.fields for name in (field.name, field.outer)}
     for name in node.attrs if forms else ():
         if name not in known and name not in TOGETHER and not any(form.address for form in forms):
-            losses.add(f"{named(node)}: {name} cannot be said in a document")
+            losses.add(f"{name_of_node(node)}: {name} cannot be said in a document")
 
 
 def _count(node: Node, rules: Rules) -> None:

@@ -6,10 +6,10 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..fields import AttrField, as_number, fields
+from ..fields import AttrField, as_number, attribute_fields
 from ..rules import Rules
 from ..tree import Attrs, Node
-from .xml import Element, well_formed, written
+from .xml import Element, well_formed, write_element
 
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
@@ -31,12 +31,12 @@ class StorageForm:
         self.element: str = frame["element"] if self.macro else table["element"]
         self.fixed = table.get("fixed", {})
         self.set: Attrs = table.get("set", {})
-        self.attrs = fields(table.get("attrs", {}), renamed=True)
-        self.params = fields(table.get("params", {}), renamed=True)
-        self.fields = fields(table.get("fields", {}), renamed=True)
-        self.styles = fields(table.get("styles", {}), renamed=True)
+        self.attrs = attribute_fields(table.get("attrs", {}), renamed=True)
+        self.params = attribute_fields(table.get("params", {}), renamed=True)
+        self.fields = attribute_fields(table.get("fields", {}), renamed=True)
+        self.styles = attribute_fields(table.get("styles", {}), renamed=True)
         self.inner = table.get("inner")
-        self.inner_attrs = fields(table.get("inner_attrs", {}), renamed=True)
+        self.inner_attrs = attribute_fields(table.get("inner_attrs", {}), renamed=True)
         self.required = [field for field in self.inner_attrs or self.attrs if field.rule.get("required")]
         self.named = {field.outer for field in self.attrs} | {*self.fixed} | ({"style"} if self.styles else set())
         self.styled = frozenset(field.outer for field in self.styles)
@@ -110,11 +110,11 @@ class StorageForm:
 
 def _keep(name: str, elements: list[Element], result: Attrs) -> None:
     """Elements that no field says, kept as they are."""
-    if words := "".join(written(child) for child in elements):
+    if words := "".join(write_element(child) for child in elements):
         result[name] = words
 
 
-def kept(attrs: Attrs, name: str) -> str:
+def kept_form(attrs: Attrs, name: str) -> str:
     """What was kept, where it is still well-formed."""
     words = attrs.get(name)
     return words if isinstance(words, str) and well_formed(words) else ""

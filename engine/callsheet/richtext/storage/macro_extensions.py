@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..plain_text import named
+from ..plain_text import name_of_node
 from ..rules import Rules
 from ..tree import Attrs, Losses, Node
 from .forms import StorageForm
 from .write import StorageWriter
-from .xml import Element, parse
+from .xml import Element, parse_fragment
 
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
@@ -39,12 +39,12 @@ class Extensions:
     def _parts(self, node: Node, *, inline: bool) -> list[Node]:
         if node.kind not in self.macros:
             return [node]
-        element = next(iter(parse(self.writer.block(node)).elements()), None)
+        element = next(iter(parse_fragment(self.writer.block(node)).elements()), None)
         if element is not None and element.name == self.frame["element"]:
             return [self._extension(node, element, inline=inline)]
         if not inline:
             return [node]
-        self.losses.add(f"{named(node)} became text")
+        self.losses.add(f"{name_of_node(node)} became text")
         return [words for block in node.content for words in block.content]
 
     def _extension(self, node: Node, element: Element, *, inline: bool) -> Node:

@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterator
 
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, merged, paragraph, text, trimmed
+from ..tree import Losses, Mark, Node, merge_runs, paragraph_nodes, text_node, trim_inline
 from .document_nodes import DocumentNodes
 from .elements import BLOCKS
 from .forms import RICH, StorageForm, StorageForms
-from .xml import Element, Words, inner, parse, written
+from .xml import Element, Words, inner_xml, parse_fragment, write_element
 
 PLAIN = ("!", "div", "span")  # elements that say nothing without attributes
 SPACE = re.compile(r"[ \t\r\n]+")
 
 
-def read(source: str, rules: Rules, losses: Losses) -> Node:
+def read_storage(source: str, rules: Rules, losses: Losses) -> Node:
     """The tree of a fragment; raises UsageError with line and column where it is not well-formed."""
     reader = StorageReader(rules, losses, consume=True)
-    return Node("doc", {}, reader.blocks(parse(source, places=False), "doc"))
+    return Node("doc", {}, reader.blocks(parse_fragment(source, places=False), "doc"))
 
 
 class StorageReader:
@@ -38,7 +38,7 @@ class StorageReader:
         nodes = self.children(element, ())
         holds = self.rules.holds.get(kind, frozenset(("paragraph",)))
         if "text" in holds:
-            return trimmed(in_lines(nodes))
+            return trim_inline(in_lines(nodes))
         if "paragraph" not in holds:
             return [node for node in nodes if node.kind != "text" or node.text.strip()]
         return self._grouped(nodes)
@@ -48,22 +48,22 @@ class StorageReader:
         result: list[Node] = []
         run: list[Node] = []
         for node in nodes:
-            if node.kind in self.rules.inline or (node.kind == "macro" and paragraph(run)):
+            if node.kind in self.rules.inline or (node.kind == "macro" and paragraph_nodes(run)):
                 run.append(node)
             else:
-                result += [*paragraph(run), node]
+                result += [*paragraph_nodes(run), node]
                 run = []
-        return result + paragraph(run)
+        return result + paragraph_nodes(run)
 
     def children(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
         result: list[Node] = []
         for child in self._taken(element):
             if isinstance(child, str):
                 words = SPACE.sub(" ", child)
-                result += [text(words, marks)] if words else []
+                result += [text_node(words, marks)] if words else []
             else:
                 result += self.node(child, marks)
-        return merged(result)
+        return merge_runs(result)
 
     def _taken(self, element: Element) -> Iterator[Element | Words]:
         if not self.consume:
@@ -104,7 +104,7 @@ class StorageReader:
         body = self._body(element, form)
         if form.plain:
             words = body.text() if body else ""
-            return [Node(node.kind, node.attrs, [text(words)] if words else [])]
+            return [Node(node.kind, node.attrs, [text_node(words)] if words else [])]
         if node.kind == "image":
             return self._image(node, element)
         if body is None or node.kind in self.rules.inline:
@@ -122,7 +122,7 @@ class StorageReader:
                 lists.append(node)
             else:
                 inner += node.content if node.kind == "paragraph" else [node]
-        return [item.having(trimmed(inner)), *lists]
+        return [item.having(trim_inline(inner)), *lists]
 
     def _image(self, node: Node, element: Element) -> list[Node]:
         caption = next(
@@ -139,7 +139,7 @@ class StorageReader:
         words = body.text().strip() if body else ""
         if body is None or not words:
             return {}
-        marked = {RICH: "".join(inner(child) for child in body.children)} if body.elements() else {}
+        marked = {RICH: "".join(inner_xml(child) for child in body.children)} if body.elements() else {}
         return {"label": words} | marked
 
     def _body(self, element: Element, form: StorageForm) -> Element | None:
@@ -154,14 +154,14 @@ class StorageReader:
                 self.losses.add(f"<{element.name}> cannot be kept: only what it holds is")
             found = self.children(element, marks)
             return self._grouped(found) if element.name in BLOCKS else found
-        source = written(element)  # before its content is taken out of it
+        source = write_element(element)  # before its content is taken out of it
         bodies = [child for child in element.elements() if child.name == frame.get("rich")]
         words = "".join(c.text() for c in element.elements() if c.name == frame.get("plain")) or (
             "" if element.name == frame.get("element") else element.text().strip() or _referred(element)
         )
         content = [node for body in bodies for node in self.blocks(body, "doc")]
         if words and not content:
-            content.append(Node("paragraph", content=[text(words)]))
+            content.append(Node("paragraph", content=[text_node(words)]))
         name = element.attrs.get(frame.get("name", ""), element.name)
         return [Node("macro", {"name": name, "source": source}, content, "", ())]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ..fields import as_number
 from ..rules import Rules
 from ..tree import Node
-from .forms import BESIDE, kept, style_of
-from .xml import parse, tag
+from .forms import BESIDE, kept_form, style_of
+from .xml import parse_fragment, xml_tag
 
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
@@ -39,7 +39,7 @@ def divided(node: Node, rules: Rules) -> dict[str, str]:
 
 def widen(table: Node, rule: shape.ColumnWidths) -> None:
     """Gives the cells of a table the widths that its own elements say, where each row has every column."""
-    group = parse(words).child(rule["group"]) if (words := kept(table.attrs, BESIDE)) else None
+    group = parse_fragment(words).child(rule["group"]) if (words := kept_form(table.attrs, BESIDE)) else None
     columns = [style_of(child).get(rule["style"], "") for child in group.elements()] if group else []
     widths = [as_number(width.removesuffix(rule["unit"])) for width in columns if width.endswith(rule["unit"])]
     if not widths or len(widths) != len(columns):
@@ -60,8 +60,10 @@ def widths(table: Node, rule: shape.ColumnWidths) -> str:
         found = [cell.attrs.get(rule["of"]) for cell in row.content]
         if found and all(isinstance(width, list) and all(isinstance(w, int | float) for w in width) for width in found):
             each = [width for cell in found for width in cell or ()]
-            said = [tag(rule["each"], {"style": f"{rule['style']}: {float(width)}{rule['unit']};"}) for width in each]
-            return tag(rule["group"], {}, "".join(said))
+            said = [
+                xml_tag(rule["each"], {"style": f"{rule['style']}: {float(width)}{rule['unit']};"}) for width in each
+            ]
+            return xml_tag(rule["group"], {}, "".join(said))
     return ""
 
 

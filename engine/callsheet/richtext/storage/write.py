@@ -7,17 +7,17 @@ from typing import Any
 
 from ..adf.forms import is_media
 from ..flatten import FLATTEN
-from ..plain_text import named, says
+from ..plain_text import name_of_node, visible_text
 from ..rules import Rules
-from ..tree import Attrs, Losses, Mark, Node, Verbatim, text
+from ..tree import Attrs, Losses, Mark, Node, Verbatim, text_node
 from .document_nodes import DocumentNodes
 from .extension_macros import as_macro
-from .forms import BESIDE, INSIDE, RICH, StorageForm, StorageForms, kept
+from .forms import BESIDE, INSIDE, RICH, StorageForm, StorageForms, kept_form
 from .sizes import divided, widths
-from .xml import cdata, escaped, tag, well_formed
+from .xml import cdata_section, escape_xml, well_formed, xml_tag
 
 
-def write(root: Node, rules: Rules, losses: Losses) -> str:
+def write_storage(root: Node, rules: Rules, losses: Losses) -> str:
     return StorageWriter(rules, losses).content(root)
 
 
@@ -53,7 +53,7 @@ class StorageWriter:
         if place and nodes[place - 1].kind == node.kind:
             return ""
         run = takewhile(lambda other: other.kind == node.kind, nodes[place:])
-        return tag(around, {}, "".join(self.block(one) for one in run))
+        return xml_tag(around, {}, "".join(self.block(one) for one in run))
 
     def inline(self, nodes: list[Node]) -> str:
         parts: list[str] = []
@@ -69,7 +69,7 @@ class StorageWriter:
             parts += [self.mark(mark, opening=False) for mark in reversed(opened[same:])]
             parts += [self.mark(mark, opening=True) for mark in marks[same:]]
             opened = marks
-            parts.append(escaped(node.text) if node.kind == "text" else self.block(node))
+            parts.append(escape_xml(node.text) if node.kind == "text" else self.block(node))
         return "".join(parts + [self.mark(mark, opening=False) for mark in reversed(opened)])
 
     def mark(self, mark: Mark, *, opening: bool) -> str:
@@ -80,7 +80,7 @@ class StorageWriter:
         styles = form.said(form.styles, mark.attrs)
         if styles:
             attrs["style"] = " ".join(f"{name}: {value};" for name, value in styles.items())
-        return tag(form.element, attrs, "\0").removesuffix(f"\0</{form.element}>")
+        return xml_tag(form.element, attrs, "\0").removesuffix(f"\0</{form.element}>")
 
     def block(self, node: Node) -> str:
         if isinstance(node, Verbatim):
@@ -107,28 +107,30 @@ class StorageWriter:
         attrs = {**form.said(form.attrs, node.attrs), **form.fixed, **divided(node, self.rules), **_others(node.attrs)}
         attrs |= self._styled(node, attrs)
         if form.inner:
-            said = tag(form.inner, form.said(form.inner_attrs, node.attrs), kept(node.attrs, INSIDE))
-            return tag(form.element, attrs, said + self._label(node, form))
+            said = xml_tag(form.inner, form.said(form.inner_attrs, node.attrs), kept_form(node.attrs, INSIDE))
+            return xml_tag(form.element, attrs, said + self._label(node, form))
         if "label" in form.table:
-            return tag(form.element, attrs, self._label(node, form))
+            return xml_tag(form.element, attrs, self._label(node, form))
         if form.table.get("says"):
-            return tag(form.element, attrs, escaped(str(node.attrs[form.table["says"]])))
+            return xml_tag(form.element, attrs, escape_xml(str(node.attrs[form.table["says"]])))
         inner = self._inside(node, form)
         if not inner and form.element in ("p", "li", "td", "th", "blockquote", "pre"):
             return (
-                f"<{form.element}></{form.element}>" if not attrs else tag(form.element, attrs, "\0").replace("\0", "")
+                f"<{form.element}></{form.element}>"
+                if not attrs
+                else xml_tag(form.element, attrs, "\0").replace("\0", "")
             )
-        return tag(form.element, attrs, inner)
+        return xml_tag(form.element, attrs, inner)
 
     def _inside(self, node: Node, form: StorageForm) -> str:
         body = form.table.get("body")
         if form.plain:
-            return escaped("".join(child.text for child in node.content))
+            return escape_xml("".join(child.text for child in node.content))
         inner = self._items(node) if node.kind in self.items else self.content(node)
         for wrapper in filter(None, [form.table.get("wrap"), body]):
-            inner = tag(wrapper, {}, inner)
+            inner = xml_tag(wrapper, {}, inner)
         sizes = widths(node, form.table["columns"]) if "columns" in form.table else ""
-        return kept(node.attrs, BESIDE) + sizes + self._fields(node, form) + inner
+        return kept_form(node.attrs, BESIDE) + sizes + self._fields(node, form) + inner
 
     def _styled(self, node: Node, attrs: dict[str, str]) -> dict[str, str]:
         """The style of a block with the declarations of its marks that it does not have yet."""
@@ -147,7 +149,7 @@ class StorageWriter:
             if value is None and field.rule.get("counted"):
                 self.count += 1
                 value = str(self.count)
-            parts.append(tag(field.outer, {}, escaped(value)) if value is not None else "")
+            parts.append(xml_tag(field.outer, {}, escape_xml(value)) if value is not None else "")
         return "".join(parts)
 
     def _items(self, node: Node) -> str:
@@ -177,10 +179,10 @@ class StorageWriter:
     def _label(self, node: Node, form: StorageForm) -> str:
         caption = "".join(self.block(child) for child in node.content if child.kind == "caption")
         label = node.attrs.get("label")
-        if label and "label" in form.table and (rich := kept(node.attrs, RICH)):
-            return caption + tag(form.table["label"]["rich"], {}, rich)
+        if label and "label" in form.table and (rich := kept_form(node.attrs, RICH)):
+            return caption + xml_tag(form.table["label"]["rich"], {}, rich)
         return caption + (
-            tag(form.table["label"]["plain"], {}, cdata(label)) if label and "label" in form.table else ""
+            xml_tag(form.table["label"]["plain"], {}, cdata_section(label)) if label and "label" in form.table else ""
         )
 
     def _macro(self, node: Node, form: StorageForm) -> str:
@@ -191,14 +193,14 @@ class StorageWriter:
             **{k: str(v) for k, v in node.attrs.get("params", {}).items()},
         }
         inner = "".join(
-            tag(frame["parameter"], {frame["name"]: name}, escaped(value)) for name, value in params.items()
+            xml_tag(frame["parameter"], {frame["name"]: name}, escape_xml(value)) for name, value in params.items()
         )
         body = form.table.get("body")
         if body == "plain":
-            inner += tag(frame["plain"], {}, cdata("".join(child.text for child in node.content)))
+            inner += xml_tag(frame["plain"], {}, cdata_section("".join(child.text for child in node.content)))
         elif body == "rich":
-            inner += tag(frame["rich"], {}, self.content(node) or "<p></p>")
-        return tag(frame["element"], {frame["name"]: form.macro or "", **_others(node.attrs)}, inner)
+            inner += xml_tag(frame["rich"], {}, self.content(node) or "<p></p>")
+        return xml_tag(frame["element"], {frame["name"]: form.macro or "", **_others(node.attrs)}, inner)
 
     def _other(self, node: Node) -> str:
         """A kind without a form here: as the kind its definition turns it into, its content, or its words."""
@@ -208,15 +210,16 @@ class StorageWriter:
             if attempt in self.forms.by_kind and attempt != "paragraph":
                 return self._turned(node, attempt)
         if node.content:
-            self.losses.add(f"{named(node)} cannot be said in storage format: only what it holds is kept")
+            self.losses.add(f"{name_of_node(node)} cannot be said in storage format: only what it holds is kept")
             nodes = FLATTEN["titled"](node, self.rules)
-            return self.content(node.having(nodes)) if node.kind != "caption" else tag("p", {}, self.content(node))
-        words = says(node, self.rules)
+            return self.content(node.having(nodes)) if node.kind != "caption" else xml_tag("p", {}, self.content(node))
+        words = visible_text(node, self.rules)
         self.losses.add(
-            f"{named(node)} cannot be said in storage format" + (": its text is kept" if words else " and is left out")
+            f"{name_of_node(node)} cannot be said in storage format"
+            + (": its text is kept" if words else " and is left out")
         )
-        inner = escaped(words)
-        return tag("p", {}, inner) if inner and self.rules.group(node.kind) == "block" else inner
+        inner = escape_xml(words)
+        return xml_tag("p", {}, inner) if inner and self.rules.group(node.kind) == "block" else inner
 
     def _framed(self, node: Node) -> str | None:
         """A node of the document format as a macro where it is one, or in the frame of such nodes."""
@@ -229,7 +232,7 @@ class StorageWriter:
         sign = self.rules.sign(node.kind, node.attrs)
         if node.kind not in ("expand", "nestedexpand"):
             self.losses.add(f"{node.kind} became {kind} in storage format")
-        return self.block(Node(kind, node.attrs, [*([text(sign + " ")] if sign else []), *node.content]))
+        return self.block(Node(kind, node.attrs, [*([text_node(sign + " ")] if sign else []), *node.content]))
 
     def _figures(self, node: Node) -> str:
         caption = [child for child in node.content if child.kind == "caption"]

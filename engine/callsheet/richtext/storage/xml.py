@@ -75,7 +75,7 @@ def _entity(match: re.Match[str]) -> str:
     return match[0] if sign is None else html.escape(sign)
 
 
-def parse(source: str, *, places: bool = True) -> Element:
+def parse_fragment(source: str, *, places: bool = True) -> Element:
     """The fragment under one root; raises UsageError with line and column where it is not well-formed.
 
     Without `places` nothing knows where it stands, which takes a third of the memory.
@@ -152,32 +152,32 @@ class _Builder:
         self.depth -= 1
 
 
-def escaped(words: str) -> str:
+def escape_xml(words: str) -> str:
     return NOT_XML.sub("", words).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def cdata(words: str) -> str:
+def cdata_section(words: str) -> str:
     return "<![CDATA[" + NOT_XML.sub("", words).replace("]]>", "]]]]><![CDATA[>") + "]]>"
 
 
-def tag(name: str, attrs: dict[str, str], inner: str = "") -> str:
+def xml_tag(name: str, attrs: dict[str, str], inner: str = "") -> str:
     said = "".join(f" {key}={quoteattr(NOT_XML.sub('', value))}" for key, value in attrs.items())
     return f"<{name}{said}>{inner}</{name}>" if inner else f"<{name}{said} />"
 
 
-def inner(child: Element | Words) -> str:
-    return escaped(child) if isinstance(child, str) else written(child)
+def inner_xml(child: Element | Words) -> str:
+    return escape_xml(child) if isinstance(child, str) else write_element(child)
 
 
-def written(element: Element) -> str:
+def write_element(element: Element) -> str:
     if element.name == "!":
         return ""
-    return tag(element.name, element.attrs, "".join(map(inner, element.children)))
+    return xml_tag(element.name, element.attrs, "".join(map(inner_xml, element.children)))
 
 
 def well_formed(source: str) -> bool:
     try:
-        parse(source)
+        parse_fragment(source)
     except UsageError:
         return False
     return True

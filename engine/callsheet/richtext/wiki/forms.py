@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..fields import AttrField, fields
+from ..fields import AttrField, attribute_fields
 from ..markdown.patterns import TextTemplate
 from ..rules import Rules
 from ..tree import Attrs, Node
@@ -23,7 +23,7 @@ class WikiMacro:
         self.kind = kind
         self.name = table["macro"]
         self.argument = table.get("argument")
-        self.params: list[AttrField] = fields(table.get("params", {}), renamed=True)
+        self.params: list[AttrField] = attribute_fields(table.get("params", {}), renamed=True)
         self.set: Attrs = table.get("set", {})
         self.fixed = table.get("fixed", {})
         self.words = table.get("words", {})

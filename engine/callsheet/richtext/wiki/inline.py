@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from ..markdown.patterns import URL
-from ..tree import Mark, Node, merged, text
+from ..tree import Mark, Node, merge_runs, text_node
 from .forms import PATH, WikiForms, WikiMacro, parameters
 
 ENTITY = re.compile(r"&#\d{1,6};")
@@ -62,9 +62,9 @@ class WikiInline:
         self._readers: dict[str, Callable[[str], list[Node | Sign]]] = {
             "break": lambda _words: [Node("break")],
             "newline": lambda _words: [Node("break")],
-            "escape": lambda words: [text(words[1:])],
-            "entity": lambda words: [text(html.unescape(words))],
-            "code": lambda words: [text(_decoded(words[len(code[0]) : -len(code[1])]), (Mark("codespan", {}),))],
+            "escape": lambda words: [text_node(words[1:])],
+            "entity": lambda words: [text_node(html.unescape(words))],
+            "code": lambda words: [text_node(_decoded(words[len(code[0]) : -len(code[1])]), (Mark("codespan", {}),))],
             "single": self._single,
             "template": self._template,
             "link": self._link,
@@ -73,21 +73,21 @@ class WikiInline:
         }
 
     def read(self, words: str) -> list[Node]:
-        return merged(self._marked(self._parts(words)))
+        return merge_runs(self._marked(self._parts(words)))
 
     def _parts(self, words: str) -> list[Node | Sign]:
         parts: list[Node | Sign] = []
         end = 0
         for match in self._regex.finditer(words):
             if match.start() > end:
-                parts.append(text(words[end : match.start()]))
+                parts.append(text_node(words[end : match.start()]))
             name = str(match.lastgroup)
             end = match.end()
             if name in ("mark", "braced", "span"):
                 parts.append(self._sign(match, words))
             else:
                 parts += self._readers[name](match[0])
-        return [*parts, text(words[end:])]
+        return [*parts, text_node(words[end:])]
 
     def _sign(self, match: re.Match[str], words: str) -> Sign | Node:
         if match.lastgroup == "span":
@@ -109,7 +109,7 @@ class WikiInline:
         after = words[match.end() : match.end() + 1] or " "
         opens = not before.isalnum() and not after.isspace() and before != "\\"
         closes = not after.isalnum() and not before.isspace()
-        return Sign(match.start(), kind, sign, Mark(kind, {}), opens, closes) if opens or closes else text(sign)
+        return Sign(match.start(), kind, sign, Mark(kind, {}), opens, closes) if opens or closes else text_node(sign)
 
     def _marked(self, parts: list[Node | Sign]) -> list[Node]:
         waiting: dict[str, list[Sign]] = {}
@@ -132,7 +132,7 @@ class WikiInline:
             elif part.place in closing:
                 current = tuple(mark for mark in current if mark is not closing[part.place].mark)
             else:
-                result.append(text(part.sign, current))
+                result.append(text_node(part.sign, current))
         return result
 
     def _single(self, words: str) -> list[Node | Sign]:
@@ -144,16 +144,16 @@ class WikiInline:
         for template in self._templates:
             if (attrs := template.read(words)) is not None:
                 return [Node(template.kind, attrs)]
-        return [text(words)]
+        return [text_node(words)]
 
     def _link(self, words: str) -> list[Node | Sign]:
         label, bar, rest = words[1:-1].partition("|")
         label, rest = (label, rest) if bar else ("", label)
         if not label:
             return (
-                [text(rest, (Mark("link", {"href": rest}),))]
+                [text_node(rest, (Mark("link", {"href": rest}),))]
                 if LINKED.match(rest)
-                else [text("["), *self._parts(words[1:])]
+                else [text_node("["), *self._parts(words[1:])]
             )
         target, _, title = rest.partition("|")
         mark = Mark("link", {"href": target.strip(), **({"title": title} if title else {})})
@@ -162,7 +162,7 @@ class WikiInline:
     def _image(self, inner: str, words: str) -> list[Node | Sign]:
         url, _, rest = inner.partition("|")
         if not re.search(r"[./]", url):
-            return [text(words[:1]), *self._parts(words[1:])]
+            return [text_node(words[:1]), *self._parts(words[1:])]
         given = {
             name: value
             for name, value in parameters(rest.replace(",", "|")).items()
@@ -172,7 +172,7 @@ class WikiInline:
 
     def _url(self, words: str) -> list[Node | Sign]:
         url = TRAIL.sub("", words)
-        return [text(url, (Mark("link", {"href": url}),)), text(words[len(url) :])]
+        return [text_node(url, (Mark("link", {"href": url}),)), text_node(words[len(url) :])]
 
 
 def _decoded(words: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from ..rules import Rules
-from ..tree import Losses, Node, paragraph, text, trimmed
+from ..tree import Losses, Node, paragraph_nodes, text_node, trim_inline
 from .forms import WikiForms, WikiMacro
 from .inline import WikiInline
 
 DEPTH = 40
 
 
-def read(source: str, rules: Rules, losses: Losses) -> Node:
+def read_wiki(source: str, rules: Rules, losses: Losses) -> Node:
     return Node("doc", {}, WikiReader(rules, losses).blocks(source.replace("\r\n", "\n").replace("\r", "\n")))
 
 
@@ -52,7 +52,7 @@ class WikiReader:
         attrs = macro.read(argument)
         if macro.plain:
             code = body.removeprefix("\n").removesuffix("\n")
-            return Node(macro.kind, attrs, [text(code)] if code else [])
+            return Node(macro.kind, attrs, [text_node(code)] if code else [])
         self._depth += 1
         content = self.blocks(body)
         self._depth -= 1
@@ -94,10 +94,10 @@ class WikiReader:
         return result
 
     def _paragraph(self, words: str) -> list[Node]:
-        return paragraph(self.inline.read(words))
+        return paragraph_nodes(self.inline.read(words))
 
     def _prefixed(self, kind: str, attrs: dict[str, object], words: str) -> Node:
-        content = trimmed(self.inline.read(words))
+        content = trim_inline(self.inline.read(words))
         if "text" in self.forms.rules.holds.get(kind, ()):
             return Node(kind, dict(attrs), content)
         return Node(kind, dict(attrs), [Node("paragraph", content=content)])

@@ -7,9 +7,9 @@ from urllib.parse import unquote
 
 from ..flatten import FLATTEN
 from ..markdown.patterns import TextTemplate
-from ..plain_text import named, says
+from ..plain_text import name_of_node, visible_text
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, leads_somewhere, spaces_out, text
+from ..tree import Losses, Mark, Node, leads_somewhere, spaces_out, text_node
 from .forms import PATH, WikiForms
 from .inline import WikiInline
 
@@ -19,7 +19,7 @@ CODE = re.compile(r"[{}|]|&(?=#)")
 LINE_START = re.compile(r"(?:h[1-6]|bq)(?=\. )|[*#-]+(?= )|-{4,}$|\|")
 
 
-def write(root: Node, rules: Rules, losses: Losses) -> str:
+def write_wiki(root: Node, rules: Rules, losses: Losses) -> str:
     words = WikiWriter(rules, losses).blocks(root.content)
     return words + "\n" if words else ""
 
@@ -70,7 +70,9 @@ class WikiWriter:
         prefix = self._prefix(node)
         if prefix and all(child.kind == "paragraph" for child in node.content):
             return "\n\n".join(prefix + self.inline(child.content, single=True) for child in node.content)
-        self.losses.add(f"{named(node)} in another one cannot be said in wiki markup: only what it holds is kept")
+        self.losses.add(
+            f"{name_of_node(node)} in another one cannot be said in wiki markup: only what it holds is kept"
+        )
         return self.blocks(FLATTEN["titled"](node, self.rules))
 
     def _tell(self, node: Node) -> None:
@@ -95,13 +97,14 @@ class WikiWriter:
                 return self.block(Node(attempt, node.attrs, node.content))
         if node.content:
             if node.kind != "figure":
-                self.losses.add(f"{named(node)} cannot be said in wiki markup: only what it holds is kept")
+                self.losses.add(f"{name_of_node(node)} cannot be said in wiki markup: only what it holds is kept")
             return self.blocks(FLATTEN["titled"](node, self.rules))
-        words = says(node, self.rules)
+        words = visible_text(node, self.rules)
         self.losses.add(
-            f"{named(node)} cannot be said in wiki markup" + (": its text is kept" if words else " and is left out")
+            f"{name_of_node(node)} cannot be said in wiki markup"
+            + (": its text is kept" if words else " and is left out")
         )
-        return self.inline([text(words)]) if words else ""
+        return self.inline([text_node(words)]) if words else ""
 
     # --- lists and tables ---
 
@@ -187,10 +190,10 @@ class WikiWriter:
             return [Node("image", child.attrs, marks=tuple(marks)) for child in node.content if child.kind == "image"]
         if node.kind in ("text", "break", "image") or self._said(node) is not None:
             return [node.marked(tuple(marks) if node.kind in ("text", "image") else ())]
-        words = says(node, self.rules)
+        words = visible_text(node, self.rules)
         if node.kind not in ("emoji", "date"):
-            self.losses.add(f"{named(node)} became text in wiki markup")
-        return [text(words, tuple(marks))] if words else []
+            self.losses.add(f"{name_of_node(node)} became text in wiki markup")
+        return [text_node(words, tuple(marks))] if words else []
 
     def _said(self, node: Node) -> str | None:
         macro = self.forms.macro(node)

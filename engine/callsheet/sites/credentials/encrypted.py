@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ...errors import CallsheetError, NotAllowed
-from ...files import locked, read_private, write_atomically
+from ...files import locked_file, read_private, write_atomically
 from .encryption import decrypt, encrypt
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class EncryptedFile:
         return self._update(account, None)
 
     def _update(self, account: str, record: CredentialRecord | None) -> bool:
-        with locked(self.path):
+        with locked_file(self.path):
             table, previous = self._read()
             had_account = table.pop(account, None) is not None
             if record is not None:

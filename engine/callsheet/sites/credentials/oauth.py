@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 from ...client.http.redact import Redactor
 from ...durations import HOUR
 from ...errors import CallsheetError, NotAllowed, UsageError
-from ...jsontext import JSONError, parse
+from ...jsontext import JSONError, parse_json
 from ...urls import base_url_problem
 from .device import DEVICE_GRANT, WAITING, DeviceCode, Pending, device_code
 from .unauthenticated_client import UnauthenticatedClient
@@ -227,7 +227,7 @@ _SHORTEST = 8  # characters of a text that may be a secret
 def _secrets_in(reply: Reply) -> list[str]:
     """Every text of the answer that may be a secret: an error may repeat what was sent, or hold what was made."""
     try:
-        body = parse(reply.content)
+        body = parse_json(reply.content)
     except JSONError:
         body = dict(parse_qsl(reply.text))
     table = body if isinstance(body, dict) else {}

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...errors import CallsheetError, NotAllowed
-from ...files import locked
+from ...files import locked_file
 from .stores import Store
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def valid_record(
     """`record` or its renewed successor. `renew` asks the server; `directory` is where the lock lies."""
     if _is_valid(record):
         return record
-    with locked(os.path.join(directory, f"renewal-{account.replace('/', '_')}"), _LOCK_TIMEOUT):
+    with locked_file(os.path.join(directory, f"renewal-{account.replace('/', '_')}"), _LOCK_TIMEOUT):
         latest = store.get(account) or record
         if _is_valid(latest):
             return latest

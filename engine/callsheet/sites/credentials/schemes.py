@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...errors import NotAllowed
-from ...registry import AUTH_SCHEMES, resolve
+from ...registry import AUTH_SCHEMES, resolve_entry
 
 if TYPE_CHECKING:
     from ...language.shape.access import (
@@ -86,19 +86,19 @@ class Scheme(NamedTuple):
     by_consent: bool = False  # the secret is what an authorization server grants
 
 
-def scheme(name: str) -> Scheme:
-    return cast("Scheme", resolve(AUTH_SCHEMES[name]))
+def scheme_named(name: str) -> Scheme:
+    return cast("Scheme", resolve_entry(AUTH_SCHEMES[name]))
 
 
 def is_typed(auth: AuthDefinition) -> bool:
     """Whether a person types the secret, rather than granting it in a browser."""
-    how = scheme(auth["scheme"])
+    how = scheme_named(auth["scheme"])
     return how.takes_secret and not how.by_consent
 
 
 def takes_secret(auth: AuthDefinition) -> bool:
     """Whether a way of signing in (a definition) presents a secret at all."""
-    return scheme(auth["scheme"]).takes_secret
+    return scheme_named(auth["scheme"]).takes_secret
 
 
 def consent_of(auth: AuthDefinition) -> Consent | None:
@@ -153,7 +153,7 @@ def several(auth: SeveralAuth, access: Access, find: SecretLookup) -> Credential
             f"{found.place} has {len(lines)} line{'s'[: len(lines) != 1]}, expected {len(parts)}: one for each secret"
         )
     made = [
-        scheme(part["scheme"]).present(part, access, partial(found._replace, text=line))
+        scheme_named(part["scheme"]).present(part, access, partial(found._replace, text=line))
         for part, line in zip(parts, lines, strict=True)
     ]
     headers = {name: text for each in made for name, text in each.headers.items()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from ...errors import NotAllowed
 from ...files import read_private
 from ...paths import settings_directory
-from ...urls import origin
+from ...urls import url_origin
 from ..profiles.choose import USUAL, Variables
 from ..profiles.limits import PLACES
 from .schemes import Secret
@@ -31,7 +31,7 @@ def has_own_access(settings: SiteProfile, service: str) -> bool:
     if "method" in own and own["method"] != settings.get("method", own["method"]):
         return True
     site: str = settings.get("base_url", "")
-    return bool(site) and "base_url" in own and origin(site) != origin(own["base_url"])
+    return bool(site) and "base_url" in own and url_origin(site) != url_origin(own["base_url"])
 
 
 def access_to(settings: SiteProfile, service: str) -> SiteProfile:
@@ -42,7 +42,7 @@ def access_to(settings: SiteProfile, service: str) -> SiteProfile:
     return {**settings, **own}
 
 
-def account(name: str, settings: SiteProfile, service: str) -> str:
+def account_of_secret(name: str, settings: SiteProfile, service: str) -> str:
     """The name under which a store keeps the secret."""
     return f"{name}/{service}" if has_own_access(settings, service) else name
 
@@ -118,11 +118,11 @@ class Secrets:
         renew: Callable[[CredentialRecord], CredentialRecord],
     ) -> Secret:
         store = self.store(service)
-        name = account(self._name, self._settings, service)
+        name = account_of_secret(self._name, self._settings, service)
         record = store.get(name)
         if record is None:
             raise self._not_stored(store, access["store"], name)
-        self._check_host_binding(record, origin(access.get("base_url", "")), hosts)
+        self._check_host_binding(record, url_origin(access.get("base_url", "")), hosts)
         place = f"the credential of {name!r}"
         if "access_token" not in record:
             return Secret(str(record.get("token", "")), place)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ...errors import UsageError
-from ...urls import base_url_problem, origin
+from ...urls import base_url_problem, url_origin
 
 if TYPE_CHECKING:
     from ...client.http.reply import Reply
@@ -86,7 +86,7 @@ class UnauthenticatedClient:
         if problem:
             raise UsageError(problem)
         query = tuple(parse_qsl(parts.query, keep_blank_values=True))
-        known = bool(self._home) and origin(self._home) == origin(root)
+        known = bool(self._home) and url_origin(self._home) == url_origin(root)
         host = WithoutCredential(self._network, root, hidden, known=known)
         with Client(host, None, environ=self._environ) as client:
             return client.exchange(Request(method, root, parts.path, query, headers, body))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from ...errors import UsageError, did_you_mean
-from ...urls import base_url, origin
+from ...urls import base_url, url_origin
 from .limits import LONGEST
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class ChosenSite(NamedTuple):
 ReadProfiles = Callable[[], "Profiles"]
 
 
-def choose(
+def choose_site(
     options: Mapping[str, Any],
     variables: Variables,
     profiles: ReadProfiles,
@@ -142,7 +142,7 @@ def _choose_address(
 def refuse_other_host(address: str, where: str, variables: Variables) -> None:
     """The environment's credential belongs to the environment's address, where it names one; raises `UsageError`."""
     own = variables.get("BASE_URL")
-    if own and origin(address) != origin(base_url(own, variables.name("BASE_URL"))):
+    if own and url_origin(address) != url_origin(base_url(own, variables.name("BASE_URL"))):
         raise UsageError(
             f"{where} {address} is not the host of {variables.name('BASE_URL')}",
             hint=f"{variables.name('TOKEN')} belongs to {own} and is not sent elsewhere",
@@ -182,7 +182,7 @@ def _sites_at(profiles: Profiles, here: SiteProfile) -> dict[str, SiteProfile]:
         for name, settings in profiles.get("sites", {}).items()
         for accesses in [[settings, *settings.get("services", {}).values()]]
         if any(
-            origin(access.get("base_url", "")) == origin(address) or access.get("cloud_id") in ids
+            url_origin(access.get("base_url", "")) == url_origin(address) or access.get("cloud_id") in ids
             for access in accesses
         )
     }
@@ -191,4 +191,6 @@ def _sites_at(profiles: Profiles, here: SiteProfile) -> dict[str, SiteProfile]:
 def _is_at(settings: SiteProfile, address: str) -> bool:
     own: str = settings.get("base_url", "")
     services = settings.get("services", {}).values()
-    return bool(own) and origin(own) == origin(address) and not any("base_url" in service for service in services)
+    return (
+        bool(own) and url_origin(own) == url_origin(address) and not any("base_url" in service for service in services)
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError, UsageError, did_you_mean
-from ...files import PRIVATE, locked, open_regular, write_atomically
+from ...files import PRIVATE, locked_file, open_regular, write_atomically
 from .model import Access, Profiles, SiteProfile
 from .read import known_words, profiles_path
 from .validate import check_change, keys_at
@@ -24,7 +24,7 @@ _OF_TABLES = ("sites", "services")  # hold tables and nothing else
 
 
 @contextlib.contextmanager
-def editing(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[TOMLDocument]:
+def edit_profiles(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[TOMLDocument]:
     """The file as a document. What the block leaves is checked and written in one step; other processes wait.
 
     Raises `UsageError` where the file is broken, or would be afterwards; then nothing is written.
@@ -33,7 +33,7 @@ def editing(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[TOMLDocume
     from tomlkit.exceptions import ParseError
 
     path = profiles_path(environ, catalog.program)
-    with locked(path):
+    with locked_file(path):
         before, mode = _content(path)
         try:
             document = tomlkit.parse(before)
@@ -58,7 +58,7 @@ def _content(path: str) -> tuple[str, int]:
         raise CallsheetError(f"{path}: {error.strerror}") from None
 
 
-def put(document: TOMLDocument, keys: KeyPath, value: Any) -> None:
+def put_setting(document: TOMLDocument, keys: KeyPath, value: Any) -> None:
     """Set a key, or take it away where `value` is None; tables are made as needed."""
     import tomlkit
 
@@ -78,7 +78,7 @@ def put(document: TOMLDocument, keys: KeyPath, value: Any) -> None:
 def put_site(document: TOMLDocument, name: str, settings: Mapping[str, Any]) -> None:
     """Write keys of a site; tables (services) are gone into, None takes a key away, others stay as they are."""
     for keys, value in _leaves(settings):
-        put(document, ("sites", name, *keys), value)
+        put_setting(document, ("sites", name, *keys), value)
 
 
 def _leaves(table: Mapping[str, Any], above: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
@@ -98,7 +98,7 @@ def remove_site(document: TOMLDocument, name: str) -> None:
         document.pop("site")
 
 
-def typed(keys: KeyPath, text: str) -> Any:
+def typed_setting(keys: KeyPath, text: str) -> Any:
     """A value as its key wants it: texts as they are, lists separated by commas or blanks, the rest as in TOML."""
     expected = _types(keys)
     if "array" in expected:

@@ -16,7 +16,7 @@ from zlib import crc32
 from ... import __version__
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError
-from ...files import changeable, open_regular, refuse_changeable, write_atomically
+from ...files import changeable_by_others, open_regular, refuse_changeable, write_atomically
 from ...paths import cache_directory, settings_directory
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def site_names(catalog: Catalog, environ: Mapping[str, str]) -> list[str]:
 
 
 def _cached(cache: str, key: list[Any]) -> Profiles | None:
-    if changeable(cache) is not None:  # somebody else may have written it
+    if changeable_by_others(cache) is not None:  # somebody else may have written it
         return None
     try:
         with open_regular(cache) as file:

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from ....durations import seconds
+from ....durations import duration_seconds
 from ....errors import CallsheetError, NetworkError, NotAllowed
 from ...ending import bounded
 from ..port import QueueFailed, TooLarge
@@ -55,7 +55,7 @@ async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
         failure, is_lost = "", False
         note(f"queue: connected to {access.address} again")
 
-    timeout = seconds(access.connect_timeout)
+    timeout = duration_seconds(access.connect_timeout)
     try:
         # The library would go on for ever with the first attempt too.
         async with asyncio.timeout(timeout):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ....durations import seconds
+from ....durations import duration_seconds
 from ....errors import CallsheetError, counted
 from ...verify.fetch import check_url, fetcher
 from ..port import Guarantees, QueueFailed
@@ -39,7 +39,7 @@ async def _inspect(access: QueueAccess, definition: QueueDefinition, note: Calla
         if info is None:
             facts.append("the stream is not there yet; the first `webhook listen` or `webhook work` makes it")
             unsure = await _durability_warnings(definition["replicas"], definition.get("monitor"))
-            return Guarantees(facts, unsure, [], seconds(definition["dedup_window"]))
+            return Guarantees(facts, unsure, [], duration_seconds(definition["dedup_window"]))
         consumers = await checked(jetstream.consumers_info(names.stream))
         dead = await stream_info(jetstream, names.dead_stream)
         of_dead = [
@@ -109,7 +109,7 @@ def _dead_problems(config: Any, names: QueueNames, definition: QueueDefinition) 
 
 
 def _stream_warnings(config: Any, definition: QueueDefinition) -> Iterator[str]:
-    if (config.duplicate_window or 0) < seconds(definition["dedup_window"]):
+    if (config.duplicate_window or 0) < duration_seconds(definition["dedup_window"]):
         yield f"a delivery that is repeated later than {config.duplicate_window or 0:g} s is handled again"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ....durations import seconds
+from ....durations import duration_seconds
 from ....errors import CallsheetError, UsageError
 from ..port import QueueFailed
 from .connection import checked
@@ -63,7 +63,7 @@ def stream_settings(definition: QueueDefinition) -> dict[str, Any]:
         "max_bytes": definition["max_bytes"],
         "max_msgs": definition.get("max_events", _UNLIMITED),
         "num_replicas": definition["replicas"],
-        "duplicate_window": seconds(definition["dedup_window"]),
+        "duplicate_window": duration_seconds(definition["dedup_window"]),
     }
 
 
@@ -129,7 +129,10 @@ async def _ensure_bucket(jetstream: Any, names: QueueNames, definition: QueueDef
 
     if await stream_info(jetstream, f"KV_{names.state_bucket}") is None:
         config = KeyValueConfig(
-            bucket=names.state_bucket, history=1, ttl=seconds(definition["state_age"]), replicas=definition["replicas"]
+            bucket=names.state_bucket,
+            history=1,
+            ttl=duration_seconds(definition["state_age"]),
+            replicas=definition["replicas"],
         )
         await checked(jetstream.create_key_value(config))
 
@@ -144,7 +147,7 @@ async def _ensure_consumer(jetstream: Any, names: QueueNames, definition: QueueD
         config = ConsumerConfig(
             durable_name=names.consumer,
             ack_policy=AckPolicy.EXPLICIT,
-            ack_wait=seconds(definition["lease"]),
+            ack_wait=duration_seconds(definition["lease"]),
             max_deliver=_UNLIMITED,
             max_ack_pending=definition["max_running"],
         )
