@@ -20,7 +20,7 @@ from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
 from .repeated import Repeated
 from .routing.overdue import OverdueRuns
-from .routing.route_set import RouteSelection, RouteSet, check_order, read_routes
+from .routing.route_set import RouteSelection, RouteSet, check_order, check_replies, read_routes
 from .server import responses
 from .server.app import App, Dispatcher, Page, Scope
 from .server.client_address import ClientAddresses
@@ -121,6 +121,7 @@ class Assembly:
         route_set = read_routes(catalog, self.options.selection, self.context)
         workers = 1 if self.team is None else self.team.assignment.workers
         check_order(route_set, workers, shares_queue=self.options.works)
+        check_replies(route_set, keeps_events=self.has_queue)
         if self.options.inbox:
             self._claim_inbox(self.options.inbox, alone=bool(route_set.ordered))
         return route_set

@@ -61,7 +61,7 @@ class CallsBack(Handler):
 
 
 def job(id: str, handler: Handler, *limits: ConcurrencyLimit, order: Callable[[Any], Any] | None = None) -> Any:
-    return SimpleNamespace(id=id, handler=handler, order=order, concurrency_limits=limits)
+    return SimpleNamespace(id=id, handler=handler, order=order, reply=None, concurrency_limits=limits)
 
 
 class Seen:
@@ -179,7 +179,7 @@ def test_one_value_keeps_its_order_and_others_do_not_wait() -> None:
     assert run(several(None, None)) == 2, "without a value there is no order"
 
 
-FAILED_THERE = (500, "failed", "another delivery of this event was under way")
+FAILED_THERE = DispatchVerdict(500, "failed", "another delivery of this event was under way")
 
 
 async def until_free(is_free: Callable[[], bool]) -> None:
@@ -241,8 +241,8 @@ def test_a_retry_runs_what_failed_and_nothing_else_wherever_it_arrives(
     good, bad = Handler(), Handler(HandlerFailed("no"), HandlerFailed("not yet"))
     late = Handler(HandlerFailed("no"))
     jobs = [job("r/1", good), job("r/2", bad), job("r/3", late)]
-    assert verdict_of(workers[0], jobs) == (500, "failed", "r/2: no; r/3: no")
-    assert verdict_of(workers[next_at], jobs) == (500, "failed", "r/2: not yet")
+    assert verdict_of(workers[0], jobs) == DispatchVerdict(500, "failed", "r/2: no; r/3: no")
+    assert verdict_of(workers[next_at], jobs) == DispatchVerdict(500, "failed", "r/2: not yet")
     assert verdict_of(workers[0], jobs) is ACCEPTED
     assert (good.started, bad.started, late.started) == (1, 3, 2)
     assert verdict_of(workers[next_at], jobs) is DUPLICATE
@@ -270,7 +270,9 @@ def test_one_handler_that_calls_back_needs_no_task(fails: bool) -> None:
         assert isinstance(second, asyncio.Task), "it is under way"
         return [await first, await second]
 
-    assert run(play()) == ([(500, "failed", "r/1: no"), FAILED_THERE] if fails else [ACCEPTED, DUPLICATE])
+    assert run(play()) == (
+        [DispatchVerdict(500, "failed", "r/1: no"), FAILED_THERE] if fails else [ACCEPTED, DUPLICATE]
+    )
     assert handler.started == 1
     assert here.runner.concurrency.running == 0
     assert verdict_of(here, [job("r/1", Handler())]) is (ACCEPTED if fails else DUPLICATE)
@@ -298,7 +300,7 @@ def test_a_second_delivery_waits_for_the_first_wherever_it_arrives(fails: bool, 
         jobs = [job("r/1", handler)]
         return await asyncio.gather(*(cast("Any", here.dispatch(event(), jobs)) for here in (*workers, workers[0])))
 
-    failed = (500, "failed", "r/1: no")
+    failed = DispatchVerdict(500, "failed", "r/1: no")
     assert run(at_all()) == ([failed, *[FAILED_THERE] * 3] if fails else [ACCEPTED, *[DUPLICATE] * 3])
     assert handler.started == 1
 
@@ -391,7 +393,9 @@ def test_a_table_that_is_busy_is_asked_again_and_not_for_ever(monkeypatch: pytes
     busy.extend([True] * 3)
     assert verdict_of(here, [], "without") is ACCEPTED
     busy.extend([True] * 100_000)
-    assert verdict_of(here, [], "other") == (503, "saturated", "what is known of the event cannot be read")
+    assert verdict_of(here, [], "other") == DispatchVerdict(
+        503, "saturated", "what is known of the event cannot be read"
+    )
 
 
 def test_what_a_failure_says() -> None:

@@ -123,7 +123,7 @@ def test_a_sender_does_not_wait_for_ever_and_what_is_kept_afterwards_is_run(late
         await asyncio.sleep(0)
         return verdict
 
-    assert asyncio.run(work()) == (503, "inbox_failed", "not kept within 0.01 s")
+    assert asyncio.run(work()) == DispatchVerdict(503, "inbox_failed", "not kept within 0.01 s")
     assert worker.runs == ([] if isinstance(late, Exception) else [(LEASE, ["job"])])
 
 
@@ -138,7 +138,7 @@ def test_a_queue_that_ends_or_breaks_before_it_answers_leaves_nobody_waiting() -
         return [*await asyncio.gather(*tasks, return_exceptions=True), await intake.dispatch(EVENT, ["job"])]
 
     interrupted, broken, kept = asyncio.run(work())
-    assert interrupted == (503, "inbox_failed", "interrupted")
+    assert interrupted == DispatchVerdict(503, "inbox_failed", "interrupted")
     assert str(broken) == "not foreseen"
     assert kept == ACCEPTED
     assert queue.puts == [(True, True), (True, False), (True, True)]

@@ -29,7 +29,7 @@ def check(context: Context, values: ParameterValues) -> None:
     from ...listener.handlers import HandlerContext
     from ...listener.routing.doubts import doubts
     from ...listener.routing.route import split_commas
-    from ...listener.routing.route_set import RouteSelection, check_order, read_routes
+    from ...listener.routing.route_set import RouteSelection, check_order, check_replies, read_routes
     from ...listener.verify.source import Source, check_paths
     from ..main import run_literally
 
@@ -46,6 +46,7 @@ def check(context: Context, values: ParameterValues) -> None:
     rules = read_routes(context.catalog, selection, handler_context)
     asyncio.run(close_handlers(rules))
     check_order(rules, 1, shares_queue=values.get("queue") is not None)
+    check_replies(rules, keeps_events=values.get("queue") is not None)
     found = doubts(rules, selection.events)
     found += _check_queue(context, values)
     for text in found:

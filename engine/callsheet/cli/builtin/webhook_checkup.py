@@ -46,10 +46,12 @@ def _rows(context: Context, values: ParameterValues) -> Iterator[Row]:
     except CallsheetError as error:
         yield failed_row("sources and routes", error)
         return
+    keeps_events = bool(values.get("inbox") or values.get("queue"))
     with made as assembly:
         for source in assembly.sources:
             yield from guarded_rows(source.name, partial(_source, source, assembly))
         yield from guarded_rows("routes", lambda: _routes(assembly))
+        yield from guarded_rows("replies", lambda: _replies(assembly, keeps_events=keeps_events))
         yield from guarded_rows("order", lambda: _order(assembly, values.get("workers")))
         yield from guarded_rows("limits", lambda: _limits(assembly))
 
@@ -199,6 +201,15 @@ def _routes(assembly: Assembly) -> Iterator[Row]:
         yield Row("route", "warn", text, "see the condition and `on`")
     for text in doubts_of_handlers(rules):
         yield Row("handler", "warn", text)
+
+
+def _replies(assembly: Assembly, *, keeps_events: bool) -> Iterator[Row]:
+    from ...listener.routing.route_set import check_replies
+
+    check_replies(assembly.route_set, keeps_events=keeps_events)
+    for route in assembly.route_set.routes:
+        if "reply" in route.definition:
+            yield Row("replies", "ok", f"{route.name}: answers its deliveries")
 
 
 def _order(assembly: Assembly, workers: str | None) -> Iterator[Row]:

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Required
 
 from pydantic import Field
 
-from .base import HeaderName, Template, Value, seeing
-from .listener import OF_AN_EVENT, HandlerDefinition
+from .base import Expression, HeaderName, Template, Value, seeing
+from .listener import OF_A_RUN, OF_AN_EVENT, HandlerDefinition
 
 _Run = Annotated[
     Template | list[Template],
@@ -21,6 +21,9 @@ _Input = Annotated[
 _Secrets = Annotated[
     list[str], Field(description="exec, command: variables with secrets that it gets to see; no others are.")
 ]
+_Success = Annotated[
+    Expression, seeing(*OF_A_RUN), Field(description="What holds for a success; sees also `result`, what was given.")
+]
 
 
 class RunsProgram(HandlerDefinition, total=False):
@@ -31,6 +34,7 @@ class RunsProgram(HandlerDefinition, total=False):
     dir: Annotated[str, Field(description="exec: working directory. Default: the folder of the routes file.")]
     env: Annotated[dict[str, Template], seeing(*OF_AN_EVENT), Field(description="exec: further environment variables.")]
     secrets: _Secrets
+    success: _Success
 
 
 class CallsFunction(HandlerDefinition, total=False):
@@ -40,6 +44,7 @@ class CallsFunction(HandlerDefinition, total=False):
     process: Annotated[
         bool, Field(description="python: run it in processes of their own, which are ended when they take too long.")
     ]
+    success: _Success
 
 
 class ForwardsEvent(HandlerDefinition, total=False):
@@ -47,6 +52,7 @@ class ForwardsEvent(HandlerDefinition, total=False):
 
     url: Required[Annotated[Template, seeing(*OF_AN_EVENT), Field(description="forward: where to.")]]
     headers: Annotated[dict[HeaderName, Template], seeing(*OF_AN_EVENT), Field(description="forward: further headers.")]
+    success: _Success
 
 
 class AppendsEvent(HandlerDefinition, total=False):
@@ -66,3 +72,4 @@ class RunsCommand(HandlerDefinition, total=False):
     ]
     input: _Input
     secrets: _Secrets
+    success: _Success

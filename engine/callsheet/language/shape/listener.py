@@ -18,6 +18,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 OF_AN_EVENT = ("id", "event_type", "event_time", "source", "body", "payload", "headers", "query")
+OF_A_RUN = (*OF_AN_EVENT, "result")
 _OF_A_DELIVERY = ("headers", "query", "payload")
 _OF_A_SAMPLE = ("id", "type", "time", "body")
 
@@ -258,6 +259,16 @@ class HandlerDefinition(Shape, total=False):
     concurrency: Annotated[Count, Field(description="Runs at the same time.")]
 
 
+class ReplyDefinition(Shape, total=False):
+    """The answer to a delivery. It sees `result`, what the handler gave, beside what placeholders of handlers see."""
+
+    status: Annotated[Value, seeing(*OF_A_RUN), Field(description="Status: 200; a number, or a placeholder.")]
+    headers: Annotated[dict[HeaderName, Template], seeing(*OF_A_RUN), Field(description="Headers of the answer.")]
+    body: Annotated[
+        Value, seeing(*OF_A_RUN), Field(description="A text, or a table or list as JSON. Default: nothing.")
+    ]
+
+
 class RouteDefinition(Shape, total=False):
     """Which events go to which handlers."""
 
@@ -273,6 +284,7 @@ class RouteDefinition(Shape, total=False):
     ]
     concurrency: Annotated[Count, Field(description="Runs of each of its handlers at the same time.")]
     do: Required[Annotated[list[Annotated[HandlerDefinition, KeysOf("handler", "handler")]], Field(min_length=1)]]
+    reply: ReplyDefinition
 
 
 # A rule holds wherever a table of that shape stands.

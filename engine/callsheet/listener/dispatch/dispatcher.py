@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .event_table import DONE, FAILED, RUNNING, SATURATED, EventEntry, EventTable, TableBusy
 from .runner import Runner, RunResult
-from .verdict import ACCEPTED, DUPLICATE, INTERRUPTED, DispatchVerdict, failure
+from .verdict import ACCEPTED, DUPLICATE, INTERRUPTED, DispatchVerdict, failure, verdict_of
 
 if TYPE_CHECKING:
     from ..handlers import HandlerFailed
@@ -61,7 +61,7 @@ class SynchronousDispatcher:
 
     def _release(self, entry: EventEntry, verdict: DispatchVerdict) -> None:
         failed = SATURATED if verdict.outcome == _SATURATED_ELSEWHERE.outcome else FAILED
-        self.table.release(entry, DONE if verdict is ACCEPTED else failed)
+        self.table.release(entry, DONE if verdict.outcome == ACCEPTED.outcome else failed)
 
     async def _run_or_wait(self, event: Event, jobs: Sequence[Job], entry: EventEntry | None) -> DispatchVerdict:
         while entry is None or not entry.slot:
@@ -105,11 +105,9 @@ class SynchronousDispatcher:
             now = monotonic()
             jobs = [job for job in jobs if self.table.look_up(_job_key(event, job.id), now).state != DONE]
         result = await self.runner.run(event, jobs)
-        if not result.failed:
-            return ACCEPTED
-        for job in result.succeeded:
+        for job in result.succeeded if result.failed else ():
             await self._note_success(_job_key(event, job))
-        return failure(result)
+        return verdict_of(result)
 
     async def _note_success(self, key: str) -> None:
         if self._try_claim(key, DONE) is None:

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..handlers import HandlerFailed, failure_of
 from ..handlers.limits import ConcurrencyLimit, KeyedLock, Saturated, acquire_immediately
 
 if TYPE_CHECKING:
+    from ..handlers.reply import MadeReply
     from ..routing.route import Job
     from ..verify.event import Event
 
@@ -77,13 +78,14 @@ OnSuccess = Callable[[str], Awaitable[None]]
 
 
 class RunResult:
-    """`failed` says why, job by job; `saturated` that some found no place."""
+    """`failed` says why, job by job; `saturated` that some found no place. `replies` are in the order of the jobs."""
 
-    __slots__ = ("failed", "saturated", "succeeded")
+    __slots__ = ("failed", "replies", "saturated", "succeeded")
 
     def __init__(self, failed: Mapping[str, str] | None = None) -> None:
         self.succeeded: set[str] = set()
         self.failed = dict(failed or {})
+        self.replies: dict[str, MadeReply] = {}
         self.saturated = False
 
 
@@ -109,11 +111,12 @@ class Runner:
             await self._run_job(event, jobs[0], result, on_success)
         elif jobs:
             await asyncio.gather(*(self._run_job(event, job, result, on_success) for job in jobs))
+            result.replies = {job.id: result.replies[job.id] for job in jobs if job.id in result.replies}
         return result
 
     def begin(self, event: Event, job: Job, ended: Callable[[HandlerFailed | None], None]) -> bool:
         """The same as `run` of one job, without a task. False where it needs one; else `ended` is told how it ended."""
-        if job.order is not None or job.handler.needs_task:
+        if job.order is not None or job.reply is not None or job.handler.needs_task:
             return False
         run = TasklessRun(event, job, (*job.concurrency_limits, self.concurrency), self._observe, ended)
         return run.begin(may_wait=self.max_wait is None)
@@ -121,7 +124,7 @@ class Runner:
     async def _run_job(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
         started = perf_counter()
         try:
-            await self._run_handler(event, job)
+            await self._run_and_reply(event, job, result)
             if on_success is not None:
                 await on_success(job.id)
         except Saturated:
@@ -139,15 +142,22 @@ class Runner:
             result.succeeded.add(job.id)
             self._observe(job.id, perf_counter() - started, succeeded=True)
 
-    async def _run_handler(self, event: Event, job: Job) -> None:
+    async def _run_and_reply(self, event: Event, job: Job, result: RunResult) -> None:
+        """An answer that refuses is a failure: a repetition runs it again."""
+        given = await self._run_handler(event, job)
+        if job.reply is not None:
+            reply = result.replies[job.id] = job.reply.make(event, given)
+            if not reply.accepts:
+                raise HandlerFailed(f"replied {reply.status}")
+
+    async def _run_handler(self, event: Event, job: Job) -> Any:
         limits = (*job.concurrency_limits, self.concurrency)
         if job.order is None and acquire_immediately(limits):
             try:
-                await job.handler.run(event, job.id)
+                return await job.handler.run(event, job.id)
             finally:
                 for concurrency in limits:
                     concurrency.release()
-            return
         async with AsyncExitStack() as slots:
             self._waiting_tasks += 1
             try:
@@ -157,7 +167,7 @@ class Runner:
                 raise Saturated from None
             finally:
                 self._waiting_tasks -= 1
-            await job.handler.run(event, job.id)
+            return await job.handler.run(event, job.id)
 
     async def _acquire_slots(self, event: Event, job: Job, slots: AsyncExitStack) -> None:
         if job.order is not None and (value := job.order(event.fast_scope)) is not None:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from .limits import ConcurrencyLimit
 
 
+MAX_RESULT = 65536  # bytes of what a handler gave, where that is looked at
+
+
 class HandlerFailed(Exception):
     """An event could not be handled now; the text says why, for the log. It will be tried again."""
 
@@ -56,7 +59,7 @@ class RunCommand(Protocol):
 class HandlerContext(NamedTuple):
     """What handlers are made in: the folder of their routes, the environment, and where their output goes.
 
-    `hidden` are the variables of the environment that hold secrets.
+    `hidden` are the variables of the environment that hold secrets. `wants_result`: the route makes an answer of it.
     """
 
     folder: str
@@ -65,16 +68,20 @@ class HandlerContext(NamedTuple):
     report: Callable[[str], None]
     timeout: float
     run_command: RunCommand
+    wants_result: bool = False
 
 
 class Handler(Protocol):
-    """The limits are entered before `run`, in order. `run` raises `HandlerFailed`, and ends within `timeout`."""
+    """The limits are entered before `run`, in order. `run` raises `HandlerFailed`, and ends within `timeout`.
+
+    It returns what the handler gave, as values of JSON, where the route or its table wants that.
+    """
 
     kind: str
     timeout: float
     concurrency_limits: tuple[ConcurrencyLimit, ...]
 
-    async def run(self, event: Event, job: str) -> None: ...
+    async def run(self, event: Event, job: str) -> Any: ...
 
     @property
     def needs_task(self) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...durations import duration_seconds
 from ...errors import UsageError
-from . import Ended, HandlerContext
+from ...language.compiled_jmespath import compile_condition
+from . import Ended, HandlerContext, HandlerFailed
 from .limits import ConcurrencyLimit
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ class Base:
 
     def __init__(self, table: HandlerDefinition, context: HandlerContext) -> None:
         self.kind = table["handler"]
-        self.table: Mapping[str, Any] = table  # each kind has keys of its own
+        self.table = cast("Mapping[str, Any]", table)  # each kind has keys of its own
         self.context = context
         self.timeout = duration_seconds(table["timeout"]) if "timeout" in table else context.timeout
+        self.is_success = compile_condition(self.table["success"]) if "success" in self.table else None
+        self.wants_result = context.wants_result or self.is_success is not None
         self.concurrency_limits: tuple[ConcurrencyLimit, ...] = (
             (ConcurrencyLimit(table["concurrency"]),) if "concurrency" in table else ()
         )
@@ -40,6 +43,15 @@ class Base:
             return b""
         text = event.record_text if chosen == "event" else event.payload_text
         return text.encode() + b"\n"
+
+    def conclude(self, event: Event, result: Any, problem: str | None = None) -> Any:
+        """`result`. Raises `HandlerFailed` where it is no success: by the table, else where there is a `problem`."""
+        if self.is_success is None:
+            if problem is not None:
+                raise HandlerFailed(problem)
+        elif not self.is_success({**event.fast_scope, "result": result}):
+            raise HandlerFailed(problem or f"no success: {self.table['success']}")
+        return result
 
     def environment(self, prefix: str | None = None) -> dict[str, str]:
         """The variables that what is run gets to see: no secrets but those that its table names.

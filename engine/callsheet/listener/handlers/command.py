@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from . import HandlerContext, HandlerFailed
+from . import MAX_RESULT, HandlerContext, HandlerFailed
 from .base_handler import Base
 from .command_call import command_call
 from .threads import ThreadPool
@@ -36,12 +36,12 @@ class Command(Base):
     def is_stuck(self) -> bool:
         return self.overdue >= self.pool.max_running
 
-    async def run(self, event: Event, job: str) -> None:
+    async def run(self, event: Event, job: str) -> Any:
         values = self.call.fill(event.scope)
         data = self.input_of(event)
 
         def run_command() -> tuple[int, str, str]:
-            out, err = Excerpt(MAX_OUTPUT), Excerpt(MAX_OUTPUT)
+            out, err = Excerpt(MAX_RESULT if self.wants_result else MAX_OUTPUT), Excerpt(MAX_OUTPUT)
             stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
             code = self.context.run_command(
                 self.call.program,
@@ -56,10 +56,12 @@ class Command(Base):
             return code, out.text, err.text
 
         code, out, err = await self.pool.run(run_command, self.timeout, f"{job} {event.key}")
-        for line in (out + err).splitlines():
+        for line in (_excerpt(out) + err).splitlines():
             self.context.report(f"{job}: {line}")
-        if code:
-            raise HandlerFailed(f"exit code {code}: {_last_line(err)}")
+        if self.wants_result and len(out) > MAX_RESULT:
+            raise HandlerFailed(f"printed more than {MAX_RESULT} characters")
+        problem = f"exit code {code}: {_last_line(err)}" if code else None
+        return self.conclude(event, {"exit_code": code, "output": out}, problem)
 
 
 class Excerpt(io.StringIO):
@@ -85,3 +87,9 @@ class Excerpt(io.StringIO):
 def _last_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.startswith("error:")] or text.splitlines()
     return lines[-1][:300] if lines else "no message"
+
+
+def _excerpt(text: str) -> str:
+    kept = Excerpt(MAX_OUTPUT)
+    kept.write(text)
+    return kept.text

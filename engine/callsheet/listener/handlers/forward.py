@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError
+from ...jsontext import JSONError, parse_json
 from ...language.template import compile_template, fill_text, to_text
 from ...urls import is_loopback
-from . import HandlerContext, HandlerFailed
+from . import MAX_RESULT, HandlerContext, HandlerFailed
 from .address import AddressTemplate, header_value
 from .base_handler import Base
 
@@ -43,8 +44,7 @@ _NOT_PASSED = frozenset(
 # What a route may say all the same.
 _OWN = frozenset({b"host", b"accept-encoding", b"authorization", b"cookie"})
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
-# Of an answer only the status counts. It is read to keep the connection usable; a longer one costs the connection.
-_MOST_READ = 65536
+_DEEPEST = 100
 
 
 class Forward(Base):
@@ -65,14 +65,14 @@ class Forward(Base):
             raise DefinitionError("handler 'forward': headers: a value out of an event must not choose the host")
         self.client: httpx.AsyncClient | None = None
 
-    async def run(self, event: Event, job: str) -> None:
+    async def run(self, event: Event, job: str) -> Any:
         import httpx
 
         del job
         url = self.address.fill(event.scope)
         try:
             async with asyncio.timeout(self.timeout):
-                status = await self._send(url, event)
+                result = await self._send(url, event)
         except TimeoutError:
             raise HandlerFailed(f"{self.address.shown}: no answer after {self.timeout:g} s") from None
         except httpx.InvalidURL as error:
@@ -81,19 +81,24 @@ class Forward(Base):
             from ...client.http.network import explain_network_error
 
             raise HandlerFailed(f"{self.address.shown}: {explain_network_error(error, self.timeout)[0]}") from None
-        if not 200 <= status < 300:
-            raise HandlerFailed(f"{self.address.shown} answered {status}")
+        status = result["status"]
+        return self.conclude(event, result, None if 200 <= status < 300 else f"{self.address.shown} answered {status}")
 
-    async def _send(self, url: str, event: Event) -> int:
+    async def _send(self, url: str, event: Event) -> dict[str, Any]:
+        """An answer is read to keep the connection usable. A longer one costs the connection, and is no result."""
         if self.client is None:
             self.client = self._new_client()
         async with self.client.stream("POST", url, content=event.data, headers=self._headers(event)) as answer:
-            read = 0
+            body = b""
             async for piece in answer.aiter_raw():
-                read += len(piece)
-                if read > _MOST_READ:
+                body += piece[: MAX_RESULT + 1 - len(body)]
+                if len(body) > MAX_RESULT:
                     break
-            return answer.status_code
+            if not self.wants_result:
+                return {"status": answer.status_code}
+            if len(body) > MAX_RESULT:
+                raise HandlerFailed(f"{self.address.shown}: an answer of more than {MAX_RESULT} bytes")
+            return {"status": answer.status_code, "headers": dict(answer.headers), "body": _value_of(body)}
 
     def _new_client(self) -> httpx.AsyncClient:
         """What stays on this host never goes through a proxy. Which authorities are trusted is the environment's word.
@@ -118,3 +123,11 @@ class Forward(Base):
     async def close(self) -> None:
         if self.client is not None:
             await self.client.aclose()
+
+
+def _value_of(body: bytes) -> Any:
+    """What an answer says as JSON, else its text."""
+    try:
+        return parse_json(body, _DEEPEST)
+    except JSONError:
+        return body.decode("utf-8", "replace")

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ...errors import UsageError
-from . import HandlerFailed, failure_of
+from ...jsontext import dump_json
+from . import MAX_RESULT, HandlerFailed, failure_of
 
 Function = Callable[[dict[str, Any]], Any]
 
@@ -49,3 +50,14 @@ def awaitable_of(result: Any) -> Awaitable[Any] | None:
     if inspect.isgenerator(result) or inspect.isasyncgen(result):
         raise HandlerFailed("it returned a generator, of which nothing has run")
     return None
+
+
+def result_text(result: Any) -> str:
+    """What a function gave, as one line of JSON. Raises `HandlerFailed` where it is none, or too long a one."""
+    try:
+        text = dump_json(result)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HandlerFailed(f"what it returned is not JSON: {error}") from None
+    if len(text) > MAX_RESULT:
+        raise HandlerFailed(f"what it returned has more than {MAX_RESULT} characters")
+    return text

@@ -27,14 +27,17 @@ OUTPUT_TIMEOUT = 0.2
 class Process:
     """One program; its output goes where its errors go. Made inside a running loop.
 
-    `exit_code` is its exit code, negative for a signal; None until it has ended.
+    `exit_code` is its exit code, negative for a signal; None until it has ended. `most` bytes of its output are kept.
     """
 
-    def __init__(self, arguments: Sequence[str], directory: str | None, environ: EncodedEnvironment) -> None:
+    def __init__(
+        self, arguments: Sequence[str], directory: str | None, environ: EncodedEnvironment, most: int = MAX_OUTPUT
+    ) -> None:
         self.exit_code: int | None = None
         self._arguments = arguments
         self._directory = directory
         self._environ = environ
+        self._most = most
         self._started: Started | None = None
         self._watcher: Watcher | None = None
         self._output_closed = False
@@ -119,7 +122,7 @@ class Process:
 
     def on_output(self, chunk: bytes) -> None:
         """All of it is read, so that a talkative program does not stall; the first part is kept."""
-        if (room := MAX_OUTPUT - len(self._output)) > 0:
+        if (room := self._most - len(self._output)) > 0:
             self._output += chunk[:room]
 
     def on_output_closed(self) -> None:

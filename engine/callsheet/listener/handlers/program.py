@@ -7,14 +7,14 @@ import shutil
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError
 from ...language.template import fill_text, to_text
-from . import HandlerContext, HandlerFailed
+from . import MAX_RESULT, HandlerContext, HandlerFailed
 from .arguments import HandlerArguments, as_argument, check_written_out
 from .base_handler import Base
-from .process import Process
+from .process import MAX_OUTPUT, Process
 from .process_start import EncodedEnvironment, encode_environment
 
 if TYPE_CHECKING:
@@ -80,20 +80,27 @@ class HandlerProgram(Base):
             found.append(f"run: there is no program {program!r}, or it cannot be executed")
         return found
 
-    async def run(self, event: Event, job: str) -> None:
+    async def run(self, event: Event, job: str) -> Any:
         arguments = self.arguments.fill(event.scope if self.arguments.are_templates else {})
-        process = Process(arguments, self.directory or None, self._environment(event))
+        most = MAX_RESULT + 1 if self.wants_result else MAX_OUTPUT
+        process = Process(arguments, self.directory or None, self._environment(event), most)
+        output = b""
         try:
             await self._start(process, arguments[0], self.input_of(event))
             in_time = await process.wait(self.timeout)
         finally:
             if process.is_running:
                 await process.stop()
-            self._report_output(job, await process.output())
+            output = await process.output()
+            self._report_output(job, output[:MAX_OUTPUT])
         if not in_time:
             raise HandlerFailed(f"timed out after {self.timeout:g} s, stopped")
-        if code := process.exit_code:
-            raise HandlerFailed(f"ended with signal {-code}" if code < 0 else f"exit code {code}")
+        code = process.exit_code or 0
+        if self.wants_result and len(output) > MAX_RESULT:
+            raise HandlerFailed(f"printed more than {MAX_RESULT} bytes")
+        result = {"exit_code": code, "output": output.decode("utf-8", "replace")} if self.wants_result else None
+        problem = f"ended with signal {-code}" if code < 0 else f"exit code {code}"
+        return self.conclude(event, result, problem if code else None)
 
     async def _start(self, process: Process, program: str, data: bytes) -> None:
         try:

@@ -7,10 +7,11 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from ...jsontext import parse_json
 from . import HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
 from .done_within import done_within
-from .functions import awaitable_of, find
+from .functions import awaitable_of, find, result_text
 from .limits import ConcurrencyLimit
 from .python_process import PythonProcesses
 from .threads import ThreadPool
@@ -35,21 +36,26 @@ class Python(Base):
         self.function = find(table["call"], context.folder)
         self.is_async = inspect.iscoroutinefunction(self.function)
         self.pool = ThreadPool(table.get("concurrency", MAX_THREADS))
-        self.running: set[asyncio.Task[BaseException | None]] = set()
+        self.running: set[asyncio.Task[tuple[Any, BaseException | None]]] = set()
         self._in_time = 0
         self.processes: PythonProcesses | None = None
         if table.get("process"):
-            self.processes = PythonProcesses(table["call"], context.folder, self.environment())
+            self.processes = PythonProcesses(
+                table["call"], context.folder, self.environment(), wants_result=self.wants_result
+            )
             self.concurrency_limits = self.concurrency_limits or (ConcurrencyLimit(MAX_PROCESSES),)
 
-    async def run(self, event: Event, job: str) -> None:
+    async def run(self, event: Event, job: str) -> Any:
         if self.processes is not None:
-            await self.processes.run(event.record_text.encode(), self.timeout)
+            result = await self.processes.run(event.record_text.encode(), self.timeout)
         elif self.is_async:
             record = dict(event.record)
-            await self._run_async(lambda: self.function(record), self.timeout)
+            result = await self._run_async(lambda: self.function(record), self.timeout)
         else:
-            await self._run_plain(dict(event.record), f"{job} {event.key}")
+            result = await self._run_plain(dict(event.record), f"{job} {event.key}")
+        if self.wants_result and self.processes is None:
+            result = parse_json(result_text(result))
+        return self.conclude(event, result)
 
     @property
     def overdue(self) -> int:
@@ -63,15 +69,15 @@ class Python(Base):
         if self.processes is not None:
             self.processes.close()
 
-    async def _run_plain(self, record: dict[str, Any], name: str) -> None:
+    async def _run_plain(self, record: dict[str, Any], name: str) -> Any:
         """It may turn out to be an `async` function in a wrapper: then the loop runs it in the time that is left."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self.timeout
-        rest = awaitable_of(await self.pool.run(lambda: self.function(record), self.timeout, name))
-        if rest is not None:
-            await self._run_async(lambda: rest, max(0.0, end - loop.time()))
+        result = await self.pool.run(lambda: self.function(record), self.timeout, name)
+        rest = awaitable_of(result)
+        return result if rest is None else await self._run_async(lambda: rest, max(0.0, end - loop.time()))
 
-    async def _run_async(self, call: Callable[[], Awaitable[Any]], time_limit: float) -> None:
+    async def _run_async(self, call: Callable[[], Awaitable[Any]], time_limit: float) -> Any:
         """In a task of its own, so that a function which ignores being cancelled is not waited for."""
         if len(self.running) >= self.pool.max_running:
             raise HandlerFailed(f"no free place: earlier runs have not ended ({len(self.running)})")
@@ -86,14 +92,15 @@ class Python(Base):
             task.cancel()
         if not in_time:
             raise HandlerFailed(f"no result after {self.timeout:g} s")
-        if (error := task.result()) is not None:
+        result, error = task.result()
+        if error is not None:
             raise failure_of(error)
+        return result
 
 
-async def _outcome(call: Callable[[], Awaitable[Any]]) -> BaseException | None:
+async def _outcome(call: Callable[[], Awaitable[Any]]) -> tuple[Any, BaseException | None]:
     """What was raised, returned: `SystemExit` and its like must not end the loop that this task runs in."""
     try:
-        await call()
+        return await call(), None
     except BaseException as error:  # noqa: BLE001 - whatever a person's function raises is a failed run
-        return error
-    return None
+        return None, error

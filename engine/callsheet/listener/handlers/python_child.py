@@ -15,13 +15,13 @@ from typing import Any
 from ...errors import UsageError
 from ...jsontext import parse_json
 from . import failure_of
-from .functions import awaitable_of, find
+from .functions import awaitable_of, find, result_text
 
 LONGEST_REASON = 2000
 
 
-def main(call: str, folder: str) -> None:
-    """Serve until standard input ends, which it does with the listener."""
+def main(call: str, folder: str, wants_result: str) -> None:
+    """Serve until standard input ends, which it does with the listener. An answer: why it failed, and what it gave."""
     events = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     with open(os.devnull, "rb") as nothing:
@@ -33,21 +33,34 @@ def main(call: str, folder: str) -> None:
         function, broken = None, error.message
     with asyncio.Runner() as runner:
         for line in events:
-            failure = broken if function is None else _failure(function, parse_json(line.decode()), runner)
-            answers.write(json.dumps(failure).encode() + b"\n")
+            failure, result = broken, "null"
+            if function is not None:
+                failure, result = _outcome(
+                    function, parse_json(line.decode()), runner, result_text if wants_result else _nothing
+                )
+            answers.write(f"[{json.dumps(failure)}, {result}]\n".encode())
     sys.exit(0)
 
 
-def _failure(function: Callable[[dict[str, Any]], Any], record: dict[str, Any], runner: asyncio.Runner) -> str | None:
-    """Why it failed, whatever it raised; nothing where it did not."""
+def _outcome(
+    function: Callable[[dict[str, Any]], Any],
+    record: dict[str, Any],
+    runner: asyncio.Runner,
+    worded: Callable[[Any], str],
+) -> tuple[str | None, str]:
+    """Why it failed, whatever it raised, or nothing; and what it gave, as JSON."""
     try:
-        rest = awaitable_of(function(record))
-        if rest is not None:
-            runner.run(_finish(rest))
+        result = function(record)
+        if (rest := awaitable_of(result)) is not None:
+            result = runner.run(_finish(rest))
+        return None, worded(result)
     except BaseException as error:  # noqa: BLE001 - a person's function must not end the process that serves the next event
-        return str(failure_of(error))[:LONGEST_REASON]
-    return None
+        return str(failure_of(error))[:LONGEST_REASON], "null"
 
 
-async def _finish(rest: Awaitable[Any]) -> None:
-    await rest
+def _nothing(_: Any) -> str:
+    return "null"
+
+
+async def _finish(rest: Awaitable[Any]) -> Any:
+    return await rest

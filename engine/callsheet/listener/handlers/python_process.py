@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
+from ...jsontext import parse_json
 from . import HandlerFailed
 from .orphans import orphans
 from .threads import ThreadPool
@@ -21,30 +22,35 @@ IDLE_TIMEOUT = 60.0
 # Places are freed as soon as a process is killed, a moment before the thread that waits for it knows.
 _MANY = 4096
 _PACKAGE = __name__.rpartition(".")[0]
-_START = f"import sys; sys.path[:] = sys.argv[3:]; from {_PACKAGE}.python_child import main; main(*sys.argv[1:3])"
+_START = f"import sys; sys.path[:] = sys.argv[4:]; from {_PACKAGE}.python_child import main; main(*sys.argv[1:4])"
 
 
 class PythonProcesses:
     """A process serves one event at a time, and is used again. There are as many as runs at the same time."""
 
-    def __init__(self, call: str, folder: str, environ: Mapping[str, str]) -> None:
-        self._command = [sys.executable, "-P", "-c", _START, call, folder, *filter(None, sys.path)]
+    def __init__(self, call: str, folder: str, environ: Mapping[str, str], *, wants_result: bool = False) -> None:
+        chosen = [call, folder, "result" if wants_result else ""]
+        self._command = [sys.executable, "-P", "-c", _START, *chosen, *filter(None, sys.path)]
         self._environ = environ
         self._threads = ThreadPool(_MANY)
         self._idle: list[_Child] = []
         self._closed = False
 
-    async def run(self, event: bytes, time_limit: float) -> None:
-        """`event` is one line. Raises `HandlerFailed`; the process is ended where it takes longer."""
+    async def run(self, event: bytes, time_limit: float) -> Any:
+        """What the function gave, where that is wanted. `event` is one line.
+
+        Raises `HandlerFailed`; the process is ended where it takes longer.
+        """
         child = self._idle.pop() if self._idle else self._start()
         try:
-            failure = await self._threads.run(partial(child.call, event), time_limit)
+            failure, result = await self._threads.run(partial(child.call, event), time_limit)
         except BaseException:  # it overran, it died, or nobody waits any more
             child.kill()
             raise
         self._keep(child)
         if failure is not None:
             raise HandlerFailed(failure)
+        return result
 
     def _start(self) -> _Child:
         try:
@@ -87,8 +93,8 @@ class _Child:
         )
         running.add(self._popen.pid)
 
-    def call(self, event: bytes) -> str | None:
-        """Why the function failed; nothing where it did not. Called in a thread."""
+    def call(self, event: bytes) -> tuple[str | None, Any]:
+        """Why the function failed, or nothing, and what it gave. Called in a thread."""
         popen = self._popen
         assert popen.stdin is not None  # noqa: S101 - both were asked for
         assert popen.stdout is not None  # noqa: S101 - it was asked for
@@ -101,8 +107,8 @@ class _Child:
             code = popen.wait()
             self._close()
             raise HandlerFailed(f"its process ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}")
-        failure: str | None = json.loads(answer)
-        return failure
+        failure, result = parse_json(answer)
+        return failure, result
 
     def end(self) -> None:
         """One that does nothing just now."""

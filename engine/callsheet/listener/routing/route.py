@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import UsageError, did_you_mean, slip_of
+from ...errors import DefinitionError, UsageError, did_you_mean, slip_of
 from ...language.compiled_jmespath import Evaluate, compile_condition, compile_fast
 from ..handlers.limits import ConcurrencyLimit
+from ..handlers.reply import RouteReply
 from .route_index import RouteIndex
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Job(NamedTuple):
     handler: Handler
     order: Evaluate | None
     concurrency_limits: tuple[ConcurrencyLimit, ...]
+    reply: RouteReply | None = None
 
 
 class Route(NamedTuple):
@@ -49,6 +51,12 @@ class EventPlan(NamedTuple):
 
 
 def make_route(name: str, definition: shape.RouteDefinition, handlers: Sequence[Handler]) -> Route:
+    """Raises `DefinitionError` for an answer that cannot be made."""
+    reply = RouteReply(definition["reply"]) if "reply" in definition else None
+    if reply is not None and len(handlers) > 1:
+        raise DefinitionError(
+            "the route must have one handler, whose result it sees: put the others into another route"
+        )
     order = compile_fast(definition["order"]) if "order" in definition else None
     limit = definition.get("concurrency")
     jobs = []
@@ -56,7 +64,7 @@ def make_route(name: str, definition: shape.RouteDefinition, handlers: Sequence[
         concurrency_limits = (
             (ConcurrencyLimit(limit), *handler.concurrency_limits) if limit else handler.concurrency_limits
         )
-        jobs.append(Job(f"{name}/{table.get('name', number)}", handler, order, concurrency_limits))
+        jobs.append(Job(f"{name}/{table.get('name', number)}", handler, order, concurrency_limits, reply))
     return Route(name, definition, tuple(jobs))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ...errors import UsageError, did_you_mean
+from ...errors import DefinitionError, UsageError, did_you_mean
 from ...files import changeable_by_others
 from ...language.checks.problem import place_of
 from ...language.definition import Definitions
@@ -51,6 +51,16 @@ def check_order(route_set: RouteSet, processes: int, *, shares_queue: bool) -> N
         raise UsageError(f'route "{name}": order holds in one process only, and {others}', hint=f"{hint}, or order")
 
 
+def check_replies(route_set: RouteSet, *, keeps_events: bool) -> None:
+    """Raises `UsageError` where senders are answered before their events are handled."""
+    names = [route.name for route in route_set.routes if "reply" in route.definition]
+    if names and keeps_events:
+        raise UsageError(
+            f'route "{names[0]}": reply: with an inbox or a queue, senders are answered before handlers run',
+            hint="leave out --inbox and --queue, or reply",
+        )
+
+
 _ALLOWED_KINDS = {"route", "event", "defaults", "schema"}
 LocatedRoute = tuple[str, "shape.RouteDefinition", str]
 
@@ -72,8 +82,12 @@ def read_routes(catalog: Catalog, selection: RouteSelection, context: HandlerCon
     ]:
         where = partial(_where, definitions, name)
         check_event_types(definition.get("on", ()), _types_for(definition, types), partial(where, "on"))
-        handlers = make_handlers(definition["do"], context._replace(folder=folder), partial(where, "do"))
-        routes.append(make_route(name, definition, handlers))
+        context = context._replace(folder=folder, wants_result="reply" in definition)
+        handlers = make_handlers(definition["do"], context, partial(where, "do"))
+        try:
+            routes.append(make_route(name, definition, handlers))
+        except DefinitionError as error:
+            raise UsageError(f"{where('reply')}: {error.message}", hint=error.hint) from None
     return RouteSet(types, routes, RoutingTable(types, routes, selection.events))
 
 

@@ -172,6 +172,8 @@ class App:
         self.log.delivery(
             status, verdict.outcome, self.clients.name(scope), event, perf_counter() - started, verdict.detail
         )
+        if verdict.reply is not None:
+            return responses.make_response(status, verdict.reply.body, verdict.reply.headers)
         return self.success[event.source.name] if status == responses.OK else BY_STATUS[status]
 
     def _question(self, scope: Scope, source: Source) -> Response:
