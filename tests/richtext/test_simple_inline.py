@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from callsheet.richtext.markdown.blocks import BlockReader
-from callsheet.richtext.rules import Rules
+from callsheet.richtext.node_rules import Rules
 from callsheet.richtext.tree import Losses, merge_runs
 from support.richtext import nodes
 

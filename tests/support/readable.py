@@ -7,7 +7,7 @@ from typing import Any
 from callsheet.richtext import normalise as fit
 from callsheet.richtext.adf.read import read_adf
 from callsheet.richtext.adf.write import DocumentWriter
-from callsheet.richtext.rules import Rules
+from callsheet.richtext.node_rules import Rules
 from callsheet.richtext.tree import Losses, Node, text_node
 
 from .richtext import nodes

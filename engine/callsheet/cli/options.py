@@ -261,7 +261,7 @@ def _completer(param: Param, context: Context) -> Completer | None:
         return None
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from .completion.values import values_for
+        from .completion.complete_value import values_for
 
         return values_for(context, param, ctx, incomplete)
 

@@ -17,14 +17,14 @@ from .resources.things import Things
 from .steps.dispatcher import StepDispatcher
 from .steps.each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
 from .steps.lookup import Lookups
-from .steps.parts import calls_of, item_name
+from .steps.precompute import precompute_each
 from .steps.record import JournalRecord
 from .steps.recording import followed, head_of, shown_path
 from .steps.resume import step_of
 from .steps.scope import of_the_run
 from .steps.sequence import ItemRun, StepRun
-from .steps.settling import precompute_each
 from .steps.snapshot import undo_steps
+from .steps.step_answers import calls_of, item_name
 
 if TYPE_CHECKING:
     from ..client.request.model import Request

@@ -49,10 +49,10 @@ from .checks.used import unused_findings
 from .definition import DEFAULTS, PARTS, RESOURCE, Definition, Definitions, Stale
 from .locate import Path
 from .renames import lost_definition
-from .resources import is_derived
 from .shape import COMPLETED, KINDS
 from .shape.base import SOME_WORDS
 from .source_file import EXTEND
+from .unfold_resources import is_derived
 
 
 def check_definitions(

@@ -12,8 +12,8 @@ from .inherit import merge_all, name_shared
 from .layers import Layer, files_of
 from .merge import Table, merge_tables
 from .renames import gone_definition, present_id, renamed_keys, with_new_keys, with_resources
-from .resources import unfold_resources
 from .source_file import EXTEND, LANGUAGE, NEWEST, place_in, read_definition_file
+from .unfold_resources import unfold_resources
 
 # What a program takes over from those that it uses. The rest is what a program says of itself.
 _TAKEN_OVER = (

@@ -16,11 +16,11 @@ from ..openapi.credentials import CredentialPlace
 from ..openapi.earlier import NO_IMPORT, EarlierImport
 from ..openapi.layout import definition_file_text
 from ..openapi.sound import SoundImport, without_unsound_operations
+from .api_resources import Api
 from .everyday import TakenNames, everyday, shared_views
 from .manifest import NO_MANIFEST, Manifest, changes_of_files, is_untouched
-from .names import prefix_of
 from .naming import words_of
-from .things import Api
+from .program_names import prefix_of
 
 if TYPE_CHECKING:
     from ..language.shape.commands import CommandDefinition

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.safety import class_of_operation
 from ..openapi.bodies import JSON, is_json
+from .api_resources import Api, WordedCommand, add_resources
+from .command_parameters import (
+    DATA,
+    SET,
+    CommandValues,
+    arguments_of,
+    body_of,
+    first_sentence,
+    identifier,
+    option_name,
+    options_of,
+)
 from .naming import CommandWords, NamedCommand, named_commands
 from .nouns import command_word
-from .resources import resources_of
-from .things import Api, WordedCommand, add_resources
-from .values import DATA, SET, CommandValues, arguments_of, body_of, first_sentence, identifier, option_name, options_of
+from .obvious_operations import resources_of
 from .views import jmespath_field, view_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..files import open_regular
 from ..language.definition import PROGRAM
 from ..language.layers import SUFFIX
-from .names import check_name, prefix_of
+from .program_names import check_name, prefix_of
 
 README = "README.md"
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")

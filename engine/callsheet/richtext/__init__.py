@@ -10,7 +10,7 @@ from ..errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from .markdown.relative import Beside
-    from .rules import Definitions, Rules
+    from .node_rules import Definitions, Rules
     from .tree import Losses, Node
 
 
@@ -93,7 +93,7 @@ _last: tuple[Definitions, Rules] | None = None
 def _rules(nodes: Definitions, *, literal: bool = False) -> Rules:
     """The definitions made ready; those of the last call again where they are the same."""
     global _last  # noqa: PLW0603 -- one entry is all that a batch needs
-    from .rules import Rules
+    from .node_rules import Rules
 
     if literal:
         return Rules(nodes, literal=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .adf.forms import COUNT
 from .fields import attribute_fields
-from .rules import Rules
+from .node_rules import Rules
 from .tree import Attrs, Node
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .node_rules import Rules
 from .plain_text import visible_text
-from .rules import Rules
 from .tree import Mark, Node, bold_nodes, text_node, trim_inline, walk_nodes
 
 

@@ -27,7 +27,7 @@ from typing import Any, Required, TypedDict
 
 from ..errors import UsageError
 from ..jsontext import JSONError, parse_json
-from .rules import Rules
+from .node_rules import Rules
 from .tree import MAX_DEPTH, Attrs, Mark, Node, walk_nodes
 
 WORD = "callsheet"

@@ -12,8 +12,8 @@ from typing import Any
 
 from .adf.forms import form_of
 from .flatten import FLATTEN, plain_inline
+from .node_rules import Rules
 from .plain_text import visible_text
-from .rules import Rules
 from .tree import (
     NO_ATTRS,
     Losses,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .rules import Rules
+from .node_rules import Rules
 from .tree import Attrs, Node, walk_nodes
 
 PLACEHOLDER = re.compile(r"\{([^{}]+)\}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from .conditions import moment_of
 from .moments import parse_item_time
-from .queries.model import Condition, Empty, Operand, Predicate, Values
+from .queries.query_model import Condition, Empty, Operand, Predicate, Values
 
 if TYPE_CHECKING:
     from ..language.shape.sandbox import QueryField

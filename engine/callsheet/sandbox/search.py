@@ -10,8 +10,8 @@ from .conditions import Comparison, OperatorError, comparison, key_parts
 from .history import HistoryCondition, Mistake
 from .moments import edge_of_period, parse_item_time, parse_time_span
 from .queries.lexer import QuerySyntaxError
-from .queries.model import Clause, Condition, Empty, Function, Joined, Negation, Operand, Query, Values
 from .queries.parser import Grammar
+from .queries.query_model import Clause, Condition, Empty, Function, Joined, Negation, Operand, Query, Values
 from .refusal import RefusedError
 from .rendering import compile_render, condition_holds, names_used, render_expression
 

@@ -17,7 +17,7 @@ from ..urls import base_url, url_origin
 from .credentials.schemes import Credential, Secret, consent_of, scheme_named, takes_secret
 from .credentials.secrets import Secrets, absolute, access_to, account_of_secret
 from .profiles.choose import ChosenSite, Variables, choose_site, rate_options
-from .profiles.read import read_profiles
+from .profiles.read_profiles import read_profiles
 from .site_policy import policy_here
 
 if TYPE_CHECKING:

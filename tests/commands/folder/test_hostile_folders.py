@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.commands.folder.model import Folder, FolderSettings
-from callsheet.commands.folder.read import read_folder
+from callsheet.commands.folder.read_folder import read_folder
 from callsheet.errors import UsageError
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from callsheet.commands.folder.fill import attachment_reference, filled_body, page_reference
 from callsheet.commands.folder.model import DiagramProgram, Folder, FolderSettings
-from callsheet.commands.folder.read import read_folder
+from callsheet.commands.folder.read_folder import read_folder
 
 CASES = tomllib.loads((Path(__file__).parent / "cases.toml").read_text(encoding="utf-8"))["case"]
 

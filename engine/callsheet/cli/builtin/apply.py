@@ -214,7 +214,7 @@ def _compare(context: Context, dispatcher: StepDispatcher, values: ParameterValu
     from ...commands.apply.declared import read_declared
     from ...commands.apply.pages import Pages
     from ...commands.apply.things import DeclaredThings
-    from ...commands.folder.read import read_folder
+    from ...commands.folder.read_folder import read_folder
 
     if values.get("ours") and values.get("theirs"):
         raise UsageError("--ours and --theirs cannot be used together")

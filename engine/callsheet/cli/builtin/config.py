@@ -9,7 +9,7 @@ from ...errors import CallsheetError, UsageError
 from ...sites.credentials.secrets import account_of_secret
 from ...sites.credentials.stores import open_store
 from ...sites.profiles.choose import Variables, site_settings
-from ...sites.profiles.read import profiles_path, read_profiles
+from ...sites.profiles.read_profiles import profiles_path, read_profiles
 from ..completion import word_cache
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from ...programs.manifest import (
     read_manifest,
     remember_launcher,
 )
-from ...programs.names import check_name
+from ...programs.program_names import check_name
 
 
 def new(context: Context, values: ParameterValues) -> None:

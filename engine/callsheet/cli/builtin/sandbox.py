@@ -180,7 +180,7 @@ def _last_port(context: Context) -> int:
 
 
 def _saved(context: Context) -> Mapping[str, Any]:
-    from ...sites.profiles.read import read_profiles
+    from ...sites.profiles.read_profiles import read_profiles
 
     return read_profiles(context.catalog, context.environ).get("sites", {}).get(NAME) or {}
 

@@ -30,7 +30,7 @@ def aliases(context: Context, given: Mapping[str, Any], incomplete: str) -> list
 
 
 def sites(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    from ...sites.profiles.read import site_names
+    from ...sites.profiles.read_profiles import site_names
 
     del given, incomplete
     return site_names(context.catalog, context.environ)

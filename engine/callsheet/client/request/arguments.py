@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, did_you_mean
 from ...language.headers import OF_THE_CONNECTION
-from ...language.values import InvalidValue, text_of
+from ...language.parameter_text import InvalidValue, text_of
 from .model import Placeholder, encoded
-from .values import pairs_of, without_checks
+from .parameter_values import pairs_of, without_checks
 
 if TYPE_CHECKING:
     from ...language.shape.rest import OperationParam

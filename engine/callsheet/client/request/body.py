@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
-from ...language.values import text_of
+from ...language.parameter_text import text_of
 from . import media as media_type
 from .model import Body, File, FileToSend, Form, Json, Multipart, MultipartPart, Placeholder, Raw
+from .parameter_values import JOINTS
 from .schema import BodyFault, UnfitBody, check_json, faults
-from .values import JOINTS
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog

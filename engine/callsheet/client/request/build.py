@@ -100,7 +100,7 @@ class Builder:
 
 
 def _undocumented_pairs(rest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    from .values import undocumented_pairs
+    from .parameter_values import undocumented_pairs
 
     return [pair for name, value in rest.items() for pair in undocumented_pairs(name, value)]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...language.template import to_text
-from ..resources.same import is_same_value
+from ..resources.same_values import is_same_value
 
 if TYPE_CHECKING:
     from ..resources.things import Thing

@@ -15,7 +15,7 @@ from ...errors import CallsheetError, Conflict, UsageError
 from ...language.template import to_text
 from ..folder.fill import attachment_reference, filled_body, page_reference
 from ..folder.pictures import render_pictures
-from ..resources.same import is_same_value
+from ..resources.same_values import is_same_value
 from ..resources.things import Parents, Thing, Things
 from .base import Applied, Bases, latest_applied
 from .change import Field, Of, PlannedChange, Prefer, Upload, set_aside, tag_changes, three_way, value_in_plan

@@ -17,7 +17,7 @@ from ...richtext.markdown.front_matter import split_front_matter
 from ...richtext.markdown.places import PLAIN, Address, PlaceReader, replace_ranges
 from ...written import output_file
 from ..folder.model import Folder, text_of
-from ..folder.read import read_folder
+from ..folder.read_folder import read_folder
 from ..folder.text import is_index
 from ..resources.things import Thing, Things
 from .base import Applied, Bases, latest_applied

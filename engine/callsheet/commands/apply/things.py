@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ..resources.same import is_same_value
+from ..resources.same_values import is_same_value
 from ..resources.things import Thing, Things
 from .base import Applied
 from .change import Field, Of, PlannedChange, Prefer, three_way

@@ -11,7 +11,7 @@ from ...language.layers import files_of
 from ...paths import cache_directory, own_definitions, settings_directory
 from ...sites.credentials.stores import FILE, chosen_name, open_store
 from ...sites.profiles.choose import Variables
-from ...sites.profiles.read import profiles_path, read_profiles
+from ...sites.profiles.read_profiles import profiles_path, read_profiles
 from ..context import Context
 from .row import Row, failed_row
 

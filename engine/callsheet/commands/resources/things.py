@@ -20,11 +20,11 @@ from ...durations import duration_seconds
 from ...errors import NoMatch, UsageError, counted, did_you_mean
 from ...language.deployment import check_available, on_deployment
 from ...language.identifier import to_identifier
-from ...language.resources import plural_of, title_of
 from ...language.scopes import names_in
 from ...language.template import evaluate, fill_template, fill_text, to_text
+from ...language.unfold_resources import plural_of, title_of
 from ..steps.scope import of_the_run
-from .same import is_same_value
+from .same_values import is_same_value
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog

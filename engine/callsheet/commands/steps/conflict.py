@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import CallsheetError, Conflict
 from ...language.template import Scope, evaluate, fill_template, to_text
-from .parts import bound_answer
+from .step_answers import bound_answer
 
 if TYPE_CHECKING:
     from ...client.request.model import Request

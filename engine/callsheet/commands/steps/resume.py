@@ -10,9 +10,9 @@ from ...errors import CallsheetError, UsageError
 from ..journal.folder import found_journal
 from ..journal.recorded import DONE, UNDER_WAY, Recorded, read_journal
 from .each import ItemRecord, Numbered, StepsOfItem
-from .parts import HELD, bound_answer, item_name
 from .recording import RESUME, address_of, resuming
 from .run import Run
+from .step_answers import HELD, bound_answer, item_name
 
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand

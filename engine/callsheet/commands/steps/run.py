@@ -16,11 +16,11 @@ from .asking import ask_for, mentions, take_piped, wanted
 from .dispatcher import ONE_PAGE, StepDispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
-from .parts import HELD, calls_of, step_acts
 from .plan import ask_about
 from .print_result import show, show_part
 from .scope import convert_values, resolve_values, scope_of
 from .sequence import StepRun
+from .step_answers import HELD, calls_of, step_acts
 
 if TYPE_CHECKING:
     from ...client.request.model import Request

@@ -23,10 +23,10 @@ from .fitting import amount, failure, items_of, paths
 from .lacking import explain_missing_arguments, explained_body
 from .lookup import Lookups
 from .overlay import body_of
-from .parts import HELD, answers_of_sent, bound_answer, calls_of, is_open, item_name, step_acts
+from .precompute import condition_holds_here, precompute_each
 from .rich_text import edited_text
-from .same import is_same
-from .settling import condition_holds_here, precompute_each
+from .step_answers import HELD, answers_of_sent, bound_answer, calls_of, is_open, item_name, step_acts
+from .unless_same import is_same
 
 if TYPE_CHECKING:
     from ...client.request.model import Request

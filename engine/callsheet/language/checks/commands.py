@@ -16,8 +16,8 @@ from ..safety import class_of_operation
 from ..scopes import names_in
 from .calls import CallChecker, Names, Problems
 from .constants import format_problems, value_problems
+from .expression_names import RESERVED, expression_faults, part_faults, unusable_names, value_faults
 from .items import added_by, bulk_problems, keep_problems, plan_problems
-from .names import RESERVED, expression_faults, part_faults, unusable_names, value_faults
 
 if TYPE_CHECKING:
     from ..shape.commands import CommandDefinition, Param

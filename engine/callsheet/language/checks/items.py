@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..deployment import deployment_variants
 from ..locate import Path
 from ..scopes import names_in, root_names
-from .names import expression_faults, value_faults
+from .expression_names import expression_faults, value_faults
 
 if TYPE_CHECKING:
     from ..shape.items import Bulk, Keep, Plan

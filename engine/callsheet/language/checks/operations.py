@@ -11,9 +11,9 @@ from ...registry import PAGINATION, resolve_entry
 from ..definition import Definition, Definitions
 from ..deployment import ON, deployment_variants
 from ..locate import Path
+from ..parameter_text import InvalidValue, checked_text
 from ..safety import by_method, class_of_operation
 from ..scopes import looks_at_all, root_names
-from ..values import InvalidValue, checked_text
 from .links import pattern_fault
 from .problem import Finding, Findings
 

@@ -15,7 +15,7 @@ from ..safety import class_of_operation
 from ..scopes import names_in
 from .bodies import resolved_schema
 from .calls import CallChecker
-from .names import unusable_names, value_faults
+from .expression_names import unusable_names, value_faults
 from .problem import Finding, Findings
 from .tools import agents_findings
 

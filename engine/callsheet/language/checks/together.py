@@ -8,8 +8,8 @@ from typing import Any
 from ...errors import did_you_mean
 from ...registry import REGISTRIES
 from ..shape import RULES
+from ..shape.key_rules import KeyRule
 from ..shape.registered import BY_ENTRY, own_keys, own_shape
-from ..shape.rules import KeyRule
 from .problem import Finding, Findings
 from .shapes import ShapePlace
 

@@ -30,6 +30,7 @@ from .commands import (
     ProgramDefinition,
     ViewDefinition,
 )
+from .key_rules import Rules
 from .paging import PaginatorDefinition
 from .rest import (
     OperationDefinition,
@@ -38,7 +39,6 @@ from .rest import (
     SchemaDefinition,
     ServiceDefinition,
 )
-from .rules import Rules
 
 KINDS: dict[str, Any] = {
     "program": ProgramDefinition,

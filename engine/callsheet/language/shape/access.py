@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 
 from .base import Expression, HeaderName, HeaderText, Name, Shape, Value, reference, seeing
+from .key_rules import KeyRule, Rules
 from .registered import KeysOf
-from .rules import KeyRule, Rules
 
 
 class Question(Shape, total=False):

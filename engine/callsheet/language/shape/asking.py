@@ -7,7 +7,7 @@ from typing import Annotated, Required
 from pydantic import Field
 
 from .base import Args, Expression, Name, OperationId, Shape, Template, Value, reference
-from .rules import KeyRule, Rules
+from .key_rules import KeyRule, Rules
 
 
 class Start(Shape, total=False):

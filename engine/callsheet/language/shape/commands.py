@@ -21,8 +21,8 @@ from .base import (
 )
 from .inputs import OF_A_PARAM, InputDefinition, Param
 from .items import KeepOne
+from .key_rules import KeyRule, Rules
 from .rest import Safety
-from .rules import KeyRule, Rules
 from .steps import Action, ItemStep, StepDefinition
 
 HelpText = Annotated[str, StringConstraints(pattern=SOME_WORDS)]

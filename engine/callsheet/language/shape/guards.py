@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Required
 from pydantic import Field
 
 from .base import Expression, Name, Shape, Template, Value, seeing
-from .rules import KeyRule, Rules
+from .key_rules import KeyRule, Rules
 
 # What the templates of a guard's files see.
 IN_FILES = ("program", "host", "hook", "quoted_hook")

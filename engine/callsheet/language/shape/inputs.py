@@ -8,7 +8,7 @@ from pydantic import Field
 
 from .asking import Ask
 from .base import Expression, Name, Shape, Template, Words, named, reference
-from .rules import KeyRule
+from .key_rules import KeyRule
 from .steps import Code, StepDefinition
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 
 from .base import Expression, HeaderName, Name, Shape, Template, Value, reference, seeing
+from .key_rules import KeyRule, Rules
 from .registered import KeysOf
-from .rules import KeyRule, Rules
 
 Duration = Annotated[
     str, Field(pattern=r"^\d+(\.\d+)?(ms|s|m|h|d)$", description="A number and a unit: 250ms, 10s, 5m, 1h, 2d.")

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from .addresses import AddressDefinition
 from .base import AnyExpression, Args, Expression, Name, OperationId, Shape, Template, Value, keyed_by, reference
-from .rules import KeyRule, Rules
+from .key_rules import KeyRule, Rules
 from .steps import LookupDefinition, NamingDefinition, SnapshotDefinition
 from .tools import AgentsTable
 

@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 
 from .access import Fact, FactHere, Probe, ProbeHere
 from .base import Expression, HeaderName, HeaderText, Name, Shape, Template, keyed_by, pattern, reference, seeing
+from .key_rules import KeyRule, Rules
 from .paging import Paging
-from .rules import KeyRule, Rules
 
 Safety = Annotated[
     Literal["read", "write", "destroy", "local"],

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 
 from .base import AnyExpression, Expression, HeaderName, Shape, Template, Value, keyed_by, reference
-from .rules import KeyRule, Rules
+from .key_rules import KeyRule, Rules
 
 Entity = Annotated[str, reference("entity", description="A entity of the sandbox.")]
 

@@ -24,7 +24,7 @@ from .base import (
     seeing,
 )
 from .items import Bulk, Keep, Plan, SnapshotRequest
-from .rules import KeyRule, Rules
+from .key_rules import KeyRule, Rules
 from .versions import OnConflict, UnlessSame
 
 Code = Annotated[

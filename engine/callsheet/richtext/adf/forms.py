@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Required, TypedDict
 from urllib.parse import unquote
 
-from ..rules import NodeForm, Rules
+from ..node_rules import NodeForm, Rules
 from ..tree import Attrs
 
 SPELLING = "spelling"

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...errors import UsageError
-from ..rules import NodeForm, Rules
+from ..node_rules import NodeForm, Rules
 from ..tree import MAX_DEPTH, NO_ATTRS, NO_CONTENT, Attrs, Losses, Mark, Node, text_node
 from .forms import SPELLING, Raw, complete
 

@@ -6,7 +6,7 @@ from collections.abc import Container
 from itertools import compress, product
 from typing import cast
 
-from ..rules import NodeForm, Rules
+from ..node_rules import NodeForm, Rules
 from ..shared_keys import blank_keys, share_keys
 from ..tree import Attrs, Mark, Node, Verbatim
 from .forms import SPELLING, DocumentMark, DocumentNode, form_of, numbered_attributes

@@ -17,21 +17,21 @@ from ..adf.read import read_adf as read_adf
 from ..lossless_markers import refuse_references
 from ..markdown.blocks import read_markdown as read_markdown
 from ..markdown.relative import Beside
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Losses, Node
 from .document_edit import DocumentEdit
 from .document_parts import DocumentParts
 from .matching import Outline
 from .merge import BothChangedError, merged
-from .parts import Part
 from .sayable import Sayable
 from .section import Section, section_of
+from .source_parts import Part
 from .storage_edit import StorageEdit
 from .storage_parts import StorageParts
 from .verify import clean, lost_words, settle
 
 if TYPE_CHECKING:
-    from ..rules import Definitions
+    from ..node_rules import Definitions
 
 
 MOST_WORDS = 12  # of those that would be lost, in a message

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..tree import Node
 from .matching import Block, match_blocks, source_tokens
-from .parts import EditToken, Part
+from .source_parts import EditToken, Part
 
 
 class MisfitError(Exception):

@@ -7,15 +7,15 @@ from typing import Any
 
 from ..adf.forms import Raw, form_of
 from ..adf.write import DocumentWriter
+from ..node_rules import Rules
 from ..normalise import Fitter, Up
-from ..rules import Rules
 from ..tree import Losses, Node, Verbatim, text_node
 from .align import longest_increasing
 from .blocks import EditWriter, MisfitError, WrittenBlock
 from .document_parts import DocumentParts, wrapped
 from .label import caption_of
 from .matching import Block
-from .parts import FRAMED, EditToken, Part, Wrapper, tokens_of
+from .source_parts import FRAMED, EditToken, Part, Wrapper, tokens_of
 from .words import OutputPiece, merge_tokens
 
 

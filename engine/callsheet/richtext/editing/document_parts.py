@@ -8,12 +8,12 @@ from typing import Any
 from ..adf.forms import Raw
 from ..adf.read import DocumentReader
 from ..lossless_markers import marker_label
+from ..node_rules import NodeForm, Rules
 from ..plain_text import visible_text
-from ..rules import NodeForm, Rules
 from ..tree import MAX_DEPTH, Attrs, Losses, Mark, Node
 from .label import label_tokens, words_of
-from .parts import FRAMED, TOKEN, EditToken, Label, Part, Piece, Wrapper, seen_tokens, tokens_of
 from .sayable import Sayable
+from .source_parts import FRAMED, TOKEN, EditToken, Label, Part, Piece, Wrapper, seen_tokens, tokens_of
 
 LINES = ("paragraph", "heading", "task", "decision")
 SHOWN = ("extensionKey", "text", "url", "title", "shortName", "name", "resourceId", "id")

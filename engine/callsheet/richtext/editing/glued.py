@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .align import equal_pairs
-from .parts import WORD, EditToken, marked_alike
+from .source_parts import WORD, EditToken, marked_alike
 
 
 def taken_apart(old: list[EditToken], new: list[EditToken]) -> list[EditToken]:

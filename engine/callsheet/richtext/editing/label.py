@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..tree import Node
-from .parts import TOKEN, EditToken, Piece
+from .source_parts import TOKEN, EditToken, Piece
 
 
 def label_tokens(token: EditToken, says: Callable[[Piece], str]) -> list[EditToken]:

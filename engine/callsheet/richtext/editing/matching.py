@@ -17,7 +17,7 @@ from typing import Any
 
 from ..tree import Node, walk_nodes
 from .align import equal_pairs, longest_increasing
-from .parts import LINES, EditToken, Part, Shape, shape_around, shape_of_node, tokens_of
+from .source_parts import LINES, EditToken, Part, Shape, shape_around, shape_of_node, tokens_of
 
 ALIKE = 0.3  # likeness of two blocks between others that stayed, to be one block that was edited
 HOLDING_ALIKE = 0.1  # the same for two of one kind that hold blocks, which come and go

@@ -14,7 +14,7 @@ from typing import TypeVar
 from ..tree import Node, text_node
 from .align import equal_pairs, longest_increasing
 from .matching import Block, Outline, match_blocks
-from .parts import EditToken, nodes_of, tokens_of
+from .source_parts import EditToken, nodes_of, tokens_of
 
 EMPTY = frozenset({"reference", "cell", "header"})  # what may hold nothing
 T = TypeVar("T", bound=Hashable)

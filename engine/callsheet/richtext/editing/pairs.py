@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .align import equal_pairs
-from .parts import FRAMED, EditToken
+from .source_parts import FRAMED, EditToken
 
 
 def paired(old: list[EditToken], new: list[EditToken], keeping: frozenset[str]) -> dict[int, int]:

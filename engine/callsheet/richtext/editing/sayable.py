@@ -6,7 +6,7 @@ from ..markdown.blocks import BlockReader
 from ..markdown.named import said_by
 from ..markdown.unsupported import LANGUAGE, SAID
 from ..markdown.write import BlockWriter
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Attrs, Losses, Mark, Node, text_node
 
 LONG = 10**8  # numbers of items stay below it

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...errors import UsageError, did_you_mean
 from ..tree import Node
-from .parts import Part
+from .source_parts import Part
 
 
 @dataclass(slots=True)

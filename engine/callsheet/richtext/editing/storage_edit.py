@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..rules import Rules
+from ..node_rules import Rules
 from ..storage.forms import StorageForm
 from ..storage.write import StorageWriter
 from ..storage.xml import Element, cdata_section, escape_xml, parse_fragment, xml_tag
@@ -13,8 +13,8 @@ from .align import longest_increasing
 from .blocks import EditWriter, WrittenBlock
 from .label import caption_of
 from .matching import Block
-from .parts import FRAMED, EditToken, Part, Piece, Wrapper, shape_of_node, tokens_of
 from .patch import differing, patched, readdressed
+from .source_parts import FRAMED, EditToken, Part, Piece, Wrapper, shape_of_node, tokens_of
 from .storage_parts import Span
 from .words import OutputPiece, merge_tokens
 

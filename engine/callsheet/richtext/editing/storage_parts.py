@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from ..lossless_markers import marker_label
 from ..markdown.unsupported import LANGUAGE
-from ..rules import Rules
+from ..node_rules import Rules
 from ..storage.elements import BLOCKS
 from ..storage.forms import StorageForm
 from ..storage.xml import Element, Words, parse_fragment
-from .parts import Part
 from .sayable import Sayable
+from .source_parts import Part
 from .storage_words import StorageWords, words_in
 
 PARTS = ("item", "row", "cell", "header", "task", "blocktask", "caption")

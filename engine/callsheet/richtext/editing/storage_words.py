@@ -7,14 +7,14 @@ import re
 from typing import Any
 
 from ..lossless_markers import marker_label
+from ..node_rules import Rules
 from ..plain_text import visible_text
-from ..rules import Rules
 from ..storage.forms import StorageForm, StorageForms
 from ..storage.xml import Element, Words, parse_fragment
 from ..tree import Attrs, Mark, Node
 from .label import label_tokens
-from .parts import FRAMED, EditToken, Label, Piece, Wrapper, seen_tokens, tokens_of
 from .sayable import Sayable
+from .source_parts import FRAMED, EditToken, Label, Piece, Wrapper, seen_tokens, tokens_of
 
 CDATA = "<![CDATA["  # in it, nothing is written as an entity
 RAW = re.compile(r"[ \t\r\n]+|[^\W_]+|&#?\w+;|.", re.DOTALL)

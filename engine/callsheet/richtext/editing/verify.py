@@ -9,8 +9,8 @@ from ..lossless_markers import marker_label
 from ..markdown.front_matter import without_front_matter
 from ..storage.xml import NOT_XML
 from ..tree import Node
-from .parts import LINES, WORD, Part, Shape, shape_of_node, tokens_of
 from .sayable import Sayable
+from .source_parts import LINES, WORD, Part, Shape, shape_of_node, tokens_of
 
 ROUNDS = 20
 Own = Callable[[Part], str]

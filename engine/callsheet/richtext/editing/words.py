@@ -8,7 +8,7 @@ from itertools import takewhile
 from ..tree import Mark
 from .glued import taken_apart
 from .pairs import paired
-from .parts import EditToken, Piece, Wrapper
+from .source_parts import EditToken, Piece, Wrapper
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Node, text_node
 from .details import with_details
 from .html import HtmlBuilder

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from ..lossless_markers import DamagedError, damaged_marker_error
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import NO_ATTRS, Losses, Mark, Node, bold_nodes, text_node
 from . import checkbox, relative
 from .assembler import Assembler

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 
 from .. import lossless_markers
+from ..node_rules import Rules
 from ..plain_text import plain_text
-from ..rules import Rules
 from ..tree import Mark, Node, text_node, trim_inline
 from . import checkbox
 from .definition_list import definition_list

@@ -6,8 +6,8 @@ import re
 from functools import cached_property
 
 from .. import lossless_markers
+from ..node_rules import Rules
 from ..plain_text import visible_text
-from ..rules import Rules
 from ..shared_keys import share_keys
 from ..tree import NO_ATTRS, NO_CONTENT, Mark, Node, merge_runs, text_node
 from . import checkbox

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Attrs, Mark, Node, text_node
 
 LONGEST = 2000

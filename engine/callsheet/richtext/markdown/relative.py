@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Losses, Mark, Node, walk_nodes
 from .named import led_to
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from .. import lossless_markers
 from ..adf.forms import is_media
+from ..node_rules import Rules
 from ..plain_text import name_of_node, visible_text
-from ..rules import Rules
 from ..tree import Losses, Mark, Node, leads_somewhere, merge_runs, spaces_out, text_node
 from .escape import escape, link_target, link_title, paragraph_lines
 from .inline import InlineReader

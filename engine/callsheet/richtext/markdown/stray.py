@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Node
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from markdown_it.common.normalize_url import normalizeLink, validateLink
 
 from ..fields import AttrField, attribute_fields
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Attrs, Mark
 from .elements import ELEMENTS
 

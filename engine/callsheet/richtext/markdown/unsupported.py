@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Mapping
 
 from ..adf.forms import SPELLING
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Attrs, Node
 
 MOST = 999_999_999  # nine digits number an item

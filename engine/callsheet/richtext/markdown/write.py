@@ -13,9 +13,9 @@ from collections.abc import Callable
 from .. import lossless_markers
 from ..adf.forms import SPELLING
 from ..defaults import Defaults
+from ..node_rules import Rules
 from ..normalise import fit_to_rules
 from ..plain_text import name_of_node, visible_text
-from ..rules import Rules
 from ..tree import NO_ATTRS, Attrs, Losses, Mark, Node, bold_nodes, text_node, walk_nodes
 from .blocks import BlockReader
 from .escape import link_target

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..adf.forms import form_of, numbered_attributes
 from ..adf.read import DocumentReader
 from ..fields import AttrField, as_number
-from ..rules import NodeForm, Rules
+from ..node_rules import NodeForm, Rules
 from ..tree import Attrs, Losses, Node
 from .forms import BESIDE, kept_form
 from .xml import Element, escape_xml, write_element, xml_tag

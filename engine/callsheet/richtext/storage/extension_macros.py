@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Attrs, Node
 from .xml import cdata_section, escape_xml, xml_tag
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..adf.forms import SPELLING
 from ..fields import as_number
+from ..node_rules import Rules
 from ..plain_text import name_of_node
-from ..rules import Rules
 from ..tree import Attrs, Losses, Mark, Node, walk_nodes
 from .document_nodes import FRAMED
 from .forms import BESIDE, style_of

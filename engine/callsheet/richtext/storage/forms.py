@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..fields import AttrField, as_number, attribute_fields
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Attrs, Node
 from .xml import Element, well_formed, write_element
 

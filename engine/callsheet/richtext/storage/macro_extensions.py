@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..node_rules import Rules
 from ..plain_text import name_of_node
-from ..rules import Rules
 from ..tree import Attrs, Losses, Node
 from .forms import StorageForm
 from .write import StorageWriter

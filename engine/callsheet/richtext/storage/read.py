@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Losses, Mark, Node, merge_runs, paragraph_nodes, text_node, trim_inline
 from .document_nodes import DocumentNodes
 from .elements import BLOCKS

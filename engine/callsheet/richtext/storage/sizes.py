@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..fields import as_number
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Node
 from .forms import BESIDE, kept_form, style_of
 from .xml import parse_fragment, xml_tag

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..adf.forms import is_media
 from ..flatten import FLATTEN
+from ..node_rules import Rules
 from ..plain_text import name_of_node, visible_text
-from ..rules import Rules
 from ..tree import Attrs, Losses, Mark, Node, Verbatim, text_node
 from .document_nodes import DocumentNodes
 from .extension_macros import as_macro

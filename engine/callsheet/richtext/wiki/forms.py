@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..fields import AttrField, attribute_fields
 from ..markdown.patterns import TextTemplate
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Attrs, Node
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..rules import Rules
+from ..node_rules import Rules
 from ..tree import Losses, Node, paragraph_nodes, text_node, trim_inline
 from .forms import WikiForms, WikiMacro
 from .inline import WikiInline

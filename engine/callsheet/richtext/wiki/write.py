@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 from ..flatten import FLATTEN
 from ..markdown.patterns import TextTemplate
+from ..node_rules import Rules
 from ..plain_text import name_of_node, visible_text
-from ..rules import Rules
 from ..tree import Losses, Mark, Node, leads_somewhere, spaces_out, text_node
 from .forms import PATH, WikiForms
 from .inline import WikiInline

@@ -17,7 +17,7 @@ from collections.abc import Set as AbstractSet
 from typing import NoReturn
 
 from .lexer import END, NUMBER, QUOTED, WORD, QuerySyntaxError, QueryToken, tokens
-from .model import (
+from .query_model import (
     Clause,
     Condition,
     ConditionField,

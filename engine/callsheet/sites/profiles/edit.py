@@ -13,7 +13,7 @@ from ...catalog.catalog import Catalog
 from ...errors import CallsheetError, UsageError, did_you_mean
 from ...files import PRIVATE, locked_file, open_regular, write_atomically
 from .model import Access, Profiles, SiteProfile
-from .read import known_words, profiles_path
+from .read_profiles import known_words, profiles_path
 from .validate import check_change, keys_at
 
 if TYPE_CHECKING:

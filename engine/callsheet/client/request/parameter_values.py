@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from ...language.values import InvalidValue, checked_text, text_of
+from ...language.parameter_text import InvalidValue, checked_text, text_of
 from .model import Placeholder
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.identifier import to_identifier
 from ..openapi.bodies import JSON, is_json
+from .command_parameters import members_of
 from .nouns import Nouns, command_word
-from .resources import Resource
-from .values import members_of
+from .obvious_operations import Resource
 from .views import id_of, jmespath_field, name_of
 
 if TYPE_CHECKING:
