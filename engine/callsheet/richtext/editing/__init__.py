@@ -19,9 +19,9 @@ from ..markdown.blocks import read_markdown as read_markdown
 from ..markdown.relative import Beside
 from ..node_rules import Rules
 from ..tree import Losses, Node
+from .compared_blocks import Outline
 from .document_edit import DocumentEdit
 from .document_parts import DocumentParts
-from .matching import Outline
 from .merge import BothChangedError, merged
 from .sayable import Sayable
 from .section import Section, section_of

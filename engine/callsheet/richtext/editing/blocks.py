@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from ..tree import Node
-from .matching import Block, match_blocks, source_tokens
+from .compared_blocks import Block
+from .line_sources import source_tokens
+from .matching import match_blocks
 from .source_parts import EditToken, Part
 
 

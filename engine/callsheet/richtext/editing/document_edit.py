@@ -12,9 +12,9 @@ from ..normalise import Fitter, Up
 from ..tree import Losses, Node, Verbatim, text_node
 from .align import longest_increasing
 from .blocks import EditWriter, MisfitError, WrittenBlock
+from .compared_blocks import Block
 from .document_parts import DocumentParts, wrapped
 from .label import caption_of
-from .matching import Block
 from .source_parts import FRAMED, EditToken, Part, Wrapper, tokens_of
 from .words import OutputPiece, merge_tokens
 

@@ -7,133 +7,25 @@ matched by its place, where as many blocks came as went. No block is matched twi
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ..tree import Node, walk_nodes
 from .align import equal_pairs, longest_increasing
-from .source_parts import LINES, EditToken, Part, Shape, shape_around, shape_of_node, tokens_of
+from .compared_blocks import Block
+from .likeness import (
+    ALIKE,
+    common_words,
+    likeness_of_pair,
+    likeness_of_pairs,
+    likest_in_order,
+    word_count,
+    word_weights,
+)
 
-ALIKE = 0.3  # likeness of two blocks between others that stayed, to be one block that was edited
-HOLDING_ALIKE = 0.1  # the same for two of one kind that hold blocks, which come and go
-ELSEWHERE = 0.6  # the same for two that stand in different places
-OF_ANOTHER_KIND = 0.8  # what likeness counts where a block became one of another kind
+ELSEWHERE = 0.6  # likeness of two blocks in different places, to be one that was moved
 CONTAINED = 0.6  # share of a line's words that come from another one, to be a part of it
 FEW_WORDS = 3  # so few words may all be replaced, and it is still the same line
-COMMON = 40  # blocks: a word that is in more of them is not looked up
-
-WORD = re.compile(r"\w+")
-LEAVES = frozenset({"code", "rule"})
-LISTS = frozenset({"bullets", "numbers", "tasks", "decisions"})
-FAMILIES = {"table": "table", "row": "row", "cell": "cell", "header": "cell", "item": "item"}
-
-
-@dataclass(slots=True, eq=False)
-class Block:
-    """A block as it is compared: a part of the source, or a node of a text."""
-
-    node: Node  # of the text; of a part of the source what Markdown says of it, without the blocks in it
-    family: str  # only blocks of one family can be one another
-    key: int  # the same for all that read alike
-    own: list[str]  # words of what it says itself, those of its text first
-    length: int  # how many of them are of its text
-    said: int  # how many words it says with all that is in it
-    part: Part | None = None
-    children: list[Block] = field(default_factory=list)
-    parent: Block | None = None
-    place: int = 0  # in its parent
-    match: Block | None = None
-    columns: list[int] | None = None  # of a new table: which column of the old one each of its own is, -1 for none
-    lines: list[Block] = field(default_factory=list)  # old lines besides its match that have words of it
-    _words: Counter[str] | None = None
-
-    @property
-    def kind(self) -> str:
-        return self.node.kind
-
-    @property
-    def words(self) -> Counter[str]:
-        """Also those of the blocks that it is known by; of most blocks nobody ever asks for them."""
-        if self._words is None:
-            self._words = Counter(self.own)
-            for child in _known_by(self):
-                self._words.update(child.words)
-        return self._words
-
-    @property
-    def equal(self) -> bool:
-        return self.match is not None and self.match.key == self.key
-
-    @property
-    def fixed(self) -> bool:
-        """Whether it cannot leave its parent: it has no source of its own."""
-        return self.part is not None and self.part.fixed
-
-    def walk(self) -> Iterator[Block]:
-        pending = [self]
-        while pending:
-            found = pending.pop()
-            yield found
-            pending.extend(reversed(found.children))
-
-
-class Outline:
-    """Makes blocks of parts and of nodes whose keys can be compared with each other."""
-
-    def __init__(self) -> None:
-        self._keys: dict[Any, int] = {}
-
-    def of_part(self, part: Part) -> Block:
-        children = [self.of_part(one) for one in part.inner]
-        block = self._block(part.shell(), children, None if children else part.shape())
-        block.part = part
-        return block
-
-    def of_nodes(self, nodes: list[Node]) -> Block:
-        return self._block(Node("doc"), [self.of_node(node) for node in nodes], None)
-
-    def of_node(self, node: Node) -> Block:
-        holds = node.kind not in LINES | LEAVES
-        children = [self.of_node(child) for child in node.content] if holds else []
-        return self._block(node, children, None if children else shape_of_node(node))
-
-    def _block(self, node: Node, children: list[Block], leaf: Shape | None) -> Block:
-        """A block that says what the node does, with these children in the place of the node's own."""
-        said = leaf or shape_around(node, [(child.key,) for child in children])
-        nodes = (node,) if children else (node, *(found for child in node.content for found in walk_nodes(child)))
-        own = [word for found in nodes if found.text for word in WORD.findall(found.text)]
-        length = len(own)
-        for found in nodes:
-            for value in found.attrs.values() if found.attrs else ():
-                own += WORD.findall(value) if isinstance(value, str) else ()
-        key = self._keys.setdefault(said, len(self._keys))
-        total = len(own) + sum(child.said for child in children)
-        block = Block(node, family_of(node), key, own, length, total, children=children)
-        for place, child in enumerate(children):
-            child.parent, child.place = block, place
-        return block
-
-
-def _known_by(block: Block) -> list[Block]:
-    """The blocks that a block is known by: an item by its words, whatever list is put into it."""
-    if block.family != "item":
-        return block.children
-    return [child for child in block.children if child.family != "list"] or block.children
-
-
-def family_of(node: Node) -> str:
-    if node.kind in LINES:
-        return "line"
-    if node.kind == "reference":
-        return f"reference {node.attrs.get('label')}"
-    if node.kind in LEAVES:
-        return node.kind
-    return "list" if node.kind in LISTS else FAMILIES.get(node.kind, "blocks")
 
 
 def match_blocks(old: Block, new: Block) -> None:
@@ -206,7 +98,7 @@ class Matcher:
         for (a, b), (c, d) in pairwise(edges):
             gone = [block for block in old.children[a + 1 : c] if block.match is None]
             came = [block for block in new.children[b + 1 : d] if block.match is None]
-            for one, other in _likest_in_order(gone, came):
+            for one, other in likest_in_order(gone, came):
                 _pair(one, other)
         if new.family == "table":
             self._pair_rest(old, new)
@@ -223,7 +115,7 @@ class Matcher:
             found = False
             gone = [block for block in _free(self._olds) if _can_move(block)]
             came = [block for block in _free(self._news) if _can_move(block)]
-            rated = [(rate, -i, -j) for (i, j), rate in _likeness(gone, came).items() if rate >= ELSEWHERE]
+            rated = [(rate, -i, -j) for (i, j), rate in likeness_of_pairs(gone, came).items() if rate >= ELSEWHERE]
             for _rate_of, i, j in sorted(rated, reverse=True):
                 one, other = gone[-i], came[-j]
                 if one.match is None and other.match is None:
@@ -285,14 +177,14 @@ class Matcher:
         news = [block for block in self._news if block.family == "line" and not block.equal]
         if not olds or not news:
             return
-        shared = _common(olds, news, defaultdict(lambda: 1.0))
-        rare = _common(olds, news, _weights(lines))
+        shared = common_words(olds, news, defaultdict(lambda: 1.0))
+        rare = common_words(olds, news, word_weights(lines))
         best: dict[int, tuple[float, int]] = {}
         for (i, j), common in sorted(shared.items(), key=lambda item: -item[1]):
             old, new = olds[i], news[j]
             if rare[i, j] < 1:
                 continue
-            if old.match is None and new.match is None and common >= CONTAINED * max(_total(old), _total(new)):
+            if old.match is None and new.match is None and common >= CONTAINED * max(word_count(old), word_count(new)):
                 _pair(old, new)
             if new.match is None and not old.equal and _is_part(new, old, common):
                 best[j] = max(best.get(j, (0.0, 0)), (common, -i))
@@ -369,7 +261,7 @@ def _is_only_child(old: Block, new: Block) -> bool:
 def _is_part(line: Block, other: Block, common: float) -> bool:
     """Whether a line is a part of another one, of which it has so many words: of few words all, in the same place."""
     beside = other.match is not None and other.match.parent is line.parent
-    return common >= max(CONTAINED * _total(line), _total(line) if beside else FEW_WORDS)
+    return common >= max(CONTAINED * word_count(line), word_count(line) if beside else FEW_WORDS)
 
 
 def _neighbours(line: Block) -> list[Block]:
@@ -407,7 +299,7 @@ def _sort(block: Block) -> tuple[str, str]:
 
 def _replaced(one: Block, other: Block) -> bool:
     """Whether a line can be another of which hardly a word is left: one of a few words."""
-    if one.family != "line" or _rate(one, other) >= ALIKE:
+    if one.family != "line" or likeness_of_pair(one, other) >= ALIKE:
         return True
     return max(one.length, other.length) <= FEW_WORDS
 
@@ -419,7 +311,7 @@ def _columns(old: Block, new: Block) -> list[int] | None:
     if not wide or not wide_new or not rows:
         return None
     rates = {
-        (i, j): sum(_rate(one.children[i], other.children[j]) for one, other in rows) / len(rows)
+        (i, j): sum(likeness_of_pair(one.children[i], other.children[j]) for one, other in rows) / len(rows)
         for i in range(wide)
         for j in range(wide_new)
     }
@@ -447,13 +339,6 @@ def _width(table: Block) -> int:
     return widths.pop() if len(widths) == 1 and not spans else 0
 
 
-def _rate(one: Block, other: Block) -> float:
-    if one.key == other.key:
-        return 1.0
-    total = one.words.total() + other.words.total()
-    return 2 * (one.words & other.words).total() / total if total else 0.0
-
-
 def _fill_by_place(columns: dict[int, int], wide: int, wide_new: int) -> None:
     """Columns that share no words, where as many came as went between two that stayed."""
     stayed = longest_increasing([columns.get(j, -1) for j in range(wide_new)])
@@ -464,141 +349,3 @@ def _fill_by_place(columns: dict[int, int], wide: int, wide_new: int) -> None:
         came = [j for j in range(b + 1, d) if j not in columns]
         if len(gone) == len(came):
             columns.update(zip(came, gone, strict=True))
-
-
-# --- likeness ---
-
-
-def _weights(blocks: Sequence[Block]) -> dict[str, float]:
-    """What a word counts: less the more blocks it is in."""
-    count = Counter(word for block in blocks for word in (set(block.own) if block.family == "line" else block.words))
-    return {word: 1 / times for word, times in count.items()}
-
-
-def _likeness(old: Sequence[Block], new: Sequence[Block]) -> dict[tuple[int, int], float]:
-    """(old place, new place) → the share of what two blocks of one family say that both say, 0 to 1."""
-    if not old or not new:
-        return {}
-    weights = _weights([*old, *new])
-    totals = [[_sum(block.words, weights) for block in side] for side in (old, new)]
-    common = _common(old, new, weights)
-    return {
-        (i, j): 2 * rate / (totals[0][i] + totals[1][j]) * (1 if old[i].kind == new[j].kind else OF_ANOTHER_KIND)
-        for (i, j), rate in common.items()
-    }
-
-
-def _sum(words: Counter[str], weights: dict[str, float]) -> float:
-    return sum(count * weights[word] for word, count in words.items())
-
-
-def _common(old: Sequence[Block], new: Sequence[Block], weights: dict[str, float]) -> dict[tuple[int, int], float]:
-    holding: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for i, block in enumerate(old):
-        for word in block.words:
-            holding[block.family, word].append(i)
-    found: dict[tuple[int, int], float] = defaultdict(float)
-    for j, block in enumerate(new):
-        rare = [word for word in block.words if 0 < len(holding.get((block.family, word), ())) <= COMMON]
-        near = {i for word in rare for i in holding[block.family, word]}
-        for i in near:
-            words = old[i].words
-            found[i, j] = sum(
-                min(count, words[word]) * weights[word] for word, count in block.words.items() if word in words
-            )
-    return found
-
-
-def _total(block: Block) -> int:
-    return block.words.total()
-
-
-def _likest_in_order(old: list[Block], new: list[Block]) -> list[tuple[Block, Block]]:
-    """Pairs that keep the order and are the likest in all."""
-    rates = {(i, j): rate for (i, j), rate in _likeness(old, new).items() if rate >= _least(old[i], new[j])}
-    if not rates:
-        return []
-    best: list[tuple[float, int]] = [(0.0, -1)]  # sums that grow with the place in new at which they are reached
-    reached: list[int] = [-1]
-    chain: list[tuple[int, int, int]] = []  # (old place, new place, the link before it)
-    for i, j in sorted(rates, key=lambda pair: (pair[0], -pair[1])):
-        at = bisect_left(reached, j) - 1
-        total = best[at][0] + rates[i, j]
-        chain.append((i, j, best[at][1]))
-        _reach(reached, best, j, (total, len(chain) - 1))
-    pairs, link = [], best[-1][1]
-    while link >= 0:
-        i, j, link = chain[link]
-        pairs.append((old[i], new[j]))
-    return pairs[::-1]
-
-
-def _least(old: Block, new: Block) -> float:
-    return HOLDING_ALIKE if new.family == "blocks" and old.kind == new.kind else ALIKE
-
-
-def _reach(reached: list[int], best: list[tuple[float, int]], place: int, link: tuple[float, int]) -> None:
-    """Notes a sum at a place, without those at later places that are not larger."""
-    at = bisect_left(reached, place)
-    if best[at - 1][0] >= link[0]:
-        return
-    if at < len(reached) and reached[at] == place and best[at][0] >= link[0]:
-        return
-    end = at
-    while end < len(reached) and best[end][0] <= link[0]:
-        end += 1
-    reached[at:end], best[at:end] = [place], [link]
-
-
-# --- the words of a line ---
-
-
-def source_tokens(block: Block) -> list[EditToken]:
-    """The old words that the words of a new line are looked for among: of the line it was, and of others in it.
-
-    What one line was split into shares its words: each has those from its own first to its last.
-    """
-    own = [block.match] if block.match is not None else []
-    found: list[EditToken] = []
-    for old in sorted([*own, *block.lines], key=_document_order):
-        if old.part is None or old.part.line is None:
-            continue
-        tokens = old.part.line if old.match is None else _share(old, block)
-        found += [EditToken()] if found and tokens else []  # so that no words of two lines are one
-        found += tokens
-    return found
-
-
-def _document_order(block: Block) -> tuple[int, ...]:
-    way: list[int] = []
-    while block.parent is not None:
-        way.append(block.place)
-        block = block.parent
-    return tuple(reversed(way))
-
-
-def _share(old: Block, new: Block) -> list[EditToken]:
-    """The words of an old line that belong to one of the lines it was split into."""
-    heirs = sorted(_heirs(old), key=_document_order)
-    tokens = old.part.line if old.part is not None and old.part.line is not None else []
-    if len(heirs) < 2:
-        return tokens
-    said = [tokens_of(heir.node.content) for heir in heirs]
-    owners = [number for number, line in enumerate(said) for _ in line]
-    pairs = equal_pairs([token.key for token in tokens], [token.key for line in said for token in line])
-    mine = next(number for number, heir in enumerate(heirs) if heir is new)
-    last = {owners[j]: i for i, j in pairs}  # heir → its last old word
-    ends = [last.get(number, -1) + 1 for number in range(len(heirs))]
-    ends[-1] = len(tokens)
-    start = max(ends[:mine], default=0)
-    return tokens[start : max(ends[mine], start)]
-
-
-def _heirs(old: Block) -> list[Block]:
-    root = old.match
-    if root is None:
-        return []
-    top = root
-    while top.parent is not None:
-        top = top.parent
-    return [root, *(block for block in top.walk() if any(one is old for one in block.lines))]

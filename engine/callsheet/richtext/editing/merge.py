@@ -13,7 +13,8 @@ from typing import TypeVar
 
 from ..tree import Node, text_node
 from .align import equal_pairs, longest_increasing
-from .matching import Block, Outline, match_blocks
+from .compared_blocks import Block, Outline
+from .matching import match_blocks
 from .source_parts import EditToken, nodes_of, tokens_of
 
 EMPTY = frozenset({"reference", "cell", "header"})  # what may hold nothing

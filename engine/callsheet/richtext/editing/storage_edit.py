@@ -11,8 +11,8 @@ from ..storage.xml import Element, cdata_section, escape_xml, parse_fragment, xm
 from ..tree import Losses, Node, Verbatim, text_node
 from .align import longest_increasing
 from .blocks import EditWriter, WrittenBlock
+from .compared_blocks import Block
 from .label import caption_of
-from .matching import Block
 from .patch import differing, patched, readdressed
 from .source_parts import FRAMED, EditToken, Part, Piece, Wrapper, shape_of_node, tokens_of
 from .storage_parts import Span
