@@ -1,7 +1,8 @@
 """Write the pages of the documentation that follow from others: `python3 scripts/reference.py [--check]`.
 
 docs/commands-*.md are the help of every command; those of a large program have a page each group.
-docs/definitions-reference.md is every kind of definition with its keys. Exit codes, environment variables and messages
+docs/definitions-reference.md is every kind of definition with its keys. docs/senders.md and docs/senders/ are in
+`reference_senders.py`. Exit codes, environment variables and messages
 are in `reference_facts.py`.
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import reference_facts
+import reference_senders
 from callsheet import registry
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.cli.main import run
@@ -152,10 +154,12 @@ def main(arguments: list[str]) -> int:
         for name in ("suite", "lms", "callsheet"):
             written |= command_pages(name, environ)
         written[ROOT / "docs" / "environment.md"] = reference_facts.environment(environ)
+        written |= {ROOT / "docs" / name: text for name, text in reference_senders.pages(environ).items()}
     written[ROOT / "docs" / "definitions-reference.md"] = language()
     written[ROOT / "docs" / "exit-codes.md"] = reference_facts.exit_codes()
     stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    left = [path for path in (ROOT / "docs").glob("commands-*/*.md") if path not in written]
+    made = [*(ROOT / "docs").glob("commands-*/*.md"), *(ROOT / "docs" / "senders").glob("*.md")]
+    left = [path for path in made if path not in written]
     if "--check" in arguments:
         for path in [*stale, *left]:
             print(f"{path.relative_to(ROOT)} is not up to date: run python3 scripts/reference.py", file=sys.stderr)

@@ -126,7 +126,9 @@ class Signed(Pick, total=False):
             " form: the fields of a form, each with name and value. Default: {body}."
         ),
     ]
-    timestamp: Annotated[Pick, Field(description="Where the time of signing is, in seconds since 1970.")]
+    timestamp: Annotated[
+        Pick, Field(description="Where the time of signing is: seconds or milliseconds since 1970, or ISO 8601.")
+    ]
     tolerance: Annotated[Duration, Field(description="How far that time may be from now.")]
     env: Annotated[Variable, Field(description="Environment variable with secrets or public keys, one a line.")]
     send: Annotated[

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from re import ASCII, fullmatch
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...durations import duration_seconds
@@ -131,13 +133,32 @@ class SignedMessage:
             stamp.get("prefix", "").encode(),
         )
         text = found[0].decode("latin-1") if found else ""
-        if not text.isascii() or not text.isdigit():
+        signed_at = _moment(text)
+        if signed_at is None:
             raise not_genuine("timestamp_missing", f"no timestamp in {stamp['header']}")
-        if abs(now - int(text[:18])) > self.tolerance:
+        if abs(now - signed_at) > self.tolerance:
             raise not_genuine(
-                "timestamp_old", f"signed at {text[:18]}, which differs from now by more than {self.tolerance:g} s"
+                "timestamp_old", f"signed at {text[:32]}, which differs from now by more than {self.tolerance:g} s"
             )
         return text
+
+
+# As seconds, so large a number is after the year 5000.
+_FIRST_MILLISECONDS = 10**11
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)"
+
+
+def _moment(text: str) -> float | None:
+    """Seconds since 1970 of a time in seconds or milliseconds, or as RFC 3339 writes it; nothing where it is none."""
+    if text.isascii() and text.isdigit():
+        number = int(text[:18])
+        return number / 1000 if number >= _FIRST_MILLISECONDS else number
+    if not fullmatch(_ISO, text, ASCII):
+        return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):  # no such day
+        return None
 
 
 def _parts(given: list[bytes], separator: bytes, prefix: bytes) -> list[bytes]:
