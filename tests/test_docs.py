@@ -59,7 +59,13 @@ def test_every_definition_in_the_listener_page_is_sound(tmp_path: Path) -> None:
         [*definition_layers("lms", {"CALLSHEET_HOME": str(tmp_path / "home")}), Layer(str(tmp_path))]
     )
     check_definitions(definitions, {"operation": qualified_names(definitions)}, registry.registered_names())
-    assert {name for kind, name in definitions if kind == "route"} == {"low-grades", "crm", "lookup"}
+    assert {name for kind, name in definitions if kind == "route"} == {
+        "low-grades",
+        "chat",
+        "all-to-chat",
+        "crm",
+        "lookup",
+    }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, HeaderName, Template, Value, seeing
+from .base import Expression, HeaderName, Template, Value, reference, seeing
 from .listener import OF_A_RUN, OF_AN_EVENT, HandlerDefinition
 
 _Run = Annotated[
@@ -18,6 +18,10 @@ _Input = Annotated[
     Literal["event", "payload", "raw", "none"],
     Field(description="On standard input: the event (default), the payload, the bytes as received, nothing."),
 ]
+_Send = Annotated[
+    Value, seeing(*OF_AN_EVENT), Field(description="What is sent instead: a text, or a table or list as JSON.")
+]
+_Envelope = Annotated[str, reference("envelope", description="The form in which the event is sent instead.")]
 _Secrets = Annotated[
     list[str], Field(description="exec, command: variables with secrets that it gets to see; no others are.")
 ]
@@ -31,6 +35,8 @@ class RunsProgram(HandlerDefinition, total=False):
 
     run: Required[_Run]
     input: _Input
+    send: _Send
+    envelope: _Envelope
     dir: Annotated[str, Field(description="exec: working directory. Default: the folder of the routes file.")]
     env: Annotated[dict[str, Template], seeing(*OF_AN_EVENT), Field(description="exec: further environment variables.")]
     secrets: _Secrets
@@ -52,6 +58,8 @@ class ForwardsEvent(HandlerDefinition, total=False):
 
     url: Required[Annotated[Template, seeing(*OF_AN_EVENT), Field(description="forward: where to.")]]
     headers: Annotated[dict[HeaderName, Template], seeing(*OF_AN_EVENT), Field(description="forward: further headers.")]
+    send: _Send
+    envelope: _Envelope
     success: _Success
 
 
@@ -60,6 +68,8 @@ class AppendsEvent(HandlerDefinition, total=False):
 
     file: Required[Annotated[str, Field(description="append: the file, one event a line.")]]
     input: _Input
+    send: _Send
+    envelope: _Envelope
 
 
 class RunsCommand(HandlerDefinition, total=False):
@@ -71,5 +81,7 @@ class RunsCommand(HandlerDefinition, total=False):
         dict[str, Value], seeing(*OF_AN_EVENT), Field(description="command: values of its arguments and options.")
     ]
     input: _Input
+    send: _Send
+    envelope: _Envelope
     secrets: _Secrets
     success: _Success

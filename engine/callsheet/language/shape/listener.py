@@ -252,6 +252,19 @@ class EventDefinition(Shape, total=False):
     sample: Annotated[dict[str, Any], Field(description="A body to try things with.")]
 
 
+class EnvelopeDefinition(Shape, total=False):
+    """A form in which events are sent on."""
+
+    title: Required[str]
+    requires: Annotated[
+        Expression, seeing(*OF_AN_EVENT), Field(description="What an event cannot be sent without; else a failure.")
+    ]
+    send: Required[
+        Annotated[Value, seeing(*OF_AN_EVENT), Field(description="What is sent: a text, or a table or list as JSON.")]
+    ]
+    headers: Annotated[dict[HeaderName, Template], seeing(*OF_AN_EVENT), Field(description="Headers for `forward`.")]
+
+
 class HandlerDefinition(Shape, total=False):
     """Something to do with an event. Placeholders see id, event_type, event_time, source, body, payload, headers."""
 
@@ -297,6 +310,7 @@ RULES: Rules = {
         KeyRule("form_field", needs=("content",)),
     ),
     "PlainTokenDefinition": (KeyRule("header", without=("query",)), KeyRule("query", without=("prefix",))),
+    "HandlerDefinition": (KeyRule("send", without=("input", "envelope")), KeyRule("envelope", without=("input",))),
     "Jwt": (KeyRule("vendor", needs=("switch",)), KeyRule("switch", needs=("vendor",))),
 }
 
@@ -305,5 +319,6 @@ KINDS: dict[str, Any] = {
     "queue": QueueDefinition,
     "source": SourceDefinition,
     "event": EventDefinition,
+    "envelope": EnvelopeDefinition,
     "route": RouteDefinition,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, cast
 
 from ... import registry
@@ -60,6 +61,7 @@ class HandlerContext(NamedTuple):
     """What handlers are made in: the folder of their routes, the environment, and where their output goes.
 
     `hidden` are the variables of the environment that hold secrets. `wants_result`: the route makes an answer of it.
+    `envelopes` are the forms that they may name.
     """
 
     folder: str
@@ -69,6 +71,7 @@ class HandlerContext(NamedTuple):
     timeout: float
     run_command: RunCommand
     wants_result: bool = False
+    envelopes: Mapping[str, shape.EnvelopeDefinition] = MappingProxyType({})
 
 
 class Handler(Protocol):

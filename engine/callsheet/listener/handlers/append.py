@@ -75,6 +75,8 @@ class Append(Base):
 
     def _add(self, event: Event, ended: Ended) -> _Line:
         text = self.input_of(event)
+        if self.envelope is not None:  # what an event says must not begin a line
+            text = text.removesuffix(b"\n").replace(b"\r", b"\\r").replace(b"\n", b"\\n")
         data = text if text.endswith(b"\n") else text + b"\n"
         line = _Line(data, time.monotonic() + self.timeout, ended)
         loop = asyncio.get_running_loop()

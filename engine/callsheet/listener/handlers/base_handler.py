@@ -9,6 +9,7 @@ from ...durations import duration_seconds
 from ...errors import UsageError
 from ...language.compiled_jmespath import compile_condition
 from . import Ended, HandlerContext, HandlerFailed
+from .content import EventEnvelope
 from .limits import ConcurrencyLimit
 
 if TYPE_CHECKING:
@@ -30,12 +31,22 @@ class Base:
         self.timeout = duration_seconds(table["timeout"]) if "timeout" in table else context.timeout
         self.is_success = compile_condition(self.table["success"]) if "success" in self.table else None
         self.wants_result = context.wants_result or self.is_success is not None
+        self.envelope = self._envelope()
         self.concurrency_limits: tuple[ConcurrencyLimit, ...] = (
             (ConcurrencyLimit(table["concurrency"]),) if "concurrency" in table else ()
         )
 
+    def _envelope(self) -> EventEnvelope | None:
+        if "send" in self.table:
+            return EventEnvelope("", {"title": "", "send": self.table["send"]})
+        name = self.table.get("envelope")
+        return None if name is None else EventEnvelope(name, self.context.envelopes[name])
+
     def input_of(self, event: Event) -> bytes:
-        """What goes to standard input, or into a file."""
+        """What goes to standard input, or into a file. Raises `HandlerFailed` where there is no form for it."""
+        if self.envelope is not None:
+            data, headers = self.envelope.make(event)
+            return data + b"\n" if headers[b"content-type"].endswith(b"json") else data
         chosen = self.table.get("input", "event")
         if chosen == "raw":
             return event.data

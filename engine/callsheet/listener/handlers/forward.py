@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError
 from ...jsontext import JSONError, parse_json
-from ...language.template import compile_template, fill_text, to_text
+from ...language.template import compile_template
 from ...urls import is_loopback
 from . import MAX_RESULT, HandlerContext, HandlerFailed
-from .address import AddressTemplate, header_value
+from .address import AddressTemplate
 from .base_handler import Base
+from .content import fill_headers
 
 if TYPE_CHECKING:
     import httpx
@@ -88,7 +89,8 @@ class Forward(Base):
         """An answer is read to keep the connection usable. A longer one costs the connection, and is no result."""
         if self.client is None:
             self.client = self._new_client()
-        async with self.client.stream("POST", url, content=event.data, headers=self._headers(event)) as answer:
+        data, headers = self._message(event)
+        async with self.client.stream("POST", url, content=data, headers=headers) as answer:
             body = b""
             async for piece in answer.aiter_raw():
                 body += piece[: MAX_RESULT + 1 - len(body)]
@@ -114,11 +116,16 @@ class Forward(Base):
         trusted = ssl_context(None, self.context.environ)
         return httpx.AsyncClient(follow_redirects=False, timeout=no_limit, trust_env=not local, verify=trusted)
 
-    def _headers(self, event: Event) -> list[tuple[bytes, bytes]]:
-        filled = {name: fill_text(text, event.scope) for name, text in self.table.get("headers", {}).items()}
-        own = {name.lower().encode(): header_value(to_text(value)).encode() for name, value in filled.items()}
-        passed = [(name, value) for name, value in event.headers if name not in _NOT_PASSED and name not in own]
-        return [*passed, (b"accept-encoding", b"identity"), *own.items()]
+    def _message(self, event: Event) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+        """What was made of an event goes without the sender's headers: they prove and describe other bytes."""
+        own = fill_headers(self.table.get("headers", {}), event.scope)
+        if self.envelope is None:
+            data, sent = event.data, event.headers
+        else:
+            data, made = self.envelope.make(event)
+            sent = list(made.items())
+        passed = [(name, value) for name, value in sent if name not in _NOT_PASSED and name not in own]
+        return data, [*passed, (b"accept-encoding", b"identity"), *own.items()]
 
     async def close(self) -> None:
         if self.client is not None:

@@ -6,17 +6,15 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import DefinitionError
-from ...jsontext import dump_json
-from ...language.template import fill_template, fill_text, to_text
+from ...language.template import fill_template, to_text
 from . import MAX_RESULT, HandlerFailed
-from .address import header_value
+from .content import encode_content, fill_headers
 
 if TYPE_CHECKING:
     from ...language.shape.listener import ReplyDefinition
     from ..verify.event import Event
 
 _SET_BY_THE_SERVER = {"connection", "content-length", "date", "keep-alive", "trailer", "transfer-encoding", "upgrade"}
-_TEXT, _JSON = b"text/plain; charset=utf-8", b"application/json"
 _STATUSES = {int(status) for status in HTTPStatus if 200 <= status < 300 or status >= 400}
 _WITHOUT_BODY = {HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT}
 
@@ -50,13 +48,9 @@ class RouteReply:
     def make(self, event: Event, result: Any) -> MadeReply:
         """`result` is what the handler gave. Raises `HandlerFailed` for what cannot be sent."""
         scope = {**event.scope, "result": result}
-        filled = fill_template(self._body, scope)
-        is_text = filled is None or isinstance(filled, str)
-        body = ((filled or "") if is_text else dump_json(filled)).encode("utf-8", "replace")
-        headers = {b"content-type": _TEXT if is_text else _JSON} if body else {}
-        headers[b"x-content-type-options"] = b"nosniff"
-        for name, text in self._headers.items():
-            headers[name.encode()] = header_value(to_text(fill_text(text, scope))).encode()
+        body, content_type = encode_content(fill_template(self._body, scope))
+        headers = {b"content-type": content_type} if body else {}
+        headers |= {b"x-content-type-options": b"nosniff", **fill_headers(self._headers, scope)}
         size = len(body) + sum(len(name) + len(value) for name, value in headers.items())
         if size > MAX_RESULT:
             raise HandlerFailed(f"reply: {size} bytes, more than {MAX_RESULT}")

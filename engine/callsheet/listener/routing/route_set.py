@@ -61,7 +61,7 @@ def check_replies(route_set: RouteSet, *, keeps_events: bool) -> None:
         )
 
 
-_ALLOWED_KINDS = {"route", "event", "defaults", "schema"}
+_ALLOWED_KINDS = {"route", "event", "envelope", "defaults", "schema"}
 LocatedRoute = tuple[str, "shape.RouteDefinition", str]
 
 
@@ -72,6 +72,8 @@ def read_routes(catalog: Catalog, selection: RouteSelection, context: HandlerCon
     events = {id: definition.table for (kind, id), definition in definitions.items() if kind == "event"} or catalog.all(
         "event"
     )
+    own = {id: definition.table for (kind, id), definition in definitions.items() if kind == "envelope"}
+    envelopes = cast("dict[str, shape.EnvelopeDefinition]", own) or catalog.all("envelope")
     types = event_types(cast("dict[str, shape.EventDefinition]", events), selection.sources)
     check_event_types(selection.events, types, lambda _: "--events")
     routes = []
@@ -82,7 +84,7 @@ def read_routes(catalog: Catalog, selection: RouteSelection, context: HandlerCon
     ]:
         where = partial(_where, definitions, name)
         check_event_types(definition.get("on", ()), _types_for(definition, types), partial(where, "on"))
-        context = context._replace(folder=folder, wants_result="reply" in definition)
+        context = context._replace(folder=folder, wants_result="reply" in definition, envelopes=envelopes)
         handlers = make_handlers(definition["do"], context, partial(where, "do"))
         try:
             routes.append(make_route(name, definition, handlers))
