@@ -127,6 +127,7 @@ COLUMN_FORMATS: dict[str, str] = {
     "adf": ".output.formats:document",
     "adf-line": ".output.formats:document_line",
     "age": ".output.formats:age",
+    "bar": ".output.formats:bar",
     "bytes": ".output.formats:size",
     "count": ".output.formats:count",
     "date": ".output.formats:local_date",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from callsheet.output import Output
 from callsheet.output.table import broken, display_width, table
 
 
@@ -40,3 +43,37 @@ def test_what_is_broken_into_lines_loses_nothing(text: str, width: int) -> None:
 def test_an_address_in_a_narrow_column_keeps_its_end(width: int) -> None:
     url = "https://demo.example/" + "x" * 90 + "/end"
     assert "".join(broken(f"see {url}", width)).endswith("/end")
+
+
+def test_items_side_by_side_fit_the_terminal_each_below_its_heading() -> None:
+    view = {
+        "columns": [],
+        "detail": [
+            {
+                "title": "Columns",
+                "items": "cards",
+                "line": [{"name": "KEY", "value": "key"}, {"name": "TITLE", "value": "title"}],
+                "across": {"heads": "heads", "head": "at", "lane": "lane"},
+            }
+        ],
+    }
+    cards = [
+        {"key": "A-1", "title": "a long title of a card", "at": "doing", "lane": "Kim"},
+        {"key": "A-2", "title": "\x1b[1mshort", "at": "todo", "lane": "Jan"},
+        {"key": "A-3", "title": "stands nowhere", "at": "elsewhere", "lane": "Jan"},
+    ]
+    stream = io.StringIO()
+    thing = {"cards": cards, "heads": [["todo", "TO DO 1"], ["doing", "DOING 1"], ["done", "DONE 0"]]}
+    Output("table", stream=stream, view=view, width=40).one(thing)  # type: ignore[arg-type]
+    assert stream.getvalue() == (
+        "Columns\n"
+        "  TO DO 1      DOING 1      DONE 0\n"
+        "\n"
+        "  Jan\n"
+        "  A-2 short\n"
+        "\n"
+        "  Kim\n"
+        "               A-1 a long\n"
+        "               title of a\n"
+        "               card\n"
+    )

@@ -90,7 +90,7 @@ MEANT = {
     "created < startOfDay(-59d) and project = DEMO": ["DEMO-1"],
     "project = HELP and resolution is not empty": ["HELP-3"],
     "project = DEMO and status was Done": ["DEMO-6", "DEMO-7"],
-    "project = DEMO and status changed": [],
+    "project = DEMO and status changed": ["DEMO-2", "DEMO-3", "DEMO-6", "DEMO-7"],
     'component = Checkout and type != "Bug"': ["DEMO-2", "DEMO-8"],
     "project = OPS order by priority, key desc": ["OPS-3", "OPS-4", "OPS-2", "OPS-1"],
     "project = DEMO and key < DEMO-5 order by cf[10016], key": ["DEMO-4", "DEMO-3", "DEMO-2", "DEMO-1"],

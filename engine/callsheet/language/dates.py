@@ -24,6 +24,7 @@ def written_moment(text: str | None, form: str, *, past: bool = False) -> str:
     return moment.strftime(form.replace("%f", f"{moment.microsecond // 1000:03d}"))
 
 
+_MOST_DAYS = 1000
 _FORMS = {"date": "%Y-%m-%d", "date-time": "%Y-%m-%dT%H:%M:%SZ"}
 _WORDY = re.compile(r"[A-Za-z ]+|[+-]?\d{1,5}\s*[A-Za-z]")
 
@@ -37,6 +38,12 @@ def iso_moment(text: str, form: str) -> str:
         return text
     moment = parsed(text)
     return (moment.astimezone(UTC) if form == "date-time" else moment).strftime(_FORMS[form])
+
+
+def days(first: str, last: str) -> list[str]:
+    """Each day from the first to the last, in local time, both included; at most 1000. Raises `UsageError`."""
+    start, end = (parsed(text, past=True).astimezone().date() for text in (first, last))
+    return [str(start + timedelta(days=n)) for n in range(min((end - start).days + 1, _MOST_DAYS))]
 
 
 def parsed(text: str, *, past: bool = False) -> datetime:

@@ -19,7 +19,7 @@ from ..jsontext import dump_json
 from . import queries, short_links, trees
 from .filenames import file_name
 from .root_names import RootInterpreter, RootParser
-from .totals import count_in_words
+from .totals import count_in_words, running
 
 if TYPE_CHECKING:
     from jmespath.functions import _Signature
@@ -71,6 +71,11 @@ class Functions(functions.Functions):
         if not numbers or not isfinite(left + right):
             raise exceptions.JMESPathError("add() takes two numbers")
         return left + right
+
+    @functions.signature(_ANY, _ANY)
+    def _func_minus(self, left: Any, right: Any) -> Any:
+        """The difference of two numbers; null with null."""
+        return None if right is None else self._func_add(left, -right if isinstance(right, int | float) else right)
 
     @functions.signature(_TEXT)
     def _func_quoted(self, text: str) -> str:
@@ -218,6 +223,24 @@ class Functions(functions.Functions):
     def _func_totals(self, items: Any, names: list[str], number: str) -> list[dict[str, Any]]:
         """One object for all items that have the same under these names, with the sum of one of their numbers."""
         return count_in_words(items or [], names, number)
+
+    @functions.signature(_ANY, _TEXT)
+    def _func_running(self, items: Any, number: str) -> list[dict[str, Any]]:
+        """The items, with the sum of one of their numbers up to each in its place."""
+        return running(items or [], number)
+
+    @functions.signature(_ANY, _ANY)
+    def _func_days(self, first: str | None, last: str | None) -> list[str]:
+        """The days from one to the other as `2026-01-31`, both included; at most 1000, and none without one of them."""
+        from .dates import days
+
+        return days(first, last) if first and last else []
+
+    @functions.signature(_ANY, _TEXT)
+    def _func_unwound(self, items: Any, name: str) -> list[dict[str, Any]]:
+        """The members of a list that each item has by that name, each with what its item says beside them."""
+        rest = [{key: item[key] for key in item if key != name} for item in items or []]
+        return [{**of, **each} for of, item in zip(rest, items or [], strict=True) for each in item.get(name) or []]
 
 
 def _text(value: Any) -> str:

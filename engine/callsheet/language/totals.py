@@ -20,3 +20,15 @@ def count_in_words(items: list[Any], names: list[str], number: str) -> list[dict
         if isinstance(value, int | float) and not isinstance(value, bool):
             total[number] += value
     return list(found.values())
+
+
+def running(items: list[Any], number: str) -> list[dict[str, Any]]:
+    """Each object of the list with the sum of `number` up to it; what is no number counts as nothing."""
+    found: list[dict[str, Any]] = []
+    total: int | float = 0
+    for item in items:
+        if isinstance(item, dict):
+            value = item.get(number)
+            total += value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+            found.append({**item, number: total})
+    return found

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.template import TemplateError, evaluate
 from ..terminal import paint
 from .clean import lines, one_line
 from .columns import Column, from_definition
-from .formats import MARKDOWN, Format, FormatContext, column_format
+from .formats import MARKDOWN, Format, FormatContext, column_format, plain
 from .names import with_names
-from .table import Cell, table
+from .table import Cell, display_width, side_by_side, table
 
 if TYPE_CHECKING:
-    from ..language.shape.commands import Detail, ViewDefinition
+    from ..language.shape.commands import Across, Detail, ViewDefinition
 
 _INDENT = "  "
 
@@ -44,6 +45,7 @@ class DetailSection(NamedTuple):
     text: Callable[[Any], Any] | None
     format: Format
     rich: bool = False  # the format makes Markdown
+    across: Across | None = None
 
 
 def sections_of(view: ViewDefinition | None) -> list[DetailSection]:
@@ -59,6 +61,7 @@ def _section(definition: Detail) -> DetailSection:
         (lambda item: _value(text, item)) if text else None,
         column_format(definition.get("format")),
         definition.get("format") in MARKDOWN,
+        definition.get("across"),
     )
 
 
@@ -88,7 +91,11 @@ def detail(
     for section in sections:
         items = section.items(thing)
         named = section._replace(line=with_names(section.line, items, context))
-        body = list(_texts(items, named, context, inside) if section.text else _lines(items, named, context, inside))
+        if section.across:
+            heads = _listed(_value(section.across["heads"], thing))
+            body = list(_side_by_side(heads, items, named, section.across, context, inside))
+        else:
+            body = list((_texts if section.text else _lines)(items, named, context, inside))
         while body and not body[-1]:
             body.pop()
         if body:
@@ -109,6 +116,35 @@ def _lines(items: Sequence[Any], section: DetailSection, context: FormatContext,
         styles=manner.styles,
     )
     return (line.rstrip("\n") for line in lines)
+
+
+def _side_by_side(
+    heads: Sequence[Any],
+    items: Sequence[Any],
+    section: DetailSection,
+    across: Across,
+    context: FormatContext,
+    manner: Manner,
+) -> Iterator[str]:
+    """The items below their headings, one lane after the other, in columns of the same width."""
+    lanes: dict[str, list[list[Cell]]] = {}
+    words = [head[0] for head in heads]
+    for item in items:
+        if (word := _value(across["head"], item)) in words:
+            lane = plain(_value(across["lane"], item) if "lane" in across else None, context)
+            card = " ".join(cell for column in section.line if (cell := column.cell(item, context)))
+            lanes.setdefault(one_line(lane), [[] for _ in words])[words.index(word)].append(Cell(card))
+    rows: list[tuple[str, Sequence[Cell]]] = [("", [Cell(one_line(str(head[1])), "bold") for head in heads])]
+    for lane in sorted(lanes):
+        rows += [(lane, cells) for cells in zip_longest(*lanes[lane], fillvalue=Cell(""))]
+    widest = max(display_width(cell) for _, cells in rows for cell in cells)
+    width = widest if manner.width is None else min(widest, (manner.width + 2) // max(len(heads), 1) - 2)
+    above = ""
+    for lane, cells in rows:
+        if lane != above:
+            yield from ("", painted(lane, "bold") if manner.styles else lane)
+        above = lane
+        yield from side_by_side(cells, max(width, 4), styles=manner.styles)
 
 
 def _texts(items: Sequence[Any], section: DetailSection, context: FormatContext, manner: Manner) -> Iterator[str]:

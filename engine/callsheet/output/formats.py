@@ -27,6 +27,7 @@ class FormatContext(NamedTuple):
 
 
 Format = Callable[[Any, FormatContext], str]
+_BAR = 24  # cells of a bar that stands for the whole
 
 
 def plain(value: Any, context: FormatContext) -> str:
@@ -173,6 +174,15 @@ def count(value: Any, context: FormatContext) -> str:
     return str(len(value)) if isinstance(value, list | dict) else plain(value, context)
 
 
+def bar(value: Any, context: FormatContext) -> str:
+    """A bar for two numbers, a part and the whole: as long as the part is of it. Eighths of a cell are told apart."""
+    numbers = [_number(each) for each in value] if isinstance(value, list) else []
+    if len(numbers) != 2 or numbers[0] is None or not (whole := numbers[1]):
+        return "" if isinstance(value, list) else plain(value, context)
+    eighths = round(min(max(numbers[0] / whole, 0), 1) * _BAR * 8)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
 def first_line(value: Any, context: FormatContext) -> str:
     """The first line of a text."""
     stripped = plain(value, context).strip()
@@ -207,4 +217,4 @@ def column_format(name: str | None) -> Format:
 # What these make is Markdown.
 MARKDOWN = frozenset({"adf", "storage"})
 # Shortened for a reader: csv, which programs read, has the value itself.
-FOR_READERS = frozenset({"age", "bytes", "date", "duration", "time", "yes"})
+FOR_READERS = frozenset({"age", "bar", "bytes", "date", "duration", "time", "yes"})

@@ -58,6 +58,14 @@ def table(
             yield _row(part, widths, paints) + "\n"
 
 
+def side_by_side(cells: Sequence[str], width: int, *, styles: bool) -> Iterator[str]:
+    """The lines of one row whose cells are all as wide, each going on in the next line where it does not fit."""
+    texts = [_joined(text) for text in cells]
+    paints = [text.style if styles and isinstance(text, Cell) else "" for text in texts]
+    widths = [width] * len(texts)
+    return (_row(part, widths, paints) for part in _lines(texts, widths, [True] * len(texts)))
+
+
 def _lines(row: Sequence[str], widths: Sequence[int], wrapped: Sequence[bool]) -> Iterator[list[str]]:
     """The row as it fits: cut, or over several lines."""
     cells = [

@@ -120,12 +120,21 @@ class ColumnDefinition(Shape, total=False):
     ]
 
 
+class Across(Shape, total=False):
+    """Items side by side, each below the heading that it belongs to."""
+
+    heads: Required[Annotated[Expression, Field(description="Pairs of a word and the heading that it stands for.")]]
+    head: Required[Annotated[Expression, Field(description="Of an item: the word of its heading.")]]
+    lane: Annotated[Expression, Field(description="Of an item: the row that it stands in, with others of that name.")]
+
+
 class Detail(Shape, total=False):
     """A part of one thing that is shown in full: a heading, and for each item a line and a text."""
 
     title: Required[str]
     items: Annotated[Expression, Field(description="The items below the heading. Default: the thing itself.")]
     line: Annotated[list[ColumnDefinition], Field(description="The parts of an item's line.")]
+    across: Annotated[Across, Field(description="The items stand side by side, below headings.")]
     text: Annotated[Expression, Field(description="The text below the line.")]
     format: Annotated[str, reference("engine:format", description="A registered format for the text.")]
 
