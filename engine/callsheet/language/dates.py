@@ -40,7 +40,7 @@ def iso_moment(text: str, form: str) -> str:
     return (moment.astimezone(UTC) if form == "date-time" else moment).strftime(_FORMS[form])
 
 
-def days(first: str, last: str) -> list[str]:
+def list_days(first: str, last: str) -> list[str]:
     """Each day from the first to the last, in local time, both included; at most 1000. Raises `UsageError`."""
     start, end = (parsed(text, past=True).astimezone().date() for text in (first, last))
     return [str(start + timedelta(days=n)) for n in range(min((end - start).days + 1, _MOST_DAYS))]

@@ -19,7 +19,7 @@ from ..jsontext import dump_json
 from . import queries, short_links, trees
 from .filenames import file_name
 from .root_names import RootInterpreter, RootParser
-from .totals import count_in_words, running
+from .totals import count_in_words, sum_so_far
 
 if TYPE_CHECKING:
     from jmespath.functions import _Signature
@@ -227,14 +227,14 @@ class Functions(functions.Functions):
     @functions.signature(_ANY, _TEXT)
     def _func_running(self, items: Any, number: str) -> list[dict[str, Any]]:
         """The items, with the sum of one of their numbers up to each in its place."""
-        return running(items or [], number)
+        return sum_so_far(items or [], number)
 
     @functions.signature(_ANY, _ANY)
     def _func_days(self, first: str | None, last: str | None) -> list[str]:
         """The days from one to the other as `2026-01-31`, both included; at most 1000, and none without one of them."""
-        from .dates import days
+        from .dates import list_days
 
-        return days(first, last) if first and last else []
+        return list_days(first, last) if first and last else []
 
     @functions.signature(_ANY, _TEXT)
     def _func_unwound(self, items: Any, name: str) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ def count_in_words(items: list[Any], names: list[str], number: str) -> list[dict
     return list(found.values())
 
 
-def running(items: list[Any], number: str) -> list[dict[str, Any]]:
+def sum_so_far(items: list[Any], number: str) -> list[dict[str, Any]]:
     """Each object of the list with the sum of `number` up to it; what is no number counts as nothing."""
     found: list[dict[str, Any]] = []
     total: int | float = 0

@@ -142,7 +142,7 @@ def _side_by_side(
     above = ""
     for lane, cells in rows:
         if lane != above:
-            yield from ("", painted(lane, "bold") if manner.styles else lane)
+            yield from ("", paint(lane, "bold") if manner.styles else lane)
         above = lane
         yield from side_by_side(cells, max(width, 4), styles=manner.styles)
 
