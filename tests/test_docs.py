@@ -65,6 +65,7 @@ def test_every_definition_in_the_listener_page_is_sound(tmp_path: Path) -> None:
         "all-to-chat",
         "crm",
         "lookup",
+        "reports",
     }
 
 

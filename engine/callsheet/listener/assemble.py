@@ -230,6 +230,7 @@ class Assembly:
         readings["handlers_overdue"] = (
             "Handlers that exceeded their time and have not ended.", "handler", self.overdue.counts,
         )  # fmt: skip
+        readings["circuits_open"] = ("Handlers that are left alone.", "handler", self._open_circuits)
         readings["bytes_in_flight"] = (
             "Bytes of memory that deliveries take.", "", lambda: {"": float(self.budget.in_flight())},
         )  # fmt: skip
@@ -248,6 +249,10 @@ class Assembly:
         self.metrics.largest.add("key_set_age_seconds")
         self.metrics.shared.add("inbox_events")
         self.metrics.start()
+
+    def _open_circuits(self) -> dict[str, float]:
+        jobs = (job for route in self.route_set.routes for job in route.jobs)
+        return {job.id: 1.0 for job in jobs if job.circuit is not None and job.circuit.is_open}
 
     def _metrics(self, scope: Scope) -> responses.Response:
         page, content_type = self.metrics.page(_accepted(scope))

@@ -61,7 +61,7 @@ class CallsBack(Handler):
 
 
 def job(id: str, handler: Handler, *limits: ConcurrencyLimit, order: Callable[[Any], Any] | None = None) -> Any:
-    return SimpleNamespace(id=id, handler=handler, order=order, reply=None, concurrency_limits=limits)
+    return SimpleNamespace(id=id, handler=handler, order=order, reply=None, circuit=None, concurrency_limits=limits)
 
 
 class Seen:

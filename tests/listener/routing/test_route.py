@@ -29,7 +29,7 @@ def event(source: str, type_: str, **body: Any) -> Any:
 def met(definitions: dict[str, dict[str, Any]], *events: Any, types: Any = TYPES) -> list[set[str]]:
     handler: Any = SimpleNamespace(concurrency_limits=())
     routes = [
-        make_route(name, {"do": [{"handler": "append"}], **definition}, [handler])  # type: ignore[typeddict-item]
+        make_route(name, {"do": [{"handler": "append"}], **definition}, [handler], print)  # type: ignore[typeddict-item]
         for name, definition in definitions.items()
     ]
     table = RoutingTable(types, routes)

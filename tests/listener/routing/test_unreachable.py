@@ -16,7 +16,7 @@ TYPES: dict[tuple[str, str], Any] = {("shop", "paid"): {}, ("shop", "refunded"):
 
 def told(filters: list[str] | None = None, types: Any = TYPES, **definition: Any) -> list[str]:
     handler: Any = SimpleNamespace(concurrency_limits=())
-    route = make_route("r", {"do": [{"handler": "append"}], **definition}, [handler])  # type: ignore[typeddict-item]
+    route = make_route("r", {"do": [{"handler": "append"}], **definition}, [handler], print)  # type: ignore[typeddict-item]
     found = warnings(RouteSet(types, [route], RoutingTable(types, [route])), filters or [])
     assert all(text.startswith('route "r" can never match: ') for text in found)
     return [text.removeprefix('route "r" can never match: ') for text in found]

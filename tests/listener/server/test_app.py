@@ -68,7 +68,7 @@ class Here:
             return responses.READY
 
         pages: Any = {"/health": lambda _: responses.HEALTHY, "/ready": slow}
-        table = RoutingTable(types, [make_route("r", route, [handler])], only)
+        table = RoutingTable(types, [make_route("r", route, [handler], print)], only)
         self.app = App({PATH: self.source}, table, self.dispatcher, log, self.metrics, ClientAddresses([]), pages)
 
     def ask(self, *pieces: Any, method: str = "POST", path: str = PATH, headers: Any = (), gone: bool = False) -> Any:

@@ -265,6 +265,13 @@ class EnvelopeDefinition(Shape, total=False):
     headers: Annotated[dict[HeaderName, Template], seeing(*OF_AN_EVENT), Field(description="Headers for `forward`.")]
 
 
+class CircuitDefinition(Shape, total=False):
+    """When a handler that fails is left alone. A run that is not made fails at once, and takes no place."""
+
+    failures: Required[Annotated[Count, Field(description="So many in a row.")]]
+    pause: Required[Annotated[Duration, Field(description="So long. Then one run is made, which decides.")]]
+
+
 class HandlerDefinition(Shape, total=False):
     """Something to do with an event. Placeholders see id, event_type, event_time, source, body, payload, headers."""
 
@@ -272,6 +279,7 @@ class HandlerDefinition(Shape, total=False):
     name: Annotated[Name, Field(description="Told in logs and kept in an inbox; default: its place in the route.")]
     timeout: Duration
     concurrency: Annotated[Count, Field(description="Runs at the same time.")]
+    circuit: CircuitDefinition
 
 
 class ReplyDefinition(Shape, total=False):

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..handlers import HandlerFailed, failure_of
+from ..handlers.circuit import CircuitOpen
 from ..handlers.limits import ConcurrencyLimit, KeyedLock, Saturated, acquire_immediately
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Runner:
 
     def begin(self, event: Event, job: Job, ended: Callable[[HandlerFailed | None], None]) -> bool:
         """The same as `run` of one job, without a task. False where it needs one; else `ended` is told how it ended."""
-        if job.order is not None or job.reply is not None or job.handler.needs_task:
+        if job.order or job.reply or job.circuit or job.handler.needs_task:
             return False
         run = TasklessRun(event, job, (*job.concurrency_limits, self.concurrency), self._observe, ended)
         return run.begin(may_wait=self.max_wait is None)
@@ -130,6 +131,10 @@ class Runner:
         except Saturated:
             result.saturated = True
             result.failed[job.id] = "no free slot"
+        except CircuitOpen as failure:
+            forget_frames(failure)
+            result.saturated = True
+            result.failed[job.id] = str(failure)
         except HandlerFailed as failure:
             forget_frames(failure)
             result.failed[job.id] = str(failure)
@@ -151,10 +156,12 @@ class Runner:
                 raise HandlerFailed(f"replied {reply.status}")
 
     async def _run_handler(self, event: Event, job: Job) -> Any:
+        if job.circuit is not None:
+            job.circuit.check()  # before a place is waited for
         limits = (*job.concurrency_limits, self.concurrency)
         if job.order is None and acquire_immediately(limits):
             try:
-                return await job.handler.run(event, job.id)
+                return await self._run_in_place(event, job)
             finally:
                 for concurrency in limits:
                     concurrency.release()
@@ -167,6 +174,12 @@ class Runner:
                 raise Saturated from None
             finally:
                 self._waiting_tasks -= 1
+            return await self._run_in_place(event, job)
+
+    async def _run_in_place(self, event: Event, job: Job) -> Any:
+        if job.circuit is None:
+            return await job.handler.run(event, job.id)
+        with job.circuit.watch():
             return await job.handler.run(event, job.id)
 
     async def _acquire_slots(self, event: Event, job: Job, slots: AsyncExitStack) -> None:

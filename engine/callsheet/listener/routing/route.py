@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import DefinitionError, UsageError, did_you_mean, slip_of
 from ...language.compiled_jmespath import Evaluate, compile_condition, compile_fast
+from ..handlers.circuit import Circuit
 from ..handlers.limits import ConcurrencyLimit
 from ..handlers.reply import RouteReply
 from .route_index import RouteIndex
@@ -29,6 +30,7 @@ class Job(NamedTuple):
     order: Evaluate | None
     concurrency_limits: tuple[ConcurrencyLimit, ...]
     reply: RouteReply | None = None
+    circuit: Circuit | None = None
 
 
 class Route(NamedTuple):
@@ -50,8 +52,10 @@ class EventPlan(NamedTuple):
     jobs: list[Job] | None
 
 
-def make_route(name: str, definition: shape.RouteDefinition, handlers: Sequence[Handler]) -> Route:
-    """Raises `DefinitionError` for an answer that cannot be made."""
+def make_route(
+    name: str, definition: shape.RouteDefinition, handlers: Sequence[Handler], note: Callable[[str], None]
+) -> Route:
+    """`note` is told of handlers that are left alone. Raises `DefinitionError` for an answer that cannot be made."""
     reply = RouteReply(definition["reply"]) if "reply" in definition else None
     if reply is not None and len(handlers) > 1:
         raise DefinitionError(
@@ -64,7 +68,9 @@ def make_route(name: str, definition: shape.RouteDefinition, handlers: Sequence[
         concurrency_limits = (
             (ConcurrencyLimit(limit), *handler.concurrency_limits) if limit else handler.concurrency_limits
         )
-        jobs.append(Job(f"{name}/{table.get('name', number)}", handler, order, concurrency_limits, reply))
+        id = f"{name}/{table.get('name', number)}"
+        circuit = Circuit(table["circuit"], id, note) if "circuit" in table else None
+        jobs.append(Job(id, handler, order, concurrency_limits, reply, circuit))
     return Route(name, definition, tuple(jobs))
 
 

@@ -87,7 +87,7 @@ def read_routes(catalog: Catalog, selection: RouteSelection, context: HandlerCon
         context = context._replace(folder=folder, wants_result="reply" in definition, envelopes=envelopes)
         handlers = make_handlers(definition["do"], context, partial(where, "do"))
         try:
-            routes.append(make_route(name, definition, handlers))
+            routes.append(make_route(name, definition, handlers, context.report))
         except DefinitionError as error:
             raise UsageError(f"{where('reply')}: {error.message}", hint=error.hint) from None
     return RouteSet(types, routes, RoutingTable(types, routes, selection.events))
