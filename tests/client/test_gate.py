@@ -31,7 +31,7 @@ def asking(answer: bool | None) -> tuple[Gate, list[str]]:
 def test_a_yes_is_for_one_operation_of_a_run() -> None:
     gate, asked = asking(answer=True)
     for path in ("/things", "/things", "/others", "/things"):
-        gate.check(replace(MAKE, path=path))
+        gate.check_policy(replace(MAKE, path=path))
     assert asked == ["/things", "/others"]
 
 
@@ -40,7 +40,7 @@ def test_a_no_is_asked_again_and_never_becomes_a_yes(answer: bool | None) -> Non
     gate, asked = asking(answer)
     for _ in range(2):
         with pytest.raises(NotAllowed):
-            gate.check(MAKE)
+            gate.check_policy(MAKE)
     assert len(asked) == 2
 
 
@@ -55,7 +55,7 @@ def test_where_a_redirect_leads_is_no_operation_that_only_reads(tmp_path: Path, 
         )
         path = catalog.get("operation", search)["http"].partition(" ")[2]
         request = Request("POST", "https://a.example", path, operation=search, safety="read")
-        gate.check(request)
+        gate.check_policy(request)
         with pytest.raises(NotAllowed):
             gate.check_hop(request, "POST", "https://a.example/undocumented")
     finally:

@@ -63,12 +63,12 @@ def texts(draw: st.DrawFn) -> str:
 
 @given(texts())
 def test_each_address_can_be_replaced(source: str) -> None:
-    found = READER.read(source).addresses
+    found = READER.find_places(source).addresses
     spans = [(address.start, address.end) for address in found]
     assert spans == sorted(set(spans))
     assert replace_ranges(source, [(start, end, source[start:end]) for start, end in spans]) == source
     other = replace_ranges(source, [(start, end, f"new{n}.md") for n, (start, end) in enumerate(spans)])
-    again = READER.read(other).addresses
+    again = READER.find_places(other).addresses
     assert [address.address for address in again] == [f"new{n}.md" for n in range(len(found))]
     assert [address.image for address in again] == [address.image for address in found]
     assert not any("no.md" in address.address for address in found)
@@ -76,10 +76,10 @@ def test_each_address_can_be_replaced(source: str) -> None:
 
 @given(texts())
 def test_headings_and_fences_stand_where_they_are_said_to(source: str) -> None:
-    found = READER.read(source)
+    found = READER.find_places(source)
     for heading in found.headings:
         assert heading.start < heading.words_end <= heading.end <= len(source)
     named = replace_ranges(source, [(h.words_end, h.words_end, f" {{#h{n}}}") for n, h in enumerate(found.headings)])
-    assert [h.name for h in READER.read(named).headings] == [f"h{n}" for n in range(len(found.headings))]
+    assert [h.name for h in READER.find_places(named).headings] == [f"h{n}" for n in range(len(found.headings))]
     for fence in found.fences:
         assert source[fence.start : fence.end].startswith("```")

@@ -11,7 +11,7 @@ from callsheet.richtext.tree import Losses, merge_runs
 from support.richtext import nodes
 
 READER = BlockReader(Rules(nodes()), Losses())
-READER.read('[ref]: /x\n[a]: https://e.org/a&b "A B"\n\n[^n]: y\n')
+READER.read_blocks('[ref]: /x\n[a]: https://e.org/a&b "A B"\n\n[^n]: y\n')
 INLINE_READER = READER.inline
 WITH_LINES = BlockReader(Rules(nodes()), Losses(), soft_break="break")
 CONSTRUCTS = [
@@ -43,7 +43,7 @@ def test_simple_content_reads_as_the_parser_reads_it(content: str) -> None:
     found = INLINE_READER.simple.read(content, INLINE_READER.parser.references)
     parsed = INLINE_READER.parsed(content)
     assert found is None or merge_runs(found) == parsed
-    assert INLINE_READER.read(content) == parsed
+    assert INLINE_READER.read_inline(content) == parsed
     found = WITH_LINES.inline.simple.read(content, WITH_LINES.parser.references)
     assert found is None or merge_runs(found) == WITH_LINES.inline.parsed(content)
 

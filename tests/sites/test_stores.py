@@ -99,7 +99,7 @@ def test_which_service_has_a_credential_of_its_own(own: dict[str, str], apart: b
 )
 def test_where_a_secret_is_looked_for(settings: dict[str, str], token: bool, place: str) -> None:
     secrets = Secrets("work", settings, Variables("S", {}), {}, program="suite", token=token)
-    assert secrets.place("wiki") == place
+    assert secrets.place_of_secret("wiki") == place
 
 
 def test_a_secret_out_of_a_variable_or_a_file(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def _body(context: Context, data: str | None, headers: list[tuple[str, str]]) ->
     from ..client.request.model import Json, Raw
     from ..jsontext import JSONError, parse_json
 
-    content = context.read(data)
+    content = context.read_source(data)
     media = next((value for name, value in headers if name.lower() == TYPE), None)
     if media is not None:
         return Raw(content, media)

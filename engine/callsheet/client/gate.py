@@ -58,7 +58,7 @@ class Gate:
         self._asking = threading.Lock()
         self._allowed: set[Any] = set()  # what a person has agreed to in this run
 
-    def check(self, request: Request) -> None:
+    def check_policy(self, request: Request) -> None:
         """Raise `NotAllowed` for a request that may not be sent; ask where that is what the policy wants."""
         if not self.policy:
             return
@@ -75,12 +75,12 @@ class Gate:
     def check_hop(self, request: Request, method: str, url: str) -> None:
         """The same for one message of an exchange: the request itself, or where an answer sends it on to."""
         if not self.policy or (method == request.method and url == request.url):
-            self.check(request)
+            self.check_policy(request)
             return
         parts = urlsplit(url)
         query = tuple(parse_qsl(parts.query, keep_blank_values=True))
         root = f"{parts.scheme}://{parts.netloc}"
-        self.check(replace(request, method=method, root=root, path=parts.path, query=query, operation=None))
+        self.check_policy(replace(request, method=method, root=root, path=parts.path, query=query, operation=None))
 
     def judge(self, request: Request) -> PolicyVerdict:
         """What the policy says of a request, without asking anybody."""

@@ -299,7 +299,7 @@ class Context:
         )
         return default if default is not None and answer == shown else answer
 
-    def read(self, source: str) -> bytes:
+    def read_source(self, source: str) -> bytes:
         """The bytes of `@file`, of standard input for `@-` and `-`, or the text itself."""
         if self.is_literal(source):
             return source.encode("utf-8", "surrogatepass")

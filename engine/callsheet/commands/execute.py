@@ -75,7 +75,7 @@ def check_allowed(context: Context, request: Request) -> None:
         what = f"{request.method} {request.path}"
         context.confirm(f"{what}?" if request.name == what else f"{request.name}: {what}?")
     if not dry:
-        gate.check(request)
+        gate.check_policy(request)
 
 
 def check_operation(context: Context, call: Call) -> None:

@@ -12,7 +12,7 @@ from ..language.identifier import to_identifier
 from .execute import check_operation, refuse_when_read_only
 from .journal.folder import fresh_path
 from .journal.recorded import DONE, UNDER_WAY, Recorded
-from .journal.writer import held, new_journal
+from .journal.writer import hold_journal, new_journal
 from .resources.things import Things
 from .steps.dispatcher import StepDispatcher
 from .steps.each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
@@ -49,7 +49,7 @@ def undo(context: Context, found: Recorded, *, force: bool, path: str | None) ->
         raise UsageError(f"{found.path} is a journal of `{found.words}`, which this program does not have")
     if "step" not in command:
         raise UsageError(f"{found.path}: `{found.words}` keeps no journal")
-    with held(found.path):
+    with hold_journal(found.path):
         here = on_deployment(command, context.site().deployment)
         resource = found.head["values"]["resource"] if of_things else None
         return UndoRun(context, here, found, force=force, path=path, resource=resource).run()
@@ -160,11 +160,11 @@ class UndoRun(StepRun):
         steps = precompute_each(self.back, self.scope, len(items), item_name(self.back), "was", "thing")["step"]
         for each in items:
             if self.is_made(each):
-                self.dispatcher.check(self.removal(each))
+                self.dispatcher.check_before_sending(self.removal(each))
                 continue
             scope = self._scope_of(each)
             for step in steps:
-                self.check(cast("StepDefinition", step), scope)
+                self.check_step(cast("StepDefinition", step), scope)
 
     def _scope_of(self, item: Numbered) -> dict[str, Any]:
         name = self.back.get("item", "item")

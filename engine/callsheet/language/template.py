@@ -23,7 +23,7 @@ _QUOTES = "'\"`"
 _UNFIT = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
 
 
-class Settled:
+class Precomputed:
     """A value in the place of a template, which is filled with nothing any more."""
 
     __slots__ = ("value",)
@@ -120,7 +120,7 @@ def fill_template(value: Any, scope: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         items = [filled for item in value if (filled := fill_template(item, scope)) is not None]
         return items if items or not value else None
-    return value.value if isinstance(value, Settled) else value
+    return value.value if isinstance(value, Precomputed) else value
 
 
 def fill_text(text: str, scope: Mapping[str, Any]) -> Any:

@@ -55,11 +55,14 @@ class Fitter:
 
     def root(self, root: Node) -> Node:
         content = [
-            node for child in _wrapped(root, self.rules) for node in self.place(child, root) if not isinstance(node, Up)
+            node
+            for child in _wrapped(root, self.rules)
+            for node in self.place_child(child, root)
+            if not isinstance(node, Up)
         ]
         return root.having(content or [Node(self.rules.of(root.kind)["empty"])])
 
-    def place(self, child: Node, parent: Node, *, raised: bool = False, last: bool = True) -> list[Node]:
+    def place_child(self, child: Node, parent: Node, *, raised: bool = False, last: bool = True) -> list[Node]:
         """The nodes that stand for `child` in `parent`; those that must go further up are `Up`.
 
         What is not the `last` in a parent that ends before it is text where it can be: the rest stays in the parent.
@@ -70,7 +73,7 @@ class Fitter:
                 return self._under_title(child, parent)
             return self._settled(child, parent)
         if not raised and (wrapper := self._wrapper(child, parent)):
-            return self.place(Node(wrapper, content=[child]), parent)
+            return self.place_child(Node(wrapper, content=[child]), parent)
         for attempt in rules.of(child.kind).get("unfit", ()):
             if attempt == "split":
                 ends = rules.of(parent.kind).get("ends")
@@ -79,12 +82,12 @@ class Fitter:
                     return [_up(child)]
             elif attempt in FLATTEN:
                 self._note(child, parent)
-                return [node for part in FLATTEN[attempt](child, rules) for node in self.place(part, parent)]
+                return [node for part in FLATTEN[attempt](child, rules) for node in self.place_child(part, parent)]
             elif attempt in rules.holds.get(parent.kind, ()):
-                return self.place(self._turned(child, attempt), parent)
+                return self.place_child(self._turned(child, attempt), parent)
         self._note(child, parent)
         return (
-            [node for part in plain_inline(child, rules) for node in self.place(part, parent)]
+            [node for part in plain_inline(child, rules) for node in self.place_child(part, parent)]
             if child.kind != "text"
             else []
         )
@@ -96,7 +99,7 @@ class Fitter:
         attrs = {name: value for name, value in child.attrs.items() if name != "title"}
         inside = "paragraph" in self.rules.holds[child.kind]
         bare = Node(child.kind, attrs, [*words, *child.content] if inside else child.content, "", child.marks)
-        return [node for one in ([bare] if inside else [*words, bare]) for node in self.place(one, parent)]
+        return [node for one in ([bare] if inside else [*words, bare]) for node in self.place_child(one, parent)]
 
     def _note(self, child: Node, parent: Node) -> None:
         if child.kind not in ("paragraph", "item", "cell", "header", "row", "text"):
@@ -154,7 +157,7 @@ class Fitter:
         while pieces:
             piece = pieces.pop()  # what went up goes when it is placed: a paragraph may be nothing but images
             if isinstance(piece, Up):
-                result.extend(self.place(piece.held or piece, parent, raised=True))
+                result.extend(self.place_child(piece.held or piece, parent, raised=True))
             else:
                 result.append(piece)
         return result
@@ -169,7 +172,7 @@ class Fitter:
         ended = False
         children = _wrapped(self._row(node), self.rules)
         for place, child in enumerate(children, 1):
-            for part in self.place(child, node, last=place == len(children)):
+            for part in self.place_child(child, node, last=place == len(children)):
                 if isinstance(part, Up) or ended:
                     if current:
                         pieces.append(self._finished(node.having(current), first=not pieces))

@@ -44,7 +44,7 @@ class Actions:
             for operation, action in entity.actions.items()
         }
 
-    def run(self, asked: Asked) -> Answer:
+    def run_operation(self, asked: Asked) -> Answer:
         """Raises `RefusedError`; then nothing has changed."""
         if asked.operation not in self.by_operation:
             raise RefusedError(501, f"the sandbox does not simulate {asked.operation}")
@@ -94,7 +94,7 @@ class Actions:
         scope["answers"], scope["failed"] = [], []
         for place, body in enumerate(render_expression(repeat["each"])(scope) or []):
             try:
-                scope["answers"].append(self.run(asked._replace(operation=operation, body=body)).body)
+                scope["answers"].append(self.run_operation(asked._replace(operation=operation, body=body)).body)
             except RefusedError as refusal:
                 told = {"status": refusal.status, "message": refusal.message, "fields": refusal.fields}
                 scope["failed"].append({**told, "place": place})

@@ -136,7 +136,7 @@ class Entities:
                 return number if rule["kind"] == "number" else str(number)
 
     def keep(self, entity: str, item: Item) -> None:
-        self.state.put(entity, item, self._all[entity].names_of(item))
+        self.state.put_item(entity, item, self._all[entity].names_of(item))
 
     def patch(self, entity: str, item: Item, members: Mapping[str, Any], cleared: Iterable[str], by: Scope) -> None:
         """Change an item where it is; what changed of the members with a history is kept."""

@@ -141,13 +141,13 @@ class SandboxSite:
         try:
             with self.state:
                 asked = self._asked(request, match, given, query)
-                answer = self.actions.run(asked._replace(body=other.asked(asked.body)) if other else asked)
+                answer = self.actions.run_operation(asked._replace(body=other.asked(asked.body)) if other else asked)
                 if other and not isinstance(answer.body, bytes):
                     answer = answer._replace(body=other.answered(answer.body, self.address))
         except RefusedError as refusal:
             return self.refused(refusal, product)
         except StateError as error:
-            return self.refused(RefusedError(500, self.state.told(error)), product)
+            return self.refused(RefusedError(500, self.state.describe_failure(error)), product)
         except Exception as error:  # noqa: BLE001 - whatever a stranger sends is answered, and nothing of it is kept
             message = f"the sandbox could not do this: {type(error).__name__}: {error}"
             return self.refused(RefusedError(500, message), product)

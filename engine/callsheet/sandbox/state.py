@@ -107,7 +107,7 @@ class State:
     def close(self) -> None:
         self._connection.close()
 
-    def told(self, error: StateError) -> str:
+    def describe_failure(self, error: StateError) -> str:
         """What a request is answered where the file failed."""
         return f"the sandbox cannot use its state file {self._path}: {error}; stop it, then {_ANOTHER}"
 
@@ -124,7 +124,7 @@ class State:
             if self._connection.in_transaction:  # some failures of the file have ended it already
                 self._connection.execute("ROLLBACK")
 
-    def put(self, entity: str, item: Item, names: Iterable[str] = ()) -> None:
+    def put_item(self, entity: str, item: Item, names: Iterable[str] = ()) -> None:
         """Add an item, or put it in the place of the one with its id."""
         self.changes += 1
         row = (str(item["of"]) if item.get("of") is not None else None, _encode(item), entity, str(item["id"]))

@@ -159,9 +159,9 @@ class Site:
         ]
         return [url_origin(self.base_url(service)), *further, *servers]
 
-    def place(self, service: str) -> str:
+    def place_of_secret(self, service: str) -> str:
         """Where the service's secret comes from: a variable, a file, a store, or nowhere yet."""
-        return self._secrets.place(service)
+        return self._secrets.place_of_secret(service)
 
     def method(self, service: str) -> str:
         """The id of the auth definition in use."""

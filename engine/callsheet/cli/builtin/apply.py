@@ -68,13 +68,13 @@ def apply(context: Context, values: ParameterValues) -> None:
             _print(context, changes, values)
             return
         performing = Performing(dispatcher, compared)
-        performing.check(changes)
+        performing.check_changes(changes)
         _agree(context, changes)
         told = summary(changes, done=True)
         for each in compared.values():
             each.prepare([change for change in changes if change.conflict is None])
         try:
-            changes = performing.run(changes, journal=values.get("journal"))
+            changes = performing.apply_changes(changes, journal=values.get("journal"))
         finally:
             for each in {id(one): one for one in compared.values()}.values():
                 each.close()

@@ -103,7 +103,11 @@ def status(context: Context, values: ParameterValues) -> None:
             "base_url": access.get("base_url"),
             "route": _route(site, service),
         }
-        row |= {"method": site.method(service), "email": access.get("email"), "credential": site.place(service)}
+        row |= {
+            "method": site.method(service),
+            "email": access.get("email"),
+            "credential": site.place_of_secret(service),
+        }
         rows.append({**row, "answer": verdict.answer, "error": verdict.error.message if verdict.error else None})
     context.output(context.catalog.get("view", "sign-in")).items(rows)
     error = refusal_error(verdicts, stranger=all(row["method"] in _methods_without_credential(context) for row in rows))

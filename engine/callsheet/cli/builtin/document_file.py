@@ -19,7 +19,7 @@ def path_of_document(spec: str) -> str | None:
 def document_text(context: Context, spec: str) -> str:
     if re.match(r"https?://", spec):
         raise UsageError(f"{spec}: expected a file or -", hint="download the document first")
-    raw = context.read("-" if spec == "-" else f"@{spec}")
+    raw = context.read_source("-" if spec == "-" else f"@{spec}")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

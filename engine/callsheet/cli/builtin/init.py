@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def init(context: Context, values: ParameterValues) -> None:
     answers = Answers(context, values)
-    answers.check()
+    answers.check_options()
     name = answers.option("name") or answers.option("site")
     known = read_profiles_here(context).get("sites", {})
     way = {**known.get(name, {}), **answers.network_keys()} if name else answers.network_keys()

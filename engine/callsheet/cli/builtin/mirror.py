@@ -45,11 +45,11 @@ def mirror(context: Context, values: ParameterValues) -> None:
                 store=FileStore(values["file"]) if values["files"] else None,
                 told=lambda done: show(f"{done.table}: {done.read} read ..."),
             )
-            for done in found.run():
+            for done in found.sync_resources():
                 rows.append(done._asdict())
                 show("")
                 context.note(f"{done.table}: {done.read} read, {done.changed} changed, {done.gone} gone")
-        file.check()
+        file.check_still_there()
     finally:
         dispatcher.close()
         file.close()
@@ -61,16 +61,16 @@ def mirror(context: Context, values: ParameterValues) -> None:
 
 def sql(context: Context, values: ParameterValues) -> None:
     """Of the file that is named. An agent, which names none, asks that of the settings, and gets so much at most."""
-    from ...commands.mirror.sql import asked
+    from ...commands.mirror.sql import run_query
 
     query: str = values["select"]
-    text = context.read(query).decode("utf-8", "replace") if query == "-" or query.startswith("@") else query
+    text = context.read_source(query).decode("utf-8", "replace") if query == "-" or query.startswith("@") else query
     named = context.environ.get(f"{context.definition['prefix']}_MIRROR", "").strip()
     path = values["file"] or named or context.site().mirror
     if not path:
         raise UsageError("no mirror is named", hint="a person does it: `{program} config set mirror FILE`")
     is_limited = not values["file"]
-    with asked(path, text, most_seconds=_MOST_SECONDS if is_limited else None) as (names, rows):
+    with run_query(path, text, most_seconds=_MOST_SECONDS if is_limited else None) as (names, rows):
         view: ViewDefinition = {"columns": [{"name": name, "value": dumps(name)} for name in names]}
         context.output(view).items(_some(context, rows) if is_limited else rows)
 

@@ -32,7 +32,7 @@ def call(context: Context, values: ParameterValues) -> None:
 
 def _data(context: Context, values: ParameterValues, body: Body) -> Any:
     """The body, with single members laid over it."""
-    data = context.read(values["data"]) if values.get("data") is not None else None
+    data = context.read_source(values["data"]) if values.get("data") is not None else None
     words = values.get("set")
     if not words:
         return data

@@ -94,7 +94,7 @@ def _body(context: Context, values: ParameterValues) -> Any:
     if values.get("data") is None:
         return event.get("sample", {})
     try:
-        return parse_json(context.read(values["data"]))
+        return parse_json(context.read_source(values["data"]))
     except ValueError as error:
         raise UsageError(f"--data: not JSON: {error}") from None
 

@@ -72,9 +72,9 @@ def _refresh(parent: Context, asked: Mapping[str, Any]) -> None:
         cache = cache_of(context, site)
         key = [asked["lookup"], asked["needed"]]
         with locked_file(os.path.join(cache.directory, "refresh"), _LIFETIME):
-            entry = cache.read(key)
+            entry = cache.read_words(key)
             if (entry is None or not entry.fresh) and not is_off(context, site):
-                cache.write(key, words_of(context, asked))
+                cache.write_words(key, words_of(context, asked))
     finally:
         context.close()
 
@@ -88,7 +88,7 @@ def words_of(context: Context, asked: Mapping[str, Any]) -> Words:
     dispatcher = StepDispatcher(context)
     if dispatcher.safety(table["call"]) != "read":
         raise UsageError("completion only uses operations that read")
-    if site.place(dispatcher.builder.call(table["call"]).service) == "key store":
+    if site.place_of_secret(dispatcher.builder.call(table["call"]).service) == "key store":
         key_store_is_silent()
     lookups = Lookups(context, dispatcher, exact=False)
     settings = {name: site.setting(name) for name in SITE_SETTINGS}

@@ -41,7 +41,7 @@ def site_words(context: Context, lookup: str, params: Sequence[Param], typed: Ma
         return []
     key = [lookup, needed]
     cache = cache_of(context, site)
-    entry = cache.read(key)
+    entry = cache.read_words(key)
     if (entry is None or not entry.fresh) and cache.may_ask(key):
         asked = [{"name": each["name"], "lookup": each.get("lookup")} for each in params if each["name"] in needed]
         _start(context, {"site": context.option("site"), "lookup": lookup, "needed": needed, "params": asked})

@@ -40,7 +40,7 @@ class WordCache:
         self.directory = _directory(environ, program, site)
         self._identity = identity
 
-    def read(self, key: Any) -> Entry | None:
+    def read_words(self, key: Any) -> Entry | None:
         path = self._path(key)
         if changeable_by_others(path) is not None:  # somebody else may have written it
             return None
@@ -55,7 +55,7 @@ class WordCache:
             return None
         return Entry(words, 0 <= age < FRESH) if age < _KEPT else None
 
-    def write(self, key: Any, words: Words) -> None:
+    def write_words(self, key: Any, words: Words) -> None:
         """Raises `CallsheetError` where nothing can be written."""
         content = json.dumps({"key": self._whole(key), "at": time(), "words": words}).encode()
         if len(content) < _LARGEST:

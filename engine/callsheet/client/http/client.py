@@ -24,7 +24,7 @@ from .incoming import Incoming
 from .messages import Messages
 from .quota import RateLimiter, read_quota
 from .redact import Redactor
-from .redirect import Sent
+from .redirect import RequestAdditions
 from .reply import Reply
 from .retry import RetryPolicy
 from .sender import Sender
@@ -118,7 +118,7 @@ class Client:
     def send(self, request: Request) -> Reply:
         """The answer to a request that succeeded; every failure is a `CallsheetError` of the contract's class."""
         reply = self.exchange(request)
-        self.check(reply)
+        self.raise_for_failure(reply)
         return reply
 
     def exchange(self, request: Request) -> Reply:
@@ -137,13 +137,13 @@ class Client:
             incoming = self._open(request, read=False)
             try:
                 if not incoming.ok:
-                    self.check(incoming.read_all())
+                    self.raise_for_failure(incoming.read_all())
                 self._check_known(request, incoming.headers, incoming.url, incoming.status)
                 yield incoming
             finally:
                 incoming.close()
 
-    def check(self, reply: Reply) -> None:
+    def raise_for_failure(self, reply: Reply) -> None:
         """Raise what a failed answer means, also one that reports its failure with a success status."""
         product, service = self._product(reply.request), self._service(reply.request)
         with self._redacting(reply.request):
@@ -205,13 +205,13 @@ class Client:
 
     def _open(self, request: Request, *, read: bool) -> Incoming:
         quota = self._service(request).get("quota", {})
-        sent = Sent(self.headers(request), self.site.query(request.service))
+        additions = RequestAdditions(self.headers(request), self.site.query(request.service))
         home = url_origin(self.site.base_url(request.service))
         self._before(request)
         request = self._whole(request)
         self.changed = self.changed or request.safety in ("write", "destroy")
         try:
-            return self._sender.open(request, sent, quota, home=home, read=read)
+            return self._sender.open(request, additions, quota, home=home, read=read)
         except httpx.InvalidURL as error:
             raise CallsheetError(f"{request.method} {self.shown(request.url)}: {error}") from None
 

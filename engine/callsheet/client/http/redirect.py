@@ -17,7 +17,7 @@ _PLAIN = frozenset({"accept", "accept-encoding", "user-agent", "range"})
 _SHOWN = 80
 
 
-class Sent(NamedTuple):
+class RequestAdditions(NamedTuple):
     """What is sent with a request besides its own: general headers and the credential, which may be in the query."""
 
     headers: Mapping[str, str]
@@ -57,9 +57,9 @@ def with_query(url: str, query: tuple[tuple[str, str], ...]) -> str:
     return urlunsplit(parts._replace(query="&".join([*kept, *added])))
 
 
-def first_hop(request: Request, sent: Sent, home: str) -> Hop:
-    headers = {**dict(request.headers), **sent.headers}
-    return Hop(request.method, request.url, headers, request.body, home, query=sent.query)
+def first_hop(request: Request, additions: RequestAdditions, home: str) -> Hop:
+    headers = {**dict(request.headers), **additions.headers}
+    return Hop(request.method, request.url, headers, request.body, home, query=additions.query)
 
 
 def next_hop(hop: Hop, status: int, location: str, shown: str) -> Hop:

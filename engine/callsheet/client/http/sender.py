@@ -62,10 +62,12 @@ class Sender:
         self._now = now
         self._reached: set[str] = set()
 
-    def open(self, request: Request, sent: redirect.Sent, quota: Quota, *, home: str, read: bool) -> Incoming:
+    def open(
+        self, request: Request, additions: redirect.RequestAdditions, quota: Quota, *, home: str, read: bool
+    ) -> Incoming:
         """The answer of the last try; with `read` its body is in memory, and a cut-off one was tried again.
 
-        `home` is the origin that `sent` is meant for.
+        `home` is the origin that `additions` are meant for.
         """
         attempt = 0
         while True:
@@ -73,7 +75,7 @@ class Sender:
             self._wait_for_quota(request)
             begun = False
             try:
-                incoming = self._follow_redirects(request, sent, home)
+                incoming = self._follow_redirects(request, additions, home)
                 begun = True
                 incoming = _with_content(incoming) if read else _streamed(incoming)
             except httpx.RequestError as error:
@@ -102,9 +104,9 @@ class Sender:
                 self._observer.on_wait(wait, "as --rps says" if by_option else "little of the quota is left")
             self._sleep(wait)
 
-    def _follow_redirects(self, request: Request, sent: redirect.Sent, home: str) -> Incoming:
+    def _follow_redirects(self, request: Request, additions: redirect.RequestAdditions, home: str) -> Incoming:
         """Send, and follow redirects to the answer that counts."""
-        hop = redirect.first_hop(request, sent, home)
+        hop = redirect.first_hop(request, additions, home)
         passed: set[tuple[str, str]] = set()
         while len(passed) <= redirect.LIMIT and (hop.method, hop.url) not in passed:
             passed.add((hop.method, hop.url))

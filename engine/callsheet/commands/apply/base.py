@@ -105,7 +105,7 @@ class Bases:
                     found[id] = base
         return found
 
-    def read(self, id: str) -> Applied | None:
+    def read_applied(self, id: str) -> Applied | None:
         """The base of one thing."""
         for there in self._properties.all({self.things.resource: id}):
             if self._properties.name_of(there) == self._definition["name"]:

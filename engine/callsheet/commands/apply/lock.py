@@ -57,7 +57,7 @@ class Lock:
         table = here.get(resource) if isinstance(here, dict) else None
         return table if isinstance(table, dict) else {}
 
-    def put(self, resource: str, key: str, applied: Applied) -> None:
+    def put_applied(self, resource: str, key: str, applied: Applied) -> None:
         if self._table(resource).get(key) != applied.value():
             self._all.setdefault(self._site, {}).setdefault(resource, {})[key] = applied.value()
             self._changed = True

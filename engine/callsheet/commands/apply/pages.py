@@ -109,7 +109,7 @@ class Pages:
         """One page compared once more, because it was changed meanwhile."""
         thing = self.things.read(change.id or "", self.parents)
         self._note(thing)
-        base = self.bases.read(change.id or "")
+        base = self.bases.read_applied(change.id or "")
         if base is not None:
             self._known[change.id or ""] = base
         return self._change(self._folder.page(change.path))

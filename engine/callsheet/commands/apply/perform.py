@@ -57,7 +57,7 @@ class Performing:
         self._records: dict[str, ThingsRecord] = {}
         self._end = threading.Event()
 
-    def check(self, changes: Sequence[PlannedChange]) -> None:
+    def check_changes(self, changes: Sequence[PlannedChange]) -> None:
         """Raises what the policy and the site's settings refuse, before anything is sent."""
         needed = {(change.resource, _VERBS[change.verb]): None for change in changes if change.changes_site}
         if needed:
@@ -69,7 +69,7 @@ class Performing:
             call: Any = things.definition.get(verb)
             check_operation(self._context, self._dispatcher.builder.call(call["call"]))
 
-    def run(self, changes: Sequence[PlannedChange], *, journal: str | None) -> list[PlannedChange]:
+    def apply_changes(self, changes: Sequence[PlannedChange], *, journal: str | None) -> list[PlannedChange]:
         """Does them; what could not be done has its `conflict`."""
         ordered = in_order(changes)
         self.ids |= {change.path: change.id for change in ordered if change.id is not None and change.verb != "remove"}

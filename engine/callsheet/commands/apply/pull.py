@@ -234,7 +234,7 @@ class PagesPull:
         text = Editing(page.source, self.things.body_format or "", self._nodes).markdown()
         changes: list[tuple[int, int, str]] = []
         files: dict[str, tuple[str, str]] = {}
-        for address in self._reader.read(text).addresses:
+        for address in self._reader.find_places(text).addresses:
             words = self._address(address, page, paths, titles, files)
             if words is not None:
                 changes.append((address.start, address.end, words))
@@ -316,7 +316,7 @@ class PagesPull:
                 continue
             of = found[id]
             above = next((each.id for each in found.values() if paths[each.id] == page.parent), self._target.root)
-            self._lock.put(self.things.resource, id, self._applied(folder, page, of, above))
+            self._lock.put_applied(self.things.resource, id, self._applied(folder, page, of, above))
         for id in set(self._lock.entries(self.things.resource)) - found.keys():
             self._lock.remove(self.things.resource, id)
         self._lock.save()

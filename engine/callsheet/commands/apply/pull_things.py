@@ -39,7 +39,7 @@ def pull_things(things: Things, parents: Mapping[str, tuple[str, str]], root: st
     for number, (id, fields) in enumerate(found):
         name = _name(things, fields)
         key = f"{path}#{name if name is not None else number}"
-        lock.put(things.resource, id, Applied(key, fields=fields, parents=ids))
+        lock.put_applied(things.resource, id, Applied(key, fields=fields, parents=ids))
     lock.save()
     return row
 

@@ -205,7 +205,7 @@ class DeclaredThings:
         if base is None:
             self._lock.remove(change.resource, id)
         else:
-            self._lock.put(change.resource, id, replace(base, parents=_known(change.parents)))
+            self._lock.put_applied(change.resource, id, replace(base, parents=_known(change.parents)))
         if self.things(change.resource).definition.get("name") is None:
             self._lock.save()
 

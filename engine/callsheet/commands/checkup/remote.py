@@ -38,7 +38,7 @@ def check_credential(context: Context) -> Iterator[Row]:
     site = context.site()
     seen: set[tuple[str, str, str]] = set()
     for service in services_with_address(context, site):
-        key = (site.place(service), site.method(service), site.access(service)["base_url"])
+        key = (site.place_of_secret(service), site.method(service), site.access(service)["base_url"])
         if key in seen:
             continue
         seen.add(key)
@@ -48,7 +48,7 @@ def check_credential(context: Context) -> Iterator[Row]:
             yield failed_row("credential", error)
         else:
             needed = takes_secret(context.catalog.get("auth", site.method(service)))
-            place = f"from {site.place(service)}" if needed else "no credential needed"
+            place = f"from {site.place_of_secret(service)}" if needed else "no credential needed"
             yield Row("credential", "ok", f"{site.method(service)}, {place}")
 
 

@@ -41,7 +41,7 @@ class _Reading:
 
     def folder(self) -> Folder:
         for path in self.files.pages([*self.navigation.exclude, *self.settings.exclude]):
-            text = self.reader.read(path, self.files.found[path])
+            text = self.reader.read_page(path, self.files.found[path])
             if text.front.published:
                 self.texts[path] = text
                 self.problems += text.problems

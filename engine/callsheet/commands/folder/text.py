@@ -60,7 +60,7 @@ class TextReader:
         self._reader = PlaceReader()
         self._languages = languages
 
-    def read(self, path: str, file: str) -> PageText:
+    def read_page(self, path: str, file: str) -> PageText:
         try:
             source, clean = text_of(file)
         except OSError as error:
@@ -82,7 +82,7 @@ class TextReader:
         page.digest = digest_of(body)
         included = list(INCLUDED.finditer(body))
         if places is None and (included or self._matters(body)):
-            places = self._reader.read(body)
+            places = self._reader.find_places(body)
         for match in included:
             if places and not any(fence.start <= match.start() < fence.end for fence in places.fences):
                 line = page.first_line + body.count("\n", 0, match.start())
@@ -96,7 +96,7 @@ class TextReader:
         """The headings and the named elements of a body; raises `OSError`."""
         if page.headings is None:  # nothing else in it mattered
             text = split_front_matter(text_of(page.file)[0])[1]
-            found = self._reader.read(text[page.cut :])
+            found = self._reader.find_places(text[page.cut :])
             page.headings, page.names = found.headings, found.names
         return page.headings, page.names
 
@@ -109,7 +109,7 @@ class TextReader:
         first = FIRST_HEADING.match(text, start)
         if first is not None and PLAIN.fullmatch(first["words"]):
             return self._cut(page, text, first["words"].strip(), first.end()), None
-        places = self._reader.read(text)
+        places = self._reader.find_places(text)
         heading = places.headings[0] if places.headings else None
         if heading is not None and heading.level == 1 and heading.start == start:
             return self._cut(page, text, heading.words, heading.end), None

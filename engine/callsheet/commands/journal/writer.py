@@ -119,14 +119,14 @@ def continued(path: str, length: int, size: int) -> Iterator[Journal]:
 def _held(path: str, descriptor: int) -> Iterator[Journal]:
     journal = Journal(path, descriptor)
     try:
-        with held(path):
+        with hold_journal(path):
             yield journal
     finally:
         journal.close()
 
 
 @contextlib.contextmanager
-def held(path: str) -> Iterator[None]:
+def hold_journal(path: str) -> Iterator[None]:
     """Nobody else writes to the journal meanwhile; raises `CallsheetError` where somebody does."""
     is_held = False
     try:

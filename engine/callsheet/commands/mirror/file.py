@@ -89,7 +89,7 @@ class MirrorFile:
             with suppress(OSError):
                 os.remove(self.path)
 
-    def check(self) -> None:
+    def check_still_there(self) -> None:
         """Raise `CallsheetError` where the file was removed or replaced meanwhile: what was written went with it."""
         try:
             is_same = os.path.samestat(os.stat(self.path), self._status)
@@ -149,7 +149,7 @@ class MirrorFile:
         for statement in schema.splitlines():
             self._connection.execute(statement)
 
-    def put(self, table: ResourceTable, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    def put_rows(self, table: ResourceTable, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         for id, values in rows:
             self._put(table, id, values)
 

@@ -23,7 +23,7 @@ _STEPS = 100_000  # of SQLite's own machine, after which a signal is heard: a qu
 
 
 @contextmanager
-def asked(
+def run_query(
     path: str, query: str, *, most_seconds: float | None = None
 ) -> Iterator[tuple[list[str], Iterator[dict[str, Any]]]]:
     """The names of the columns, and the rows, of one query.

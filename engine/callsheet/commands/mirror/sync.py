@@ -91,7 +91,7 @@ class Mirror:
             )
         self._check_query()
 
-    def run(self) -> Iterator[Mirrored]:
+    def sync_resources(self) -> Iterator[Mirrored]:
         """One row for each resource, when it is done."""
         for id in parents_first(self._context.catalog, self._wanted):
             things = self._things[id]
@@ -304,7 +304,7 @@ class Mirror:
 
     def _put(self, table: ResourceTable, rows: Sequence[MirrorRow], done: Mirrored) -> Mirrored:
         new = [row for row in rows if self.file.data(table, row) != row.values["data"]]
-        self.file.put(table, ((row.id, row.values) for row in new))
+        self.file.put_rows(table, ((row.id, row.values) for row in new))
         done = done._replace(read=done.read + len(rows), changed=done.changed + len(new))
         self._told(done)
         return done

@@ -267,7 +267,7 @@ class Things:
 
     def _changed(self, verb: Verb, scope: Mapping[str, Any]) -> Any:
         request, operation = self.request(verb, scope), self._call(verb)["call"]
-        self.dispatcher.check(request)
+        self.dispatcher.check_before_sending(request)
         if self.dispatcher.held_back(request, final=True):
             self.dispatcher.print(operation, request)
             return None

@@ -71,7 +71,7 @@ class Answers:
             return found
         given = self.option(name)
         if given:
-            return self._context.read(given).decode("utf-8", "replace").strip()
+            return self._context.read_source(given).decode("utf-8", "replace").strip()
         found = self.variables.get(variable)
         if not found and self.interactive:
             found = self._context.ask(prompt, hidden=True).strip()
@@ -117,7 +117,7 @@ class Answers:
             raise UsageError(f"--proxy: {problem}")
         return str(self.option("proxy"))
 
-    def check(self) -> None:
+    def check_options(self) -> None:
         """Refuse wrong words before anything is asked or sent; raises `UsageError`."""
         if self.option("name"):
             self.site_name(self.option("name"))

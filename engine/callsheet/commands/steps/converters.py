@@ -41,7 +41,7 @@ def read_text(context: Context, given: str, option: str) -> str:
         return given
     file = "standard input" if given in STDIN else given[1:]
     try:
-        text = context.read(given).decode("utf-8-sig")
+        text = context.read_source(given).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{option}: {file} is not UTF-8: byte {error.start}") from None
     except UsageError as error:

@@ -60,10 +60,10 @@ class StepDispatcher:
             return True
         return call.operation.get("idempotent", call.method in IDEMPOTENT)
 
-    def check(self, request: Request) -> None:
+    def check_before_sending(self, request: Request) -> None:
         """Refuse what the policy denies, and ask where it wants that; a dry run sends nothing and goes on."""
         if not self.dry:
-            self.context.client().gate.check(request)
+            self.context.client().gate.check_policy(request)
 
     def held_back(self, request: Request, *, final: bool) -> bool:
         """Whether the request is to be printed instead of sent. `final` is the one a command is about."""

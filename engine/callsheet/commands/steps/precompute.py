@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CallsheetError
 from ...language.scopes import looks_at_all, names_in, root_names
-from ...language.template import Settled, evaluate, expressions_in_text, fill_template, is_true
+from ...language.template import Precomputed, evaluate, expressions_in_text, fill_template, is_true
 from .overlay import overlay_values
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ def _names_given(step: ItemStep) -> Iterable[str]:
 
 def _is_left_out(step: ItemStep) -> bool:
     when: Any = step.get("when")
-    return isinstance(when, Settled) and not when.value
+    return isinstance(when, Precomputed) and not when.value
 
 
 def _settled_step(step: ItemStep, scope: Mapping[str, Any], changing: set[str]) -> ItemStep:
     found: dict[str, Any] = {**step}
     if "when" in found and "fail" not in found and not _changes(found["when"], changing):
         with suppress(CallsheetError):  # it is told of the item that meets it
-            found["when"] = Settled(is_true(evaluate(found["when"], scope)))
+            found["when"] = Precomputed(is_true(evaluate(found["when"], scope)))
     if _OWN_SCOPE & step.keys():
         return cast("ItemStep", found)
     for key in _TEMPLATES:
@@ -68,40 +68,44 @@ def _settled_step(step: ItemStep, scope: Mapping[str, Any], changing: set[str]) 
 
 def _lay_over(step: dict[str, Any]) -> None:
     """The layers that do not change become one with a body that does not."""
-    body = step.get("body", Settled(None))
-    while step["over"] and isinstance(body, Settled) and isinstance(step["over"][0], Settled):
+    body = step.get("body", Precomputed(None))
+    while step["over"] and isinstance(body, Precomputed) and isinstance(step["over"][0], Precomputed):
         try:
-            body = Settled(overlay_values(body.value, step["over"][0].value))
+            body = Precomputed(overlay_values(body.value, step["over"][0].value))
         except CallsheetError:  # it is told of the item that meets it
             return
         step["body"], step["over"] = body, step["over"][1:]
 
 
-def condition_holds_here(condition: str | Settled, scope: Mapping[str, Any]) -> bool:
-    """Whether a condition of a step is true, which may be `Settled`."""
-    return bool(condition.value) if isinstance(condition, Settled) else is_true(evaluate(condition, scope))
+def condition_holds_here(condition: str | Precomputed, scope: Mapping[str, Any]) -> bool:
+    """Whether a condition of a step is true, which may be `Precomputed`."""
+    return bool(condition.value) if isinstance(condition, Precomputed) else is_true(evaluate(condition, scope))
 
 
 def precompute_value(value: Any, scope: Mapping[str, Any], changing: set[str]) -> Any:
-    """A template whose parts that do not change are `Settled`; so is the whole where all of them are."""
+    """A template whose parts that do not change are `Precomputed`; so is the whole where all of them are."""
     if isinstance(value, str):
         return _settled_text(value, scope, changing)
     if isinstance(value, Mapping):
         table = {key: precompute_value(item, scope, changing) for key, item in value.items()}
         return (
-            Settled(fill_template(table, scope)) if all(isinstance(item, Settled) for item in table.values()) else table
+            Precomputed(fill_template(table, scope))
+            if all(isinstance(item, Precomputed) for item in table.values())
+            else table
         )
     if isinstance(value, list):
         items = [precompute_value(item, scope, changing) for item in value]
-        return Settled(fill_template(items, scope)) if all(isinstance(item, Settled) for item in items) else items
-    return Settled(value)
+        return (
+            Precomputed(fill_template(items, scope)) if all(isinstance(item, Precomputed) for item in items) else items
+        )
+    return Precomputed(value)
 
 
 def _settled_text(text: str, scope: Mapping[str, Any], changing: set[str]) -> Any:
     try:
         if changing.intersection(names_in(text)) or any(map(looks_at_all, expressions_in_text(text))):
             return text
-        return Settled(fill_template(text, scope))
+        return Precomputed(fill_template(text, scope))
     except CallsheetError:
         return text
 

@@ -55,7 +55,7 @@ class JournalRecord:
             {each.number: self._found.was(each.number) for each in items if self._is_known(each)} if self._found else {}
         )
         fresh = [each for each in items if each.number not in known]
-        values = self._snapshots.read([each.item for each in fresh]) if fresh else []
+        values = self._snapshots.read_states([each.item for each in fresh]) if fresh else []
         read = zip(fresh, values, strict=True)
         self.was = known | {each.number: value for each, value in read if value is not MISSING}
 
@@ -84,7 +84,7 @@ class JournalRecord:
         if self._snapshots is None or not self._again:
             return
         try:
-            values = self._snapshots.read([each.item for each in items])
+            values = self._snapshots.read_states([each.item for each in items])
         except CallsheetError as error:
             number = counted(len(items), "item")
             self._context.note(f"{number} could not be read again after the change: {error.message}")

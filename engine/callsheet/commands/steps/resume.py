@@ -12,7 +12,7 @@ from ..journal.recorded import DONE, UNDER_WAY, Recorded, read_journal
 from .each import ItemRecord, Numbered, StepsOfItem
 from .recording import RESUME, address_of, resuming
 from .run import Run
-from .step_answers import HELD, bound_answer, item_name
+from .step_answers import NOT_SENT, bound_answer, item_name
 
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand
@@ -114,7 +114,7 @@ class ResumedRun(Run):
         for part in step["each"]["step"]:
             if "call" in part and self.wanted(part, scope) and not self.dispatcher.may_repeat(part["call"]):
                 return False
-            scope.update(bound_answer(part, HELD if self.wanted(part, scope) else None, scope))
+            scope.update(bound_answer(part, NOT_SENT if self.wanted(part, scope) else None, scope))
         return True
 
 

@@ -20,7 +20,7 @@ from .plan import ask_about
 from .print_result import show, show_part
 from .scope import convert_values, resolve_values, scope_of
 from .sequence import StepRun
-from .step_answers import HELD, calls_of, step_acts
+from .step_answers import NOT_SENT, calls_of, step_acts
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
@@ -160,7 +160,7 @@ class Run(StepRun):
         return ONE_PAGE if "items" in self.command and not self.extent.counted else self.extent
 
     def _show(self) -> None:
-        answer = None if self.answer is HELD else self.answer
+        answer = None if self.answer is NOT_SENT else self.answer
         if self.context.option("web"):
             answer = self._result() if "result" in self.command else answer
             self._open(answer if isinstance(answer, list) else [answer])
@@ -171,7 +171,9 @@ class Run(StepRun):
             show_part(self.context, self.output, items, self.extent, self.command["items"])
         elif "result" in self.command:
             show(self.output, self._result())
-        elif self.command.get("pages") and self.answer is not HELD and not isinstance(answer, int):  # which counts them
+        elif (
+            self.command.get("pages") and self.answer is not NOT_SENT and not isinstance(answer, int)
+        ):  # which counts them
             show_part(self.context, self.output, answer, self.extent)
         else:
             show(self.output, answer)

@@ -25,7 +25,7 @@ from .lookup import Lookups
 from .overlay import body_of
 from .precompute import condition_holds_here, precompute_each
 from .rich_text import edited_text
-from .step_answers import HELD, answers_of_sent, bound_answer, calls_of, is_open, item_name, step_acts
+from .step_answers import NOT_SENT, answers_of_sent, bound_answer, calls_of, is_open, item_name, step_acts
 from .unless_same import is_same
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ class StepRun:
         if any(self.dispatcher.safety(call) in CHANGES for call in calls_of(step)):
             scope = dict(self.scope)
             for each in [step, *following]:
-                self.check(each, scope)
+                self.check_step(each, scope)
 
-    def check(self, step: StepDefinition, scope: Scope) -> None:
+    def check_step(self, step: StepDefinition, scope: Scope) -> None:
         """Build what a step sends, and let the policy judge it, with the values that are known before."""
         if "each" in step and self.wanted(step, scope):
             items = items_of(step["each"]["items"], scope)
@@ -150,14 +150,14 @@ class StepRun:
             for item in items:
                 inner = {**scope, item_name(step["each"]): item}
                 for part in parts:
-                    self.check(cast("StepDefinition", part), inner)
+                    self.check_step(cast("StepDefinition", part), inner)
         elif "call" in step and "tolerate" not in step and self.wanted(step, scope):
             for part_scope in self._parts(step, scope):
-                self.dispatcher.check(self.request(step, part_scope))
+                self.dispatcher.check_before_sending(self.request(step, part_scope))
         if "value" in step and "call" not in step:
             scope.update(bound_answer(step, evaluate(step["value"], scope), scope))
         else:
-            scope.update(bound_answer(step, HELD if self.wanted(step, scope) else None, scope))
+            scope.update(bound_answer(step, NOT_SENT if self.wanted(step, scope) else None, scope))
 
     def _parts(self, step: ItemStep, scope: Scope) -> list[Scope]:
         if "batch" not in step:
@@ -185,7 +185,7 @@ class StepRun:
     def _print_bulk(self, step: StepDefinition, bulk: InBulk, items: list[Any]) -> Any:
         for start in range(0, len(items), bulk.size):
             self.dispatcher.print(step["each"]["bulk"]["call"], bulk.request(items[start : start + bulk.size]))
-        return HELD
+        return NOT_SENT
 
     def take_for_each(
         self,
@@ -244,7 +244,7 @@ class StepRun:
         return answers_of_sent(answers)
 
     def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any:
-        """The answer of one call, `HELD` where it was printed instead of sent."""
+        """The answer of one call, `NOT_SENT` where it was printed instead of sent."""
         if "unless_same" in step and is_same(step["unless_same"], body_of(step, scope), scope):
             self._say(step["unless_same"].get("note", ""), scope)
             return scope[step["unless_same"]["step"]]
@@ -252,7 +252,7 @@ class StepRun:
         extent = self._extent(step, scope, final=final)
         if self.dispatcher.held_back(request, final=final or "hold" in step):
             self.dispatcher.print(step["call"], request, extent)
-            return HELD
+            return NOT_SENT
         if path := to_text(self.fill(step.get("save"), scope)):
             return self.dispatcher.save(request, path, named=path in self.named_files)
         if "hold" in step:
@@ -325,6 +325,6 @@ class ItemRun(StepRun):
         self.take_all(self._own)
         if self.failures:
             raise self.failures[0]
-        if self.answer is HELD or "result" not in self._each_of:
+        if self.answer is NOT_SENT or "result" not in self._each_of:
             return self.answer
         return self.fill(self._each_of["result"])

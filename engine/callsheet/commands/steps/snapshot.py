@@ -38,7 +38,7 @@ class Snapshots:
         self._dispatcher = dispatcher
         self._scope = {"site": scope["site"], **(fill_template(keep.get("args", {}), scope) or {})}
 
-    def read(self, items: Sequence[Any]) -> list[Any]:
+    def read_states(self, items: Sequence[Any]) -> list[Any]:
         """What each of them is, `MISSING` where there is none; raises what the requests raise."""
         from ...client.pagination.ahead import in_order
 

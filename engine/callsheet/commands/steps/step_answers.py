@@ -12,7 +12,7 @@ from .unknown import Unknown
 if TYPE_CHECKING:
     from ...language.shape.steps import Each, ItemStep, StepDefinition
 
-HELD = object()  # the answer to a request that was printed instead of sent
+NOT_SENT = object()  # the answer to a request that was printed instead of sent
 
 
 def step_acts(step: StepDefinition) -> bool:
@@ -30,10 +30,10 @@ def item_name(each: Each) -> str:
 
 
 def answers_of_sent(answers: list[Any]) -> Any:
-    """The answers to what was sent; `HELD` where nothing was."""
-    if answers and all(answer is HELD for answer in answers):
-        return HELD
-    return [answer for answer in answers if answer is not HELD and answer is not None]
+    """The answers to what was sent; `NOT_SENT` where nothing was."""
+    if answers and all(answer is NOT_SENT for answer in answers):
+        return NOT_SENT
+    return [answer for answer in answers if answer is not NOT_SENT and answer is not None]
 
 
 def is_open(step: ItemStep, scope: Scope) -> bool:
@@ -45,5 +45,5 @@ def bound_answer(step: ItemStep, answer: Any, scope: Scope) -> dict[str, Any]:
     """What a step's answer is called further down, and its value there; `scope` is what the step itself saw."""
     name = step.get("as")
     if isinstance(name, dict):
-        return {key: Unknown(key) if answer is HELD else part_of(part, answer, scope) for key, part in name.items()}
-    return {name: Unknown(name) if answer is HELD else answer} if name else {}
+        return {key: Unknown(key) if answer is NOT_SENT else part_of(part, answer, scope) for key, part in name.items()}
+    return {name: Unknown(name) if answer is NOT_SENT else answer} if name else {}

@@ -81,7 +81,7 @@ class DocumentEdit:
         """Nodes as they may stand in a part."""
         kind = self._kind(parent)
         kind = kind if kind in self.rules.holds else "doc"
-        placed = [one for node in nodes for one in self.fitter.place(node, Node(kind))]
+        placed = [one for node in nodes for one in self.fitter.place_child(node, Node(kind))]
         if kind != "doc" and any(isinstance(one, Up) for one in placed):
             raise MisfitError
         return [self.writer.node(one) for one in placed]
@@ -220,7 +220,7 @@ class DocumentEdit:
             return [{**raw, "text": token.text}], raw
         if token.node is None:
             return [self._text(" " if token.blank else token.text, output, parent)], None
-        placed = self.fitter.place(self._resolved(token.node), Node(parent.kind))
+        placed = self.fitter.place_child(self._resolved(token.node), Node(parent.kind))
         if any(isinstance(one, Up) for one in placed):
             raise MisfitError
         return [self.writer.node(one) for one in placed], None

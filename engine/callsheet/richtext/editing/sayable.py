@@ -38,7 +38,7 @@ class Sayable:
         return back[0].marks[0] if fits else None
 
     def _back(self, nodes: list[Node]) -> list[Node]:
-        return self.reader.inline.read(self.writer.spans.write(nodes).replace("\0", "\ufffd"))
+        return self.reader.inline.read_inline(self.writer.spans.write_inline(nodes).replace("\0", "\ufffd"))
 
     def nodes(self, node: Node) -> list[Node] | None:
         """The nodes that its Markdown reads back as: itself without what Markdown leaves out, or words; else None."""

@@ -71,7 +71,7 @@ def _words(nodes: list[Node]) -> Counter[str]:
 def _read(words: str, sayable: Sayable) -> list[Shape]:
     return [
         shape_of_node(node)
-        for node in clean(sayable.reader.read(without_front_matter(words.replace("\0", "\ufffd"))).content)
+        for node in clean(sayable.reader.read_blocks(without_front_matter(words.replace("\0", "\ufffd"))).content)
     ]
 
 

@@ -45,7 +45,7 @@ def read_markdown(
     """
     reader = BlockReader(rules, losses, soft_break=soft_break, cards=cards)
     try:
-        root = reader.read(without_front_matter(source.replace("\0", "\ufffd")))
+        root = reader.read_blocks(without_front_matter(source.replace("\0", "\ufffd")))
     except DamagedError as error:
         raise damaged_marker_error(str(error), source) from None
     relative.replace_relative_addresses(root, rules, losses, target=target, own=own, beside=beside)
@@ -86,7 +86,7 @@ class BlockReader:
             "tab": lambda node: self._boxed(node, "", node.attrs["title"], closed=False),
         }
 
-    def read(self, source: str) -> Node:
+    def read_blocks(self, source: str) -> Node:
         self.parser.forget()
         self._notes = {}
         root = Node("doc")
@@ -126,7 +126,7 @@ class BlockReader:
     def _words(self, node: Node, *, blocks: bool = False) -> None:
         """The node's Markdown as inline content, with `blocks` also the tags of blocks in it."""
         if node.text:
-            node.content = self.inline.read(node.text, blocks=blocks)
+            node.content = self.inline.read_inline(node.text, blocks=blocks)
             node.text = ""
 
     def _paragraph(self, node: Node) -> list[Node]:
@@ -267,7 +267,7 @@ class BlockReader:
         known = self.alerts.get(word.upper().replace("-", ""))
         if closed:
             return [Node(self.collapsible, {"title": title or word.title()}, content)]
-        heading = bold_nodes(self.inline.read(title)) if title else []
+        heading = bold_nodes(self.inline.read_inline(title)) if title else []
         if heading:
             content = [Node("paragraph", content=heading), *content]
         return [Node(known[0], dict(known[1]), content)] if known else content

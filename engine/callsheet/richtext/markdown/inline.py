@@ -43,7 +43,7 @@ class InlineReader:
         # Text without any sign that could begin something; line ends in it are spaces.
         self._plain = re.compile(rf"[^\\`*_\[\]!<&~${line}{signs}]*")
 
-    def read(self, content: str, *, blocks: bool = False) -> list[Node]:
+    def read_inline(self, content: str, *, blocks: bool = False) -> list[Node]:
         """The nodes of a line; with `blocks` the tags of blocks in it are nodes, too, for the assembler to read."""
         if self._plain.fullmatch(content) and not ODD_LINE.search(content):
             return [text_node(content.replace("\n", " "))] if content else []

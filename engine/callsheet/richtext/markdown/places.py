@@ -77,7 +77,7 @@ class PlaceReader:
         inline.at("html_inline", self._tag)
         block.at("reference", self._definition, {"alt": []})
 
-    def read(self, source: str) -> Places:
+    def find_places(self, source: str) -> Places:
         self._parser.forget()
         self._source = source
         self._lines = [0, *(match.end() for match in re.finditer("\n", source))]

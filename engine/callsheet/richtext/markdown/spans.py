@@ -40,7 +40,7 @@ class SpanWriter:
         self.tags = {kind: form["tag"] for kind, form in own.items() if form.keys() == {"tag"}}
         self.links = rules.links
 
-    def write(self, content: list[Node], *, single: bool = False) -> str:
+    def write_inline(self, content: list[Node], *, single: bool = False) -> str:
         """One paragraph's content; `single` where it must stay on one line."""
         if len(content) == 1 and _is_plain(content[0]):
             return self._lines(content[0].text, single=single)
@@ -56,7 +56,7 @@ class SpanWriter:
         words = ""
         for level in levels:
             words = self._lines(self._spans(nodes, level, single=single), single=single)
-            if [self._shape(node) for node in self.reader.read(words)] == wanted:
+            if [self._shape(node) for node in self.reader.read_inline(words)] == wanted:
                 break
         return words
 

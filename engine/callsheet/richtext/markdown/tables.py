@@ -71,7 +71,7 @@ def _simple(cell: Node) -> bool:
 
 
 def _cell(cell: Node, spans: SpanWriter) -> str:
-    words = spans.write(cell.content[0].content, single=True) if cell.content else ""
+    words = spans.write_inline(cell.content[0].content, single=True) if cell.content else ""
     return words.replace("|", "\\|")
 
 

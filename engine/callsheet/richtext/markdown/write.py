@@ -114,7 +114,7 @@ class BlockWriter:
         return lossless_markers.marker_comment(lossless_markers.carried_node(plain))
 
     def _reads_back(self, words: str, wanted: Node) -> bool:
-        back = self.reader.read(words)
+        back = self.reader.read_blocks(words)
         fitted = fit_to_rules(back, self.rules, Losses()).content
         if fitted == [wanted] or self.defaults.match(fitted, wanted):
             return True
@@ -156,7 +156,7 @@ class BlockWriter:
             {**lossless_markers.carried_node(Node(node.kind, node.attrs, marks=node.marks)), "open": 1}
         )
         inline = node.content[0].kind in self.rules.inline
-        inner = self.spans.write(node.content) if inline else self._carried_children(node)
+        inner = self.spans.write_inline(node.content) if inline else self._carried_children(node)
         return f"{opening}\n\n{inner}\n\n{lossless_markers.END}"
 
     def _carried_children(self, node: Node) -> str:
@@ -168,7 +168,7 @@ class BlockWriter:
     # --- constructs ---
 
     def _paragraph(self, node: Node) -> str:
-        words = self.spans.write(node.content)
+        words = self.spans.write_inline(node.content)
         if node.content and all(part.kind == "break" for part in node.content):
             return "<br>" * (len(node.content) + 1)
         if words.lower() in self.reader.outlines:
@@ -176,7 +176,7 @@ class BlockWriter:
         return words or "<br>"
 
     def _heading(self, node: Node) -> str:
-        words = self.spans.write(node.content, single=True)
+        words = self.spans.write_inline(node.content, single=True)
         if words.rstrip("#") != words and words.rstrip("#")[-1:] in ("", " "):
             words = words[:-1] + "\\#"
         return f"{'#' * int(node.attrs.get('level', 6))} {words}".rstrip(" ")
@@ -212,7 +212,9 @@ class BlockWriter:
         language = str(node.attrs.get("language", ""))
         head = fence + (re.sub(r"([\\&])", r"\\\1", language) if LANGUAGE.fullmatch(language) else "")
         title = "" if self.lossless else str(node.attrs.get("title") or "")
-        above = self.spans.write(bold_nodes([text_node(" ".join(title.split()))])) + "\n\n" if title.strip() else ""
+        above = (
+            self.spans.write_inline(bold_nodes([text_node(" ".join(title.split()))])) + "\n\n" if title.strip() else ""
+        )
         return above + (f"{head}\n{words}\n{fence}" if words else f"{head}\n{fence}")
 
     def _expand(self, node: Node) -> str:
@@ -248,7 +250,7 @@ class BlockWriter:
 
     def _figure(self, node: Node) -> str:
         if node.kind == "image":
-            return self.spans.write([node])
+            return self.spans.write_inline([node])
         image = next((child for child in node.content if child.kind == "image"), None)
         if image is None:
             return ""
@@ -266,16 +268,16 @@ class BlockWriter:
     def _other(self, node: Node) -> str:
         """A node that Markdown has no construct for: what it holds, or what it says."""
         if node.kind in self.rules.inline:
-            return self.spans.write([node])
+            return self.spans.write_inline([node])
         if node.content:
             self.losses.add(f"{name_of_node(node)} cannot be said in Markdown: only what it holds is kept")
-            return self.spans.write(node.content)
+            return self.spans.write_inline(node.content)
         words = visible_text(node, self.rules)
         self.losses.add(
             f"{name_of_node(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out")
         )
         marks = (Mark("link", {"href": words}),) if node.kind in ("blockcard", "embed") else ()
-        return self.spans.write([text_node(words, marks)]) if words else ""
+        return self.spans.write_inline([text_node(words, marks)]) if words else ""
 
     def _list(self, node: Node) -> str:
         ordered = node.kind == "numbers"
@@ -309,7 +311,9 @@ class BlockWriter:
         if marker is None and item.kind in self.markers:
             marker = next(iter(self.markers[item.kind]))
         if marker is not None:
-            return f"{sign} {marker} {indented(self.spans.write(item.content), len(sign) + 1).lstrip()}".rstrip(" ")
+            return f"{sign} {marker} {indented(self.spans.write_inline(item.content), len(sign) + 1).lstrip()}".rstrip(
+                " "
+            )
         return f"{sign} {indented(self._item_content(item), len(sign) + 1).lstrip()}".rstrip(" ")
 
     def _one_paragraph(self, item: Node) -> Node:

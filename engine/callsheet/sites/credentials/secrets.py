@@ -88,7 +88,7 @@ class Secrets:
             return self._from_store(service, access, hosts, renew)
         raise self._missing(service)
 
-    def place(self, service: str) -> str:
+    def place_of_secret(self, service: str) -> str:
         """Where the secret is looked for, in words that hold no secret."""
         access = access_to(self._settings, service)
         if self._token and not has_own_access(self._settings, service):

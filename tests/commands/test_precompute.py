@@ -19,7 +19,7 @@ from callsheet.commands.steps.overlay import overlay_values
 from callsheet.commands.steps.precompute import precompute_each, precompute_value
 from callsheet.errors import CallsheetError
 from callsheet.language import dates
-from callsheet.language.template import Settled, evaluate, fill_template, is_true
+from callsheet.language.template import Precomputed, evaluate, fill_template, is_true
 from support.cases import nobody
 
 TEMPLATES = [
@@ -131,7 +131,7 @@ def compare(name: str, step: Any, other: Any, scope: dict[str, Any]) -> None:
     for key in ("args", "files"):
         assert outcome(step.get(key), scope) == outcome(other.get(key), scope), name
     assert body_of(step, scope) == body_of(other, scope), name
-    if isinstance(other.get("when"), Settled):
+    if isinstance(other.get("when"), Precomputed):
         assert other["when"].value == is_true(evaluate(step["when"], scope)), name
     else:
         assert other.get("when") == step.get("when"), name
@@ -150,7 +150,7 @@ def test_something_is_settled_in_an_edit_of_many(every_each: dict[str, Any]) -> 
     each = next(each for name, each in every_each.items() if name.startswith("issues label"))
     known = {"add": ["x"], "remove": None}
     step: Any = precompute_each(each, known, 20, "issue")["step"][0]
-    assert isinstance(step["body"], Settled)
+    assert isinstance(step["body"], Precomputed)
     assert step["args"] == {"issueIdOrKey": "{issue}"}
     assert precompute_each(each, known, 1, "issue") is each
 
@@ -168,7 +168,7 @@ def test_a_step_that_is_left_out_changes_nothing_for_the_others() -> None:
         ],
     }
     kinds = [
-        [isinstance(step.get("when"), Settled) for step in precompute_each(each, scope, 20, "item")["step"]]
+        [isinstance(step.get("when"), Precomputed) for step in precompute_each(each, scope, 20, "item")["step"]]
         for scope in ({}, {"local": "x"})
     ]
     assert kinds == [[True, True, False, False, False], [True, False, False, False, False]]
