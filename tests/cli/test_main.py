@@ -80,7 +80,7 @@ def test_what_is_not_a_program_is_refused(name: str, tmp_path: Path) -> None:
 BREAK = """
 import sys
 from callsheet.cli import main
-main.root = lambda *_: 1 / 0
+main.root_group = lambda *_: 1 / 0
 sys.argv[0] = "suite"
 main.main()
 """
