@@ -102,6 +102,7 @@ REACH: dict[str, dict[str, dict[str, Reach]]] = {
             "secret": "credentials",
             "secret-key": "credentials",
         },
+        "ui": {ITSELF: "connects"},
         "undo": {ITSELF: "connects", "file": "reads", "journal": "writes"},
         "webhook check": {**_LISTENING, "handler": "reads", "routes": "reads"},
         "work": {ITSELF: "runs", **_WORKING},

@@ -77,6 +77,7 @@ BUILTINS: dict[str, str] = {
     "programs stubs": ".library.stubs.command:write_stubs",
     "programs share": ".cli.builtin.programs_share:share",
     "programs update": ".cli.builtin.programs_update:update",
+    "ui": ".screen.start:show_screen",
     "undo": ".cli.builtin.journals:undo_journal",
     "sql": ".cli.builtin.mirror:sql",
     "version": ".cli.builtin.version:version",

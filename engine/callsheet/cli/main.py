@@ -149,17 +149,19 @@ def make_all_help(program: str, environ: Mapping[str, str]) -> None:
         context.close()
 
 
-def call_command(context: Context, words: Sequence[str], values: Mapping[str, Any], *, files: bool = False) -> None:
+def call_command(
+    context: Context, words: Sequence[str], values: Mapping[str, Any] | None, *, files: bool = False
+) -> None:
     """Run one command in a context of the caller's own, which gets what it prints.
 
-    Words and values are as for `run_literally`; with `files` they may be paths too. Raises the `CallsheetError` that
-    a person would be told.
+    Words and values are as for `run_literally`; with `files` they may be paths too. Without values the words are a
+    whole command line. Raises the `CallsheetError` that a person would be told.
     """
     from .literal import LiteralValues
 
     try:
         with telling(context):
-            _run(context, list(words), LiteralValues(values, (), files=files))
+            _run(context, list(words), None if values is None else LiteralValues(values, (), files=files))
     except click.Abort:  # what click makes of it
         raise KeyboardInterrupt from None
 

@@ -11,7 +11,7 @@ from ..terminal import paint
 _GAP = "  "
 _CIRCLE = "\u25cc"  # what Unicode shows a mark on that has no letter
 _LEAST = 8  # a column is not squeezed below this width
-_LEFT_OUT = -1  # the width of a column for which there is no room
+LEFT_OUT = -1  # the width of a column for which there is no room
 # A joiner with nothing to join would reach into the padding beside it.
 _JOINS_NOTHING = lazy_pattern("\u200d(?=[\x00-\x7f\u200d]|\\Z)|(?<![^\x00-\x7f])\u200d")
 
@@ -44,13 +44,13 @@ def table(
     cut. `limits` are the widest that columns get where not all fit; `whole` columns are never cut, and the last of the
     others are left out where they would be too narrow; the text of `wrapped` ones goes on in the next line.
     """
-    cells = [[_joined(text) for text in row] for row in rows]
+    cells = [[settle_marks(text) for text in row] for row in rows]
     if header is not None:
-        cells.insert(0, [Cell(_joined(text), "bold") for text in header])
+        cells.insert(0, [Cell(settle_marks(text), "bold") for text in header])
     widths = _widths(cells)
     if width is not None:
-        widths = _fitted(widths, limits, whole, width)
-    shown = [place for place, wide in enumerate(widths) if wide != _LEFT_OUT]
+        widths = fit_columns(widths, limits, whole, width)
+    shown = [place for place, wide in enumerate(widths) if wide != LEFT_OUT]
     widths, wrapped = [widths[place] for place in shown], [place < len(wrapped) and wrapped[place] for place in shown]
     for row in ([line[place] for place in shown] for line in cells):
         paints = [text.style if styles and isinstance(text, Cell) else "" for text in row]
@@ -124,7 +124,7 @@ def shortened(text: str, width: int) -> str:
     return kept + "…"
 
 
-def _joined(text: str) -> str:
+def settle_marks(text: str) -> str:
     """A mark that begins a cell would join the padding before it, so it gets a circle to stand on."""
     if text.isascii():
         return text
@@ -152,7 +152,7 @@ def _row(parts: Sequence[str], widths: Sequence[int], paints: Sequence[str]) -> 
     return line
 
 
-def _fitted(natural: list[int], limits: Sequence[int | None], whole: Sequence[bool], width: int) -> list[int]:
+def fit_columns(natural: list[int], limits: Sequence[int | None], whole: Sequence[bool], width: int) -> list[int]:
     """The widths of columns on a terminal: a limit holds only where room is short, and what is left goes to such."""
     room = width - len(_GAP) * (len(natural) - 1)
     if sum(natural) <= room:
@@ -180,7 +180,7 @@ def _fit_widths(widths: list[int], whole: Sequence[bool], room: int) -> list[int
         others.pop()
         rest += len(_GAP)
     fitted = dict(zip(others, _shrink([widths[place] for place in others], rest), strict=True))
-    return [width if place in kept else fitted.get(place, _LEFT_OUT) for place, width in enumerate(widths)]
+    return [width if place in kept else fitted.get(place, LEFT_OUT) for place, width in enumerate(widths)]
 
 
 def _shrink(widths: list[int], room: int) -> list[int]:

@@ -30,13 +30,14 @@ class Journaling:
     def __init__(self, context: JournalOwner) -> None:
         self._context = context
         self.path: str | None = None  # of the journal that was kept of this run
+        self.usual = "many"  # what holds where the person set nothing
 
     @property
     def setting(self) -> str:
         """`always`, `many` or `never`: as the program's variable in the environment says, else the site's settings."""
         name = f"{self._context.definition['prefix']}_JOURNAL"
         if not (said := self._context.environ.get(name, "").strip()):
-            return str(self._context.site().setting("journal") or "many")
+            return str(self._context.site().setting("journal") or self.usual)
         if said not in _SETTINGS:
             raise UsageError(f"{name}: expected always, many or never, not {said!r}{did_you_mean(said, _SETTINGS)}")
         return said

@@ -1,0 +1,268 @@
+"""The application: pages one above the other, commands that run beside it, and what their questions show."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from ..commands.prompts.editor import edited
+from ..errors import CallsheetError, RateLimited
+from ..output.table import Cell
+from .call import CommandAnswer, CommandLine, ScreenCall, command_of, run_line, told
+from .dialogs import AgreeDialog, ChoiceDialog, Dialog, TextDialog
+from .list_page import ListPage
+from .offers import OfferedCommand, commands, lists
+from .rows import Row, Table
+from .text import plain, plain_line
+from .text_page import TextPage
+
+if TYPE_CHECKING:
+    from ..commands.context import Context
+
+_CSS = """
+Screen { background: ansi_default; color: ansi_default; }
+.title, .status { height: 1; text-style: bold; background: ansi_default; color: ansi_default; }
+.status { dock: bottom; text-style: dim; }
+.filter { dock: bottom; height: 1; border: none; margin-bottom: 1; background: ansi_default; }
+RowList, VerticalScroll { background: ansi_default; color: ansi_default; scrollbar-size-vertical: 1; }
+RowList { width: 1fr; height: 1fr; overflow-x: hidden; }
+.detail { width: 1fr; padding: 0 1; }
+.detail.beside { border-left: solid ansi_bright_black; }
+.hidden { display: none; }
+Dialog { align: center middle; background: transparent; }
+.dialog { width: 90%; max-width: 100; height: auto; max-height: 90%; border: round ansi_cyan; padding: 0 1;
+          background: ansi_default; }
+.dialog Input { height: 1; border: none; background: ansi_default; }
+Input > .input--cursor { background: ansi_default; color: ansi_default; text-style: reverse; }
+.dialog RowList { height: auto; }
+.question { text-style: bold; }
+.columns { height: 1fr; }
+.column { width: 1fr; border: round ansi_bright_black; }
+.column:focus-within { border: round ansi_cyan; }
+Toast { background: ansi_default; padding: 0 1; border: round ansi_bright_black; }
+Toast.-error { border: round ansi_red; }
+"""
+
+
+class ProgramScreen(App[None]):
+    """`words` are a command whose answer is shown first; without any the lists that there are."""
+
+    CSS = _CSS
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("colon,ctrl+p", "palette", "Commands"),
+        Binding("question_mark", "help", "Keys"),
+        Binding("u", "undo", "Undo"),
+        Binding("q", "back", "Back"),
+        Binding("ctrl+c", "quit", "Quit", show=False, priority=True),
+    ]
+
+    def __init__(self, context: Context, words: Sequence[str] = (), *, every: float = 30) -> None:
+        super().__init__(ansi_color=True)
+        self.context = context
+        self.every = every
+        self._first = list(words)
+        self._waiting: set[Future[Any]] = set()  # questions that are on the screen
+        self._calls: set[ScreenCall] = set()
+        self._has_ended = False
+
+    def on_mount(self) -> None:
+        self._own_loop = asyncio.get_running_loop()
+        self.theme = "ansi-dark"
+        self.push_screen(ListPage(self._home(), title=self.context.program))
+        if self._first:
+            self.run_command(CommandLine(tuple(self._first)))
+
+    def _home(self) -> Table:
+        shown = [(each.words, each.definition["help"]) for each in lists(self.context.catalog)]
+        rows = [Row(tuple(map(Cell, each)), each[0], None, "\n".join(each).casefold()) for each in shown]
+        return Table(("LIST", "SHOWS"), rows, whole=[True])
+
+    # Commands
+
+    def run_command(self, line: CommandLine) -> None:
+        """Run it, and show its answer."""
+        self.run_worker(self._run_and_show(line), group="command")
+
+    async def answer_of(self, line: CommandLine) -> CommandAnswer | None:
+        """What a command answers; None where it failed, which the person is told, or was turned away from."""
+        try:
+            return await asyncio.to_thread(run_line, self.context, self, line, self._started)
+        except KeyboardInterrupt:
+            self.tell("nothing was done")
+        except CallsheetError as error:
+            if not self._has_ended:
+                self.tell(told(error), is_error=True)
+            if isinstance(error, RateLimited):
+                raise
+        return None
+
+    def _started(self, call: ScreenCall) -> None:
+        self._calls.add(call)
+
+    async def _run_and_show(self, line: CommandLine) -> None:
+        try:
+            answer = await self.answer_of(line)
+        except RateLimited:
+            return
+        if answer is not None:
+            self._show(answer)
+
+    def _show(self, answer: CommandAnswer) -> None:
+        if answer.changed or (answer.definition is not None and not answer.is_read):
+            self.tell(_summary(answer))
+            for page in self.screen_stack:
+                if isinstance(page, ListPage):
+                    page.refresh_rows()
+        elif answer.table is not None:
+            self.push_screen(ListPage(answer.table, title=" ".join(answer.line.words), answer=answer))
+        elif answer.thing is not None or answer.text:
+            self.push_screen(TextPage(answer))
+        self._tell_notes(answer)
+
+    def _tell_notes(self, answer: CommandAnswer) -> None:
+        for note in answer.notes:
+            self.tell(note)
+
+    def tell(self, text: str, *, is_error: bool = False) -> None:
+        """A message for a while. It is text: no markup is read."""
+        shown = plain(text).plain
+        if shown.strip():
+            timeout = 12 if is_error else 5
+            self.notify(shown, severity="error" if is_error else "information", timeout=timeout, markup=False)
+
+    # Questions, which threads ask
+
+    def text(self, question: str, default: str, *, hidden: bool = False) -> str:
+        return str(self._asked(TextDialog(question, default, hidden=hidden)))
+
+    def choose(self, question: str, labels: Sequence[str]) -> int:
+        return int(self._asked(ChoiceDialog(question, [[plain_line(label)] for label in labels])))
+
+    def agree(self, question: str) -> bool:
+        return bool(self._asked(AgreeDialog(question)))
+
+    def edit(self, text: str, name: str) -> str:
+        answer: Future[str] = Future()
+        self._wait_for(answer, partial(self._edit, answer, text, name))
+        return answer.result()
+
+    def _edit(self, answer: Future[str], text: str, name: str) -> None:
+        """The editor has the terminal until it ends."""
+        try:
+            with self.suspend():
+                answer.set_result(edited(text, name, self.context.environ))
+        except (CallsheetError, OSError) as error:
+            answer.set_exception(error)
+        self.refresh(layout=True)
+
+    def _asked(self, dialog: Dialog) -> Any:
+        answer: Future[Any] = Future()
+        self._wait_for(answer, partial(self.push_screen, dialog, partial(_settle, answer)))
+        found = answer.result()
+        if found is None:
+            raise KeyboardInterrupt
+        return found
+
+    def _wait_for(self, answer: Future[Any], show: Callable[[], Any]) -> None:
+        if self._has_ended:
+            raise KeyboardInterrupt
+        self._waiting.add(answer)
+        answer.add_done_callback(self._waiting.discard)
+        self._own_loop.call_soon_threadsafe(self.call_later, show)
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a command waits for an answer."""
+        return bool(self._waiting)
+
+    def end(self) -> None:
+        """Nothing waits for a person who left, or for a site."""
+        self._has_ended = True
+        for answer in list(self._waiting):
+            _settle(answer, None)
+        for call in list(self._calls):
+            call.hang_up()
+
+    async def action_quit(self) -> None:
+        self.end()
+        self.exit()
+
+    # Keys
+
+    async def action_back(self) -> None:
+        """One page back; from the last one out."""
+        if len(self.screen_stack) > 2:
+            self.pop_screen()
+        else:
+            await self.action_quit()
+
+    def action_palette(self, typed: str = "") -> None:
+        self.clear_notifications()
+        offered = commands(self.context.catalog)
+        labels = [(each.words, each.definition["help"]) for each in offered]
+        question = f"{self.context.program}: a command (Tab takes it into the line, to go on with what it takes)"
+        dialog = ChoiceDialog(question, labels, typed=typed, free=True)
+        self.push_screen(dialog, partial(self._run_chosen, offered))
+
+    def _run_chosen(self, offered: list[OfferedCommand], chosen: int | str | None) -> None:
+        import shlex
+
+        if chosen is None:
+            return
+        if isinstance(chosen, int):
+            self.run_command(CommandLine(tuple(offered[chosen].words.split())))
+            return
+        try:
+            words = shlex.split(chosen)
+        except ValueError as error:
+            self.tell(f"error: {error}", is_error=True)
+            return
+        words = words[1:] if words[:1] == [self.context.program] else words
+        self._run_typed(tuple(words))
+
+    def _run_typed(self, words: tuple[str, ...]) -> None:
+        known = command_of(self.context, CommandLine(words))
+        if known and known not in {each.words for each in commands(self.context.catalog)}:
+            self.tell(f"error: {known} needs the terminal for itself; run it outside the screen", is_error=True)
+        elif words:
+            self.run_command(CommandLine(words))
+
+    def action_undo(self) -> None:
+        """Put back the last change; the command asks first."""
+        found = (each.words for each in commands(self.context.catalog) if each.definition.get("builtin") == "undo")
+        words = next(found, None)
+        if words is None:
+            self.tell(f"{self.context.program} has no undo", is_error=True)
+        else:
+            self.run_command(CommandLine((*words.split(), "last")))
+
+    def action_help(self) -> None:
+        self.push_screen(TextPage.of_keys(self.screen))
+
+
+def _settle(answer: Future[Any], value: Any) -> None:
+    if not answer.done():
+        answer.set_result(value)
+
+
+def _summary(answer: CommandAnswer) -> str:
+    """What a change says of itself: the first cells of what it answers."""
+    from .call import table_of
+
+    if answer.table is not None:
+        rows = answer.table.rows
+    elif answer.thing is not None and answer.formats is not None:
+        things = answer.thing if isinstance(answer.thing, list) else [answer.thing]
+        rows = table_of(things, answer.view, None, answer.formats).rows
+    else:
+        return answer.text or f"{answer.command}: done"
+    lines = ["  ".join(cell for cell in row.cells if cell) for row in rows[:5]]
+    more = [f"and {len(rows) - 5} more"] if len(rows) > 5 else []
+    return "\n".join([f"{answer.command}:", *lines, *more])

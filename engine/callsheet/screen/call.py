@@ -1,0 +1,233 @@
+"""One command that is run for the screen: its answer as data, its questions as dialogs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ..cli.main import call_command
+from ..commands.context import Typed
+from ..commands.prompts.prompts import Prompts
+from ..errors import CallsheetError, UsageError
+from ..language.safety import CHANGES
+from ..library.context import ScriptCall
+from ..output.columns import Columns, split
+from ..output.names import with_names
+from .rows import Row, Table, row_of
+
+if TYPE_CHECKING:
+    from ..commands.context import Context
+    from ..language.shape.commands import ViewDefinition
+    from ..language.shape.compiled import CompiledCommand
+    from ..output.formats import FormatContext
+
+_AS_TEXT = ("output", "jq", "query", "template")  # options by which a person says how the result is printed
+_COLUMNS = 8  # of rows that no view describes
+
+
+class Person(Protocol):
+    """Who is at the screen. Each is called by a thread of a command, and waits for the answer.
+
+    All raise `KeyboardInterrupt` where the person turns away.
+    """
+
+    def text(self, question: str, default: str, *, hidden: bool = False) -> str: ...
+
+    def choose(self, question: str, labels: Sequence[str]) -> int: ...
+
+    def agree(self, question: str) -> bool: ...
+
+    def edit(self, text: str, name: str) -> str: ...
+
+
+class CommandLine(NamedTuple):
+    """A command to run: its words with values by name, or with `values` None a whole line as a person typed it."""
+
+    words: tuple[str, ...]
+    values: Mapping[str, Any] | None = None
+
+    def at(self, page: str) -> CommandLine:
+        """The same, from a page on."""
+        if self.values is None:
+            return CommandLine((*self.words, "--page-token", page))
+        return CommandLine(self.words, {**self.values, "page-token": page})
+
+
+class CommandAnswer(NamedTuple):
+    """What a command gave: a `table`, one `thing`, or a `text`."""
+
+    line: CommandLine
+    command: str  # its words, without values
+    definition: CompiledCommand | None
+    table: Table | None = None
+    thing: Any = None
+    text: str = ""
+    view: ViewDefinition | None = None
+    notes: Sequence[str] = ()
+    next: str | None = None
+    total: int | None = None
+    changed: bool = False
+    formats: FormatContext | None = None
+
+    @property
+    def is_read(self) -> bool:
+        return self.definition is not None and self.definition["safety"] not in CHANGES
+
+
+class ScreenPrompts(Prompts):
+    """The same questions, on the screen."""
+
+    def __init__(self, call: ScreenCall, person: Person) -> None:
+        super().__init__(call.streams, call.environ, call.option)
+        self._person = person
+        self._said: list[str] = []
+
+    @property
+    def possible(self) -> bool:
+        return not (self._option("no-input") or self._option("dry-run"))
+
+    def say(self, text: str) -> None:
+        """It stands above the next question."""
+        self._said.append(text)
+
+    def text(self, question: str, default: str = "") -> str:
+        return Typed(self._person.text(self._with_said(question), default).strip() or default)
+
+    def choose(self, question: str, labels: Sequence[str]) -> int:
+        return self._person.choose(self._with_said(question), labels)
+
+    def agree(self, question: str, *, default: bool = True) -> bool:
+        return self._person.agree(self._with_said(question))
+
+    def edit(self, text: str, name: str) -> str:
+        return self._person.edit(text, name)
+
+    def left(self) -> list[str]:
+        """What was said and stood above no question."""
+        said, self._said = self._said, []
+        return said
+
+    def _with_said(self, question: str) -> str:
+        return "\n".join([*self.left(), question])
+
+
+class ScreenCall(ScriptCall):
+    """A person is there to be asked; what is noted is kept for them."""
+
+    def __init__(self, base: Context, person: Person, *, literal: bool) -> None:
+        super().__init__(base, lazily=False)
+        self.literal = literal
+        self._person = person
+        self.journaling.usual = "always"  # a key puts the last change back
+        for name in _AS_TEXT:
+            self.options.pop(name, None)
+
+    @cached_property
+    def prompts(self) -> ScreenPrompts:
+        return ScreenPrompts(self, self._person)
+
+    def output_with(self, view: ViewDefinition | None, columns: str | None, *, settled: bool = False) -> Any:
+        """As data, unless the person said how it is to be printed."""
+        if any(self.option(name) for name in _AS_TEXT):
+            return super(ScriptCall, self).output_with(view, columns, settled=settled)
+        self.columns = columns
+        return super().output_with(view, columns, settled=settled)
+
+    columns: str | None = None
+
+    def formats(self) -> FormatContext:
+        return super().formats()._replace(palette=self._palette)
+
+    def may_ask(self) -> bool:
+        return True
+
+    def will_confirm(self, question: str) -> bool:
+        if self.option("no-input"):
+            raise UsageError(f"{question} refused: --no-input")
+        return not (self.option("yes") or self.option("dry-run"))
+
+    def confirm(self, question: str) -> None:
+        if not self.will_confirm(question):
+            return
+        if not self._person.agree(question):
+            raise UsageError("not confirmed, nothing was sent")
+        self._has_agreed = True
+
+    def ask_person(self, question: str) -> bool | None:
+        if self.option("no-input"):
+            return None
+        return self._has_agreed or self._person.agree(question)
+
+    def ask(self, question: str, *, default: str | None = None, hidden: bool = False) -> str:
+        answer = self._person.text(question, default or "", hidden=hidden)
+        return answer if answer or default is None else default
+
+    def note(self, text: str) -> None:
+        """Where a journal is need not be told: a key takes the change back."""
+        path = self.journaling.path
+        if path is None or path not in text:
+            self.notes.append(text)
+
+    def say(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def run_line(
+    base: Context, person: Person, line: CommandLine, started: Callable[[ScreenCall], None] | None = None
+) -> CommandAnswer:
+    """Run it in this thread, with all that is asked, and give what it answered.
+
+    Raises the `CallsheetError` that a person is told, and `KeyboardInterrupt` where they turned away from a question.
+    """
+    call = ScreenCall(base, person, literal=line.values is not None)
+    if started is not None:
+        started(call)
+    words = command_of(base, line)
+    definition = base.catalog.find("command", words) if words else None
+    try:
+        call_command(call, line.words, line.values)
+        return _answer(call, line, words, definition)
+    finally:
+        call.close()
+
+
+def command_of(base: Context, line: CommandLine) -> str:
+    """The words of the command in a line; empty where it starts with none."""
+    found = (" ".join(line.words[:count]) for count in range(len(line.words), 0, -1))
+    return next((base.catalog.canonical("command", each) for each in found if base.catalog.find("command", each)), "")
+
+
+def _answer(call: ScreenCall, line: CommandLine, words: str, definition: CompiledCommand | None) -> CommandAnswer:
+    notes = [*call.notes, *call.prompts.left()]
+    found = CommandAnswer(
+        line, words, definition, view=call.view, notes=notes, changed=call.changed, formats=call.formats()
+    )
+    if call.option("dry-run"):
+        return found._replace(text="\n".join(request.curl for request in call.requests))
+    if call.items is not None:
+        table = table_of(list(call.items), call.view, call.columns, call.formats())
+        return found._replace(table=table, next=call.next, total=call.total)
+    if call.things:
+        return found._replace(thing=call.things[0] if len(call.things) == 1 else call.things)
+    return found._replace(text=call.written.decode("utf-8", "backslashreplace"))
+
+
+def table_of(items: Sequence[Any], view: ViewDefinition | None, asked: str | None, context: FormatContext) -> Table:
+    """The columns of the view, or those that the person asked for; naming ids may ask the site."""
+    columns = Columns(view, split(asked) if asked else None, context).resolve(items, _COLUMNS)
+    columns = with_names(columns, items, context)
+    id = view.get("id") if view else context.id
+    rows: list[Row] = [row_of(item, columns, id, context) for item in items]
+    return Table(
+        tuple(column.name for column in columns),
+        rows,
+        [column.max for column in columns],
+        [column.whole for column in columns],
+    )
+
+
+def told(error: CallsheetError) -> str:
+    from ..output.error_text import describe_error
+
+    return describe_error(error)

@@ -1,0 +1,289 @@
+"""A list of things, the one that is looked at, and what can be done with it."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widgets import Input, Static
+
+from ..commands.browser import show_in_browser
+from ..commands.web_address import web_address
+from ..errors import CallsheetError, RateLimited
+from .call import CommandAnswer, CommandLine, run_line, told
+from .dialogs import ChoiceDialog
+from .offers import OfferedCommand, actions, reader
+from .row_list import RowList
+from .rows import Row, Table
+from .text import plain_line
+from .text_page import TextPane, thing_text
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+
+    from .app import ProgramScreen
+
+_BESIDE = 120  # columns from which a thing is shown beside its list
+_LONGEST = 600.0  # seconds between two looks at a site that refuses for a while
+
+
+class ListPage(Screen[None]):
+    """Without an `answer` its rows are commands, which are run when they are chosen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "Filter"),
+        Binding("x,space", "actions", "Actions"),
+        Binding("o", "browse", "Open in the browser"),
+        Binding("y", "copy", "Copy the address"),
+        Binding("r,f5,ctrl+r", "refresh_rows", "Refresh"),
+        Binding("w,tab", "other_pane", "List or detail", show=False),
+        Binding("escape,h,left", "close", "Back", show=False),
+    ]
+
+    def __init__(self, table: Table, *, title: str, answer: CommandAnswer | None = None) -> None:
+        super().__init__()
+        self._table = table
+        self._title = title
+        self._answer = answer
+        self._pages = 1
+        self._is_loading = False
+        self._thing: CommandAnswer | None = None
+        self._offered: list[OfferedCommand] = []
+        self._wait = 0.0  # seconds between two looks
+        self._looked = monotonic()
+
+    @property
+    def program(self) -> ProgramScreen:
+        return cast("ProgramScreen", self.app)
+
+    @property
+    def rows(self) -> RowList:
+        return self.query_one(RowList)
+
+    def compose(self) -> ComposeResult:
+        yield Static(plain_line(f" {self._title}"), classes="title", markup=False)
+        with Horizontal():
+            yield RowList()
+            yield TextPane(classes="detail hidden")
+        yield Input(placeholder="filter", compact=True, classes="filter hidden")
+        yield Static(classes="status", markup=False)
+
+    def on_mount(self) -> None:
+        self.rows.set_table(self._table)
+        self.rows.focus()
+        if self._answer is not None:
+            view = self._answer.definition.get("view") if self._answer.definition else None
+            self._offered = actions(self.program.context.catalog, view, self._answer.command)
+        self._wait = self.program.every
+        if self._answer is not None and self._answer.is_read and self._wait:
+            self.set_interval(1, self._look_again)
+        self._show_status()
+
+    # What is shown
+
+    def _show_status(self) -> None:
+        rows = self.rows
+        count = f"{len(rows.shown)} of {len(rows.table.rows)}" if rows.text else str(len(rows.table.rows))
+        total = self._answer.total if self._answer else None
+        if total is not None and total > len(rows.table.rows):
+            count += f" of {total}"
+        elif self._answer is not None and self._answer.next:
+            count += "+"
+        working = "  loading ..." if self._is_loading else ""
+        keys = (
+            "/ filter  x actions  : commands  ? keys  q back"
+            if self._answer
+            else "/ filter  : commands  ? keys  q quit"
+        )
+        self.query_one(".status", Static).update(plain_line(f" {count}{working}   {keys}"))
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        if self._answer is None:
+            self.program.run_command(CommandLine(tuple(event.row.id.split())))
+            return
+        self._show_thing(event.row)
+
+    def _show_thing(self, row: Row) -> None:
+        """What the list knows of it at once, and all of it when the site has answered."""
+        self.query_one(TextPane).remove_class("hidden")
+        self._arrange()
+        self._thing = self._answer._replace(thing=row.item, table=None) if self._answer else None
+        self._show_detail()
+        if self.rows.styles.display == "none":
+            self.query_one(TextPane).focus()
+        found = reader(self._offered)
+        if found is not None and row.id:
+            self.run_worker(self._read_thing(found, row), group="thing", exclusive=True)
+
+    async def _read_thing(self, found: OfferedCommand, row: Row) -> None:
+        try:
+            answer = await self.program.answer_of(_line(found, row))
+        except RateLimited:
+            return
+        if answer is not None and isinstance(answer.thing, dict):
+            self._thing = answer
+            self._show_detail()
+
+    def _show_detail(self) -> None:
+        pane = self.query_one(TextPane)
+        if self._thing is not None and not pane.has_class("hidden"):
+            width = self.app.size.width // 2 if pane.has_class("beside") else self.app.size.width
+            pane.show(thing_text(self._thing, max(width - 5, 20)))
+
+    def _arrange(self) -> None:
+        """A thing stands beside its list where there is room, else in its place."""
+        pane, beside = self.query_one(TextPane), self.app.size.width >= _BESIDE
+        pane.set_class(beside, "beside")
+        self.rows.styles.display = "block" if beside or pane.has_class("hidden") else "none"
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._arrange()
+        self._show_detail()
+
+    # The site is asked again
+
+    def action_refresh_rows(self) -> None:
+        self.refresh_rows()
+
+    def refresh_rows(self) -> None:
+        if self._answer is not None and self._answer.is_read and not self._is_loading:
+            self.run_worker(self._load_again(), group="rows", exclusive=True)
+        if self._thing is not None and not self.query_one(TextPane).has_class("hidden"):
+            pointed, found = self.rows.pointed, reader(self._offered)
+            if pointed is not None and found is not None and pointed.id:
+                self.run_worker(self._read_thing(found, pointed), group="thing", exclusive=True)
+
+    def _look_again(self) -> None:
+        """As often as was said for each shown page, while somebody looks at it; less often where the site refuses."""
+        due = self._looked + self._wait * self._pages
+        if monotonic() >= due and self.is_current and self.app.app_focus and not self._is_loading:
+            self.run_worker(self._load_again(), group="rows", exclusive=True)
+
+    async def _load_again(self) -> None:
+        answer = self._answer
+        if answer is None:
+            return
+        await self._load(answer.line, self._pages)
+
+    async def _load(self, line: CommandLine, pages: int) -> None:
+        self._is_loading = True
+        self._show_status()
+        try:
+            table: Table | None = None
+            answer = None
+            for _ in range(pages):
+                answer = await asyncio.to_thread(run_line, self.program.context, self.program, line)
+                if answer.table is None:
+                    break
+                table = answer.table if table is None else table.joined_to(answer.table)
+                if answer.next is None:
+                    break
+                line = (self._answer or answer).line.at(answer.next)
+            if answer is not None and table is not None and self._answer is not None:
+                self._answer = answer._replace(line=self._answer.line)
+                self.rows.set_table(table)
+            self._wait = self.program.every
+        except (CallsheetError, KeyboardInterrupt) as error:
+            self._wait = min(self._wait * 2, _LONGEST)
+            if isinstance(error, CallsheetError):
+                self.program.tell(told(error), is_error=True)
+        finally:
+            self._is_loading = False
+            self._looked = monotonic()
+            self._show_status()
+
+    def on_row_list_last_pointed(self, event: RowList.LastPointed) -> None:
+        """The next page, when its rows are come to."""
+        answer = self._answer
+        if answer is not None and answer.next and not self._is_loading and not self.rows.text:
+            self.run_worker(self._load_more(answer, answer.next), group="rows", exclusive=True)
+
+    async def _load_more(self, answer: CommandAnswer, page: str) -> None:
+        self._is_loading = True
+        self._show_status()
+        try:
+            more = await self.program.answer_of(answer.line.at(page))
+            if more is not None and more.table is not None:
+                self._pages += 1
+                self._answer = more._replace(line=answer.line)
+                self.rows.set_table(self.rows.table.joined_to(more.table))
+        except RateLimited:
+            pass
+        finally:
+            self._is_loading = False
+            self._show_status()
+
+    # Keys
+
+    def action_filter(self) -> None:
+        line = self.query_one(Input)
+        line.remove_class("hidden")
+        line.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.rows.filter(event.value)
+        self._show_status()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.rows.focus()
+
+    def action_close(self) -> None:
+        """The filter, then the thing, then the list."""
+        line, pane = self.query_one(Input), self.query_one(TextPane)
+        if line.has_focus or self.rows.text:
+            line.value = ""
+            line.add_class("hidden")
+            self.rows.focus()
+        elif not pane.has_class("hidden"):
+            pane.add_class("hidden")
+            self._thing = None
+            self._arrange()
+            self.rows.focus()
+        elif self._answer is not None:
+            self.app.pop_screen()
+
+    def action_other_pane(self) -> None:
+        pane = self.query_one(TextPane)
+        if not pane.has_class("hidden") and self.rows.styles.display != "none":
+            (self.rows if pane.has_focus else pane).focus()
+
+    def action_actions(self) -> None:
+        row = self.rows.pointed
+        if row is None or not row.id or not self._offered:
+            self.program.tell("there is no command for this")
+            return
+        labels = [(each.words, each.definition["help"]) for each in self._offered]
+        self.app.push_screen(ChoiceDialog(plain_line(row.id), labels), partial(self._act, row))
+
+    def _act(self, row: Row, chosen: int | None) -> None:
+        if chosen is not None:
+            self.program.run_command(_line(self._offered[chosen], row))
+
+    def action_browse(self) -> None:
+        if address := self._address():
+            context = self.program.context
+            self.run_worker(partial(show_in_browser, context, address), thread=True)
+
+    def action_copy(self) -> None:
+        if address := self._address():
+            self.app.copy_to_clipboard(address)
+            self.program.tell(f"copied {address}")
+
+    def _address(self) -> str | None:
+        row, context = self.rows.pointed, self.program.context
+        web = self._answer.view.get("web") if self._answer and self._answer.view else None
+        if row is None or web is None or not row.id:
+            self.program.tell("this has no address")
+            return None
+        return web_address(context.catalog, context.site(), web, row.id)
+
+
+def _line(command: OfferedCommand, row: Row) -> CommandLine:
+    """The thing's word is a value: whatever it starts with, it is no option and no file."""
+    return CommandLine(tuple(command.words.split()), {command.param: row.id})

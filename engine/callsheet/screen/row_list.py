@@ -1,0 +1,188 @@
+"""A list of any length: only the rows that are on the screen are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from ..output.table import LEFT_OUT, display_width, fit_columns, shortened
+from .rows import Row, Table, unfolded
+from .text import plain_line, style_of
+
+if TYPE_CHECKING:
+    from textual import events
+
+_GAP = "  "
+_FOLDED, _OPEN, _LEAF = "▸ ", "▾ ", "  "
+
+
+class RowList(ScrollView, can_focus=True):
+    """Rows under a header. The pointed row is the one that keys act on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "move(1)", "Down", show=False),
+        Binding("k,up", "move(-1)", "Up", show=False),
+        Binding("ctrl+d,pagedown", "move_pages(1)", "Page down", show=False),
+        Binding("ctrl+u,pageup", "move_pages(-1)", "Page up", show=False),
+        Binding("g,home", "move_to(0)", "First", show=False),
+        Binding("G,end", "move_to(-1)", "Last", show=False),
+        Binding("enter,v,l,right", "choose", "View", show=False),
+        Binding("z", "fold", "Fold", show=False),
+    ]
+
+    class Chosen(Message):
+        """Enter, or a second click."""
+
+        def __init__(self, rows: RowList, row: Row) -> None:
+            super().__init__()
+            self.rows = rows
+            self.row = row
+
+    class LastPointed(Message):
+        """There may be more to ask for."""
+
+        def __init__(self, rows: RowList) -> None:
+            super().__init__()
+            self.rows = rows
+
+    def __init__(self, *, headers: bool = True, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.table = Table((), [])
+        self.shown: list[Row] = []
+        self.place = 0
+        self.text = ""  # the filter
+        self._headers = headers
+        self._folded: frozenset[str] = frozenset()
+        self._natural: list[int] = []
+        self._widths: list[int] = []
+
+    @property
+    def pointed(self) -> Row | None:
+        return self.shown[self.place] if 0 <= self.place < len(self.shown) else None
+
+    @property
+    def is_tree(self) -> bool:
+        return any(row.depth for row in self.table.rows)
+
+    def set_table(self, table: Table) -> None:
+        """Other rows; what was pointed at stays so, if it is still there."""
+        self.table = table
+        cells = (
+            [table.header, *(row.cells for row in table.rows)] if self._headers else [row.cells for row in table.rows]
+        )
+        self._natural = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
+        self._fit()
+        self._choose_shown()
+
+    def filter(self, text: str) -> None:
+        """Only rows that have each word of the text."""
+        self.text = text
+        self._choose_shown()
+
+    def point_at(self, id: str) -> None:
+        """The row of a thing, if it is shown."""
+        self.place = next((place for place, row in enumerate(self.shown) if row.id == id), self.place)
+        self._keep_in_sight()
+
+    def _choose_shown(self) -> None:
+        before = self.pointed
+        shown = self.table.matching(self.text)
+        self.shown = unfolded(shown, self._folded) if self._folded and not self.text else shown
+        same = (place for place, row in enumerate(self.shown) if before is not None and row.id and row.id == before.id)
+        self.place = next(same, min(self.place, max(len(self.shown) - 1, 0)))
+        self.virtual_size = Size(self.size.width, len(self.shown) + self._headers)
+        self._keep_in_sight()
+
+    def _fit(self) -> None:
+        if self._natural:
+            limits, whole = self.table.limits, self.table.whole
+            width = max(self.size.width - (len(_LEAF) if self.is_tree else 0), 1)
+            self._widths = fit_columns(self._natural, limits, whole, width)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit()
+        self._keep_in_sight()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if self._headers and y == 0:
+            return self._strip(self.table.header, Style(bold=True), _LEAF if self.is_tree else "").adjust_cell_length(
+                width
+            )
+        place = y - self._headers + self.scroll_offset.y
+        if not 0 <= place < len(self.shown):
+            return Strip.blank(width)
+        row = self.shown[place]
+        style = Style(reverse=True) if place == self.place and (self.has_focus or not self.can_focus) else Style.null()
+        if place == self.place and self.can_focus and not self.has_focus:
+            style = Style(bold=True)
+        strip = self._strip(row.cells, style, self._fold_mark(row) if self.is_tree else "")
+        return strip.adjust_cell_length(width, style)
+
+    def _strip(self, cells: Sequence[str], style: Style, mark: str) -> Strip:
+        segments = [Segment(mark, style)] if mark else []
+        for cell, width in zip(cells, self._widths, strict=True):
+            if width == LEFT_OUT:
+                continue
+            text = shortened(plain_line(cell), width)
+            segments.append(Segment(text, style_of(getattr(cell, "style", "")) + style))
+            segments.append(Segment(" " * (width - display_width(text)) + _GAP, style))
+        return Strip(segments).crop(0, self.size.width)
+
+    def _fold_mark(self, row: Row) -> str:
+        if row.id in self._folded:
+            return _FOLDED
+        place = self.table.rows.index(row)
+        below = self.table.rows[place + 1 : place + 2]
+        return _OPEN if below and below[0].depth > row.depth else _LEAF
+
+    def action_move(self, by: int) -> None:
+        self._go(self.place + by)
+
+    def action_move_pages(self, by: int) -> None:
+        self._go(self.place + by * max(self.size.height - 2, 1))
+
+    def action_move_to(self, place: int) -> None:
+        self._go(place if place >= 0 else len(self.shown) - 1)
+
+    def action_choose(self) -> None:
+        if self.pointed is not None:
+            self.post_message(self.Chosen(self, self.pointed))
+
+    def action_fold(self) -> None:
+        """Hide what is below the pointed row of a tree, or show it again."""
+        if self.pointed is not None and self.is_tree:
+            self._folded ^= {self.pointed.id}
+            self._choose_shown()
+
+    def on_click(self, event: events.Click) -> None:
+        place = event.y - self._headers + self.scroll_offset.y
+        if not 0 <= place < len(self.shown):
+            return
+        again = place == self.place and event.chain > 1
+        self._go(place)
+        if again:
+            self.action_choose()
+
+    def _go(self, place: int) -> None:
+        self.place = max(min(place, len(self.shown) - 1), 0)
+        self._keep_in_sight()
+        if self.place >= len(self.shown) - 1:
+            self.post_message(self.LastPointed(self))
+
+    def _keep_in_sight(self) -> None:
+        room = max(self.size.height - self._headers, 1)
+        top = self.scroll_offset.y
+        if self.place < top:
+            self.scroll_to(y=self.place, animate=False, immediate=True)
+        elif self.place >= top + room:
+            self.scroll_to(y=self.place - room + 1, animate=False, immediate=True)
+        self.refresh()

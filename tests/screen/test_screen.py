@@ -1,0 +1,314 @@
+"""The screen of `suite` over a simulated site: lists, things, actions with their questions, undo."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+
+import callsheet
+from callsheet.cli.main import run_literally
+from callsheet.commands.context import Context
+from callsheet.errors import UsageError
+from callsheet.installation import how_to_add
+from callsheet.output.columns import Column
+from callsheet.output.formats import FormatContext
+from callsheet.policy.load import from_variable
+from callsheet.screen.list_page import ListPage
+from callsheet.screen.rows import Table, row_of
+from callsheet.screen.start import show_screen
+from callsheet.screen.text_page import TextPage
+from callsheet.sites.site_policy import CatalogNames
+from support.canary import TOKEN
+from support.hostile_text import EVERYTHING, acts
+from support.moving import Mover, move
+
+DEMO = ["issues", "list", "--project", "DEMO"]
+
+
+@pytest.fixture
+def issue(sandbox: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Read an issue as the site has it, beside the screen."""
+    monkeypatch.setenv("CALLSHEET_HOME", str(tmp_path / "other"))
+    monkeypatch.setenv("CALLSHEET_CACHE", str(cache))
+
+    def read(key: str) -> Any:
+        with callsheet.open("suite", base_url=sandbox, email="robin@example.org", token=TOKEN) as program:
+            return program.op.getIssue(issueIdOrKey=key)["fields"]
+
+    return read
+
+
+def test_the_first_page_has_the_lists_that_need_nothing(suite: Context) -> None:
+    async def work(person: Mover) -> None:
+        assert "issues mine" in person.shown()
+        assert "issues comments" not in person.shown()  # it has to be told of which issue
+        await person.press("slash")
+        await person.type("issues mine", "enter", "enter")
+        assert "DEMO-3" in person.shown()
+        await person.press("q")
+        assert "issues mine" in person.shown()
+
+    move(suite, [], work)
+
+
+def test_a_filter_narrows_as_one_types_and_escape_takes_it_back(suite: Context) -> None:
+    async def work(person: Mover) -> None:
+        everything = person.shown()
+        assert everything.count("DEMO-") > 5
+        await person.press("slash")
+        await person.type("BASKET for")
+        assert person.shown().count("DEMO-") == 1
+        assert "The basket forgets" in person.shown()
+        await person.press("escape")
+        assert person.shown().count("DEMO-") == everything.count("DEMO-")
+
+    move(suite, DEMO, work)
+
+
+@pytest.mark.parametrize(("width", "beside"), [(60, False), (100, False), (140, True), (200, True)])
+def test_a_thing_is_shown_in_full_beside_its_list_where_there_is_room(
+    suite: Context, width: int, *, beside: bool
+) -> None:
+    async def work(person: Mover) -> None:
+        await person.press("enter")
+        assert "Description" in person.shown()
+        assert ("KEY" in person.shown() and "UPDATED" in person.shown().split("\n")[1]) == beside
+        assert all(len(line) <= width for line in person.shown().split("\n"))
+        await person.press("escape")
+        assert "Description" not in person.shown()
+
+    move(suite, ["issues", "list", "--jql", "key = DEMO-3"], work, size=(width, 30))
+
+
+def test_an_action_asks_with_the_menu_of_the_command_and_undo_takes_it_back(
+    suite: Context, issue: Callable[..., Any]
+) -> None:
+    async def work(person: Mover) -> None:
+        await person.press("x")
+        await person.type("issues transition", "enter")
+        assert "Move to" in person.shown()
+        await person.type("done", "enter")
+        assert issue("DEMO-10")["status"]["name"] == "Done"
+        assert "moved to Done" in person.told()
+        assert "Done" in person.shown()  # the list was asked for again
+        await person.press("u")
+        await person.press("y")
+        assert issue("DEMO-10")["status"]["name"] == "To Do"
+
+    move(suite, ["issues", "list", "--jql", "key = DEMO-10"], work)
+
+
+def test_a_question_that_one_turns_away_from_sends_nothing(suite: Context, issue: Callable[..., Any]) -> None:
+    async def work(person: Mover) -> None:
+        await person.press("x")
+        await person.type("issues transition", "enter")
+        await person.press("escape")
+        assert "nothing was done" in person.told()
+        await person.press("x")
+        await person.type("issues delete", "enter")
+        assert "DEMO-10" in person.shown()
+        await person.press("n")
+        assert "nothing was sent" in person.told()
+        assert issue("DEMO-10")["status"]["name"] == "To Do"
+
+    move(suite, ["issues", "list", "--jql", "key = DEMO-10"], work)
+
+
+def test_a_comment_is_written_in_the_editor(
+    suite: Context, issue: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor.py"
+    editor.write_text("import sys; open(sys.argv[1], 'a').write('From the **editor**')\n", encoding="utf-8")
+    suite.environ = {**suite.environ, "EDITOR": f"{sys.executable} {editor}"}
+    monkeypatch.setattr("textual.app.App.suspend", lambda self: __import__("contextlib").nullcontext())
+
+    async def work(person: Mover) -> None:
+        await person.press("x")
+        await person.type("issues comment", "enter")
+        assert "issues comment:" in person.told()
+        assert issue("DEMO-10")["comment"]["comments"][-1]["body"]["content"][0]["content"][0]["text"] == "From the "
+
+    move(suite, ["issues", "list", "--jql", "key = DEMO-10"], work)
+
+
+def test_a_policy_refuses_and_asks_as_on_the_command_line(suite: Context, issue: Callable[..., Any]) -> None:
+    suite.restrictions = (from_variable("destroy=deny,write=ask", "policy", CatalogNames(suite.catalog)),)
+
+    async def work(person: Mover) -> None:
+        await person.press("x")
+        await person.type("issues assign", "enter")
+        await person.type("none", "enter")
+        assert "y yes" in person.shown()
+        await person.press("n")
+        assert issue("DEMO-10")["assignee"] is not None
+        await person.press("x")
+        await person.type("issues delete", "enter")
+        await person.press("y")
+        assert "error: " in person.told()
+        assert issue("DEMO-10")["summary"]
+
+    move(suite, ["issues", "list", "--jql", "key = DEMO-10"], work)
+
+
+def test_the_palette_runs_a_chosen_command_and_a_line_as_it_is_typed(suite: Context) -> None:
+    async def work(person: Mover) -> None:
+        await person.press("colon")
+        await person.type("spaces list", "enter")
+        assert "DOC" in person.shown()
+        await person.press("colon")
+        await person.type("issues list --jql 'key = DEMO-5'", "enter")
+        assert "Search finds" in person.shown()
+        await person.press("colon")
+        await person.type("issues list --bogus", "enter")
+        assert "no such option --bogus" in person.told()
+        await person.press("colon")
+        await person.type("issues get 'DEMO", "enter")
+        assert "No closing quotation" in person.told()
+        await person.press("colon")
+        await person.type("mcp start --site x", "enter")
+        assert "needs the terminal for itself" in person.told()
+
+    move(suite, [], work)
+
+
+def test_a_tree_is_folded(suite: Context) -> None:
+    async def work(person: Mover) -> None:
+        assert "DEMO-5" in person.shown()
+        await person.press("z")
+        assert "DEMO-5" not in person.shown()
+        await person.press("z")
+        assert "DEMO-5" in person.shown()
+
+    move(suite, ["issues", "tree", "DEMO-1"], work)
+
+
+def test_the_next_page_comes_when_the_last_row_is_pointed_at(suite: Context) -> None:
+    async def work(person: Mover) -> None:
+        page = person.app.screen
+        assert isinstance(page, ListPage)
+        assert len(page.rows.shown) == 3
+        await person.press("G")
+        assert len(page.rows.shown) == 6
+        await person.press("r")
+        assert len(page.rows.shown) == 6
+
+    move(suite, [*DEMO, "--limit", "3"], work)
+
+
+def test_a_list_that_is_looked_at_is_asked_for_again(suite: Context, sandbox: str) -> None:
+    async def work(person: Mover) -> None:
+        environ = dict(suite.environ)
+        values = {"issue": ["DEMO-10"], "summary": "Changed elsewhere"}
+        assert await asyncio.to_thread(run_literally, "suite", ["issues", "edit"], values, environ=environ) == 0
+        await person.until(lambda: "Changed elsewhere" in person.shown())
+
+    move(suite, ["issues", "list", "--jql", "key = DEMO-10"], work, every=1)
+
+
+def test_keys_and_errors_are_told(suite: Context) -> None:
+    async def work(person: Mover) -> None:
+        await person.press("question_mark")
+        assert isinstance(person.app.screen, TextPage)
+        assert "Filter" in person.shown()
+        await person.press("q")
+        await person.press("colon")
+        await person.type("issues get DEMO-999 ", "enter")
+        assert "error:" in person.told()
+
+    move(suite, DEMO, work)
+
+
+@pytest.mark.parametrize("text", [EVERYTHING, "[red]evil[/red]", "[@click=app.quit]evil[/]"])
+def test_what_a_site_says_is_text(suite: Context, text: str) -> None:
+    """It moves no cursor, has no style of its own, and is no key."""
+    sent = text.encode("utf-8", "replace").decode().replace("\0", "")
+    environ = dict(suite.environ)
+    values = {"project": "DEMO", "type": "Task", "summary": f"safe {sent}".replace("\n", " "), "description": sent}
+    run_literally("suite", ["issues", "new"], values, environ=environ)
+
+    async def work(person: Mover) -> None:
+        await person.press("enter")
+        found = person.shown()
+        assert "safe" in found
+        assert acts(found) == []
+        if text != EVERYTHING:
+            assert text.partition("]")[0] in found  # markup stands as it was written
+        for segment in person.segments():
+            assert not (segment.style and segment.style.link)
+            assert not (segment.style and segment.style.meta and "@click" in segment.style.meta)
+
+    move(suite, ["issues", "list", "--jql", "summary ~ safe ORDER BY created DESC"], work, size=(140, 40))
+
+
+def test_ten_thousand_rows_are_drawn_and_filtered_by_what_is_on_the_screen(suite: Context) -> None:
+    """A key costs a few milliseconds of the processor, however many rows there are."""
+    columns = [Column("ID", lambda item: item["id"]), Column("NAME", lambda item: item["name"])]
+    items = [{"id": f"ROW-{number}", "name": f"the name of number {number}"} for number in range(10_000)]
+    rows = [row_of(item, columns, "id", FormatContext()) for item in items]
+
+    async def work(person: Mover) -> None:
+        page = ListPage(Table(("ID", "NAME"), rows), title="many")
+        await person.app.push_screen(page)
+        await person.press("G")
+        assert "ROW-9999" in person.shown()
+        before = process_time()
+        for _ in range(20):
+            await person.pilot.press("k")
+        await person.settle()
+        assert "ROW-9979" in person.shown()
+        assert (process_time() - before) / 20 < 0.1
+        await person.press("slash")
+        await person.type("number 4242")
+        assert "ROW-4242" in person.shown()
+        assert len(page.rows.shown) == 1
+
+    move(suite, [], work)
+
+
+def test_the_first_screen_is_there_in_a_third_of_a_second_of_the_processor(suite: Context) -> None:
+    code = """
+import sys, time
+from callsheet.commands.context import Context
+context = Context("suite")
+context.catalog
+class Ready(BaseException): pass
+from callsheet.screen.app import ProgramScreen
+class Timed(ProgramScreen):
+    def on_ready(self): print(time.process_time()); self.exit()
+Timed(context).run(headless=True)
+"""
+    python = [sys.executable, "-c", code]
+    environ = {**os.environ, **suite.environ}
+    assert suite.catalog is not None  # compiled
+    ran = [subprocess.run(python, env=environ, check=True, capture_output=True, text=True) for _ in range(3)]
+    assert min(float(each.stdout.split()[-1]) for each in ran) < 1.5
+
+
+def test_in_a_pipe_it_says_what_prints_text(suite: Context) -> None:
+    environ = {**os.environ, **suite.environ}
+    ran = subprocess.run(
+        [sys.executable, "-m", "callsheet", "suite", "ui", "issues", "list"],
+        env=environ,
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "error: ui needs a terminal, not a pipe or a file\nhint: `suite issues list` prints text\n"
+
+
+def test_without_the_extra_it_says_how_to_install_it(suite: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "textual", None)
+    monkeypatch.setattr("callsheet.screen.start.is_terminal", lambda stream: True)
+    with pytest.raises(UsageError, match="needs the extra `ui`") as caught:
+        show_screen(suite, {"command": None, "every": 0, "no-mouse": False})
+    assert caught.value.hint == how_to_add(extra="ui")
