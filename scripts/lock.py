@@ -14,7 +14,19 @@ from environment import ready, run
 
 PROJECT = "pyproject.toml"
 LOCKS = {
-    "requirements.lock": [PROJECT, "--extra", "guard", "--extra", "mcp", "--extra", "nats", "--extra", "socks", "--extra", "ui"],
+    "requirements.lock": [
+        PROJECT,
+        "--extra",
+        "guard",
+        "--extra",
+        "mcp",
+        "--extra",
+        "nats",
+        "--extra",
+        "socks",
+        "--extra",
+        "ui",
+    ],
     "requirements-dev.lock": [PROJECT, "--extra", "dev"],
     "requirements-build.lock": ["--group", "build"],
 }

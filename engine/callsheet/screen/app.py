@@ -1,25 +1,21 @@
-"""The application: pages one above the other, commands that run beside it, and what their questions show."""
+"""The application: pages one above the other, the palette of commands, and what is done with their answers."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+import shlex
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 
-from ..commands.prompts.editor import edited
-from ..errors import CallsheetError, RateLimited
 from ..output.table import Cell
-from .call import CommandAnswer, CommandLine, ScreenCall, command_of, run_line, told
-from .dialogs import AgreeDialog, ChoiceDialog, Dialog, TextDialog
+from .call import CommandAnswer, CommandLine, command_of, table_of
+from .dialogs import ChoiceDialog
 from .list_page import ListPage
 from .offers import OfferedCommand, commands, lists
-from .rows import Row, Table
-from .text import plain, plain_line
+from .rows import ShownRow, Table
+from .running import CommandApp
 from .text_page import TextPage
 
 if TYPE_CHECKING:
@@ -50,7 +46,7 @@ Toast.-error { border: round ansi_red; }
 """
 
 
-class ProgramScreen(App[None]):
+class ProgramScreen(CommandApp):
     """`words` are a command whose answer is shown first; without any the lists that there are."""
 
     CSS = _CSS
@@ -64,16 +60,10 @@ class ProgramScreen(App[None]):
     ]
 
     def __init__(self, context: Context, words: Sequence[str] = (), *, every: float = 30) -> None:
-        super().__init__(ansi_color=True)
-        self.context = context
-        self.every = every
+        super().__init__(context, every=every)
         self._first = list(words)
-        self._waiting: set[Future[Any]] = set()  # questions that are on the screen
-        self._calls: set[ScreenCall] = set()
-        self._has_ended = False
 
     def on_mount(self) -> None:
-        self._own_loop = asyncio.get_running_loop()
         self.theme = "ansi-dark"
         self.push_screen(ListPage(self._home(), title=self.context.program))
         if self._first:
@@ -81,40 +71,10 @@ class ProgramScreen(App[None]):
 
     def _home(self) -> Table:
         shown = [(each.words, each.definition["help"]) for each in lists(self.context.catalog)]
-        rows = [Row(tuple(map(Cell, each)), each[0], None, "\n".join(each).casefold()) for each in shown]
+        rows = [ShownRow(tuple(map(Cell, each)), each[0], None, "\n".join(each).casefold()) for each in shown]
         return Table(("LIST", "SHOWS"), rows, whole=[True])
 
-    # Commands
-
-    def run_command(self, line: CommandLine) -> None:
-        """Run it, and show its answer."""
-        self.run_worker(self._run_and_show(line), group="command")
-
-    async def answer_of(self, line: CommandLine) -> CommandAnswer | None:
-        """What a command answers; None where it failed, which the person is told, or was turned away from."""
-        try:
-            return await asyncio.to_thread(run_line, self.context, self, line, self._started)
-        except KeyboardInterrupt:
-            self.tell("nothing was done")
-        except CallsheetError as error:
-            if not self._has_ended:
-                self.tell(told(error), is_error=True)
-            if isinstance(error, RateLimited):
-                raise
-        return None
-
-    def _started(self, call: ScreenCall) -> None:
-        self._calls.add(call)
-
-    async def _run_and_show(self, line: CommandLine) -> None:
-        try:
-            answer = await self.answer_of(line)
-        except RateLimited:
-            return
-        if answer is not None:
-            self._show(answer)
-
-    def _show(self, answer: CommandAnswer) -> None:
+    def show_answer(self, answer: CommandAnswer) -> None:
         if answer.changed or (answer.definition is not None and not answer.is_read):
             self.tell(_summary(answer))
             for page in self.screen_stack:
@@ -129,66 +89,6 @@ class ProgramScreen(App[None]):
     def _tell_notes(self, answer: CommandAnswer) -> None:
         for note in answer.notes:
             self.tell(note)
-
-    def tell(self, text: str, *, is_error: bool = False) -> None:
-        """A message for a while. It is text: no markup is read."""
-        shown = plain(text).plain
-        if shown.strip():
-            timeout = 12 if is_error else 5
-            self.notify(shown, severity="error" if is_error else "information", timeout=timeout, markup=False)
-
-    # Questions, which threads ask
-
-    def text(self, question: str, default: str, *, hidden: bool = False) -> str:
-        return str(self._asked(TextDialog(question, default, hidden=hidden)))
-
-    def choose(self, question: str, labels: Sequence[str]) -> int:
-        return int(self._asked(ChoiceDialog(question, [[plain_line(label)] for label in labels])))
-
-    def agree(self, question: str) -> bool:
-        return bool(self._asked(AgreeDialog(question)))
-
-    def edit(self, text: str, name: str) -> str:
-        answer: Future[str] = Future()
-        self._wait_for(answer, partial(self._edit, answer, text, name))
-        return answer.result()
-
-    def _edit(self, answer: Future[str], text: str, name: str) -> None:
-        """The editor has the terminal until it ends."""
-        try:
-            with self.suspend():
-                answer.set_result(edited(text, name, self.context.environ))
-        except (CallsheetError, OSError) as error:
-            answer.set_exception(error)
-        self.refresh(layout=True)
-
-    def _asked(self, dialog: Dialog) -> Any:
-        answer: Future[Any] = Future()
-        self._wait_for(answer, partial(self.push_screen, dialog, partial(_settle, answer)))
-        found = answer.result()
-        if found is None:
-            raise KeyboardInterrupt
-        return found
-
-    def _wait_for(self, answer: Future[Any], show: Callable[[], Any]) -> None:
-        if self._has_ended:
-            raise KeyboardInterrupt
-        self._waiting.add(answer)
-        answer.add_done_callback(self._waiting.discard)
-        self._own_loop.call_soon_threadsafe(self.call_later, show)
-
-    @property
-    def is_asking(self) -> bool:
-        """Whether a command waits for an answer."""
-        return bool(self._waiting)
-
-    def end(self) -> None:
-        """Nothing waits for a person who left, or for a site."""
-        self._has_ended = True
-        for answer in list(self._waiting):
-            _settle(answer, None)
-        for call in list(self._calls):
-            call.hang_up()
 
     async def action_quit(self) -> None:
         self.end()
@@ -212,8 +112,6 @@ class ProgramScreen(App[None]):
         self.push_screen(dialog, partial(self._run_chosen, offered))
 
     def _run_chosen(self, offered: list[OfferedCommand], chosen: int | str | None) -> None:
-        import shlex
-
         if chosen is None:
             return
         if isinstance(chosen, int):
@@ -247,15 +145,8 @@ class ProgramScreen(App[None]):
         self.push_screen(TextPage.of_keys(self.screen))
 
 
-def _settle(answer: Future[Any], value: Any) -> None:
-    if not answer.done():
-        answer.set_result(value)
-
-
 def _summary(answer: CommandAnswer) -> str:
     """What a change says of itself: the first cells of what it answers."""
-    from .call import table_of
-
     if answer.table is not None:
         rows = answer.table.rows
     elif answer.thing is not None and answer.formats is not None:

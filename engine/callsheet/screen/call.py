@@ -14,7 +14,7 @@ from ..language.safety import CHANGES
 from ..library.context import ScriptCall
 from ..output.columns import Columns, split
 from ..output.names import with_names
-from .rows import Row, Table, row_of
+from .rows import ShownRow, Table, row_of
 
 if TYPE_CHECKING:
     from ..commands.context import Context
@@ -218,7 +218,7 @@ def table_of(items: Sequence[Any], view: ViewDefinition | None, asked: str | Non
     columns = Columns(view, split(asked) if asked else None, context).resolve(items, _COLUMNS)
     columns = with_names(columns, items, context)
     id = view.get("id") if view else context.id
-    rows: list[Row] = [row_of(item, columns, id, context) for item in items]
+    rows: list[ShownRow] = [row_of(item, columns, id, context) for item in items]
     return Table(
         tuple(column.name for column in columns),
         rows,

@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 
 from ..output.table import Cell
 from .row_list import RowList
-from .rows import Row, Table
+from .rows import ShownRow, Table
 from .text import plain
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class ChoiceDialog(Dialog):
         super().__init__(question)
         header = ("",) * max(map(len, labels), default=1)
         rows = [
-            Row(tuple(Cell(each) for each in label), str(place), None, "\n".join(label).casefold())
+            ShownRow(tuple(Cell(each) for each in label), str(place), None, "\n".join(label).casefold())
             for place, label in enumerate(labels)
         ]
         self._table = Table(header, rows, whole=[True])

@@ -19,7 +19,8 @@ from .call import CommandAnswer, CommandLine, run_line, told
 from .dialogs import ChoiceDialog
 from .offers import OfferedCommand, actions, reader
 from .row_list import RowList
-from .rows import Row, Table
+from .rows import ShownRow, Table
+from .running import CommandApp
 from .text import plain_line
 from .text_page import TextPane, thing_text
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from .app import ProgramScreen
 
 _BESIDE = 120  # columns from which a thing is shown beside its list
 _LONGEST = 600.0  # seconds between two looks at a site that refuses for a while
@@ -59,8 +59,8 @@ class ListPage(Screen[None]):
         self._looked = monotonic()
 
     @property
-    def program(self) -> ProgramScreen:
-        return cast("ProgramScreen", self.app)
+    def program(self) -> CommandApp:
+        return cast("CommandApp", self.app)
 
     @property
     def rows(self) -> RowList:
@@ -109,7 +109,7 @@ class ListPage(Screen[None]):
             return
         self._show_thing(event.row)
 
-    def _show_thing(self, row: Row) -> None:
+    def _show_thing(self, row: ShownRow) -> None:
         """What the list knows of it at once, and all of it when the site has answered."""
         self.query_one(TextPane).remove_class("hidden")
         self._arrange()
@@ -121,7 +121,7 @@ class ListPage(Screen[None]):
         if found is not None and row.id:
             self.run_worker(self._read_thing(found, row), group="thing", exclusive=True)
 
-    async def _read_thing(self, found: OfferedCommand, row: Row) -> None:
+    async def _read_thing(self, found: OfferedCommand, row: ShownRow) -> None:
         try:
             answer = await self.program.answer_of(_line(found, row))
         except RateLimited:
@@ -261,7 +261,7 @@ class ListPage(Screen[None]):
         labels = [(each.words, each.definition["help"]) for each in self._offered]
         self.app.push_screen(ChoiceDialog(plain_line(row.id), labels), partial(self._act, row))
 
-    def _act(self, row: Row, chosen: int | None) -> None:
+    def _act(self, row: ShownRow, chosen: int | None) -> None:
         if chosen is not None:
             self.program.run_command(_line(self._offered[chosen], row))
 
@@ -284,6 +284,6 @@ class ListPage(Screen[None]):
         return web_address(context.catalog, context.site(), web, row.id)
 
 
-def _line(command: OfferedCommand, row: Row) -> CommandLine:
+def _line(command: OfferedCommand, row: ShownRow) -> CommandLine:
     """The thing's word is a value: whatever it starts with, it is no option and no file."""
     return CommandLine(tuple(command.words.split()), {command.param: row.id})

@@ -14,7 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ..output.table import LEFT_OUT, display_width, fit_columns, shortened
-from .rows import Row, Table, unfolded
+from .rows import ShownRow, Table, unfolded
 from .text import plain_line, style_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class RowList(ScrollView, can_focus=True):
     class Chosen(Message):
         """Enter, or a second click."""
 
-        def __init__(self, rows: RowList, row: Row) -> None:
+        def __init__(self, rows: RowList, row: ShownRow) -> None:
             super().__init__()
             self.rows = rows
             self.row = row
@@ -56,7 +56,7 @@ class RowList(ScrollView, can_focus=True):
     def __init__(self, *, headers: bool = True, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.table = Table((), [])
-        self.shown: list[Row] = []
+        self.shown: list[ShownRow] = []
         self.place = 0
         self.text = ""  # the filter
         self._headers = headers
@@ -65,7 +65,7 @@ class RowList(ScrollView, can_focus=True):
         self._widths: list[int] = []
 
     @property
-    def pointed(self) -> Row | None:
+    def pointed(self) -> ShownRow | None:
         return self.shown[self.place] if 0 <= self.place < len(self.shown) else None
 
     @property
@@ -137,7 +137,7 @@ class RowList(ScrollView, can_focus=True):
             segments.append(Segment(" " * (width - display_width(text)) + _GAP, style))
         return Strip(segments).crop(0, self.size.width)
 
-    def _fold_mark(self, row: Row) -> str:
+    def _fold_mark(self, row: ShownRow) -> str:
         if row.id in self._folded:
             return _FOLDED
         place = self.table.rows.index(row)

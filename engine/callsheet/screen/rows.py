@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..output.formats import FormatContext
 
 
-class Row(NamedTuple):
+class ShownRow(NamedTuple):
     """`id` is the word that commands know the thing by; empty for one that has none."""
 
     cells: tuple[Cell, ...]
@@ -28,11 +28,11 @@ class Row(NamedTuple):
 
 class Table(NamedTuple):
     header: tuple[str, ...]
-    rows: list[Row]
+    rows: list[ShownRow]
     limits: Sequence[int | None] = ()
     whole: Sequence[bool] = ()
 
-    def matching(self, text: str) -> list[Row]:
+    def matching(self, text: str) -> list[ShownRow]:
         """Those that have each word of a text somewhere."""
         words = text.casefold().split()
         return [row for row in self.rows if row.has_all(words)] if words else self.rows
@@ -43,11 +43,11 @@ class Table(NamedTuple):
         return self._replace(rows=[*self.rows, *(row for row in other.rows if row.id not in known)])
 
 
-def row_of(item: Any, columns: Sequence[Column], id: str | None, context: FormatContext) -> Row:
+def row_of(item: Any, columns: Sequence[Column], id: str | None, context: FormatContext) -> ShownRow:
     cells = tuple(_cell(column.cell(item, context)) for column in columns)
     word = value_at(id, item) if id else ""
     depth = len(item.get("indent", "")) // 2 if isinstance(item, dict) and isinstance(item.get("indent"), str) else 0
-    return Row(cells, word, item, "\n".join(cells).casefold(), depth)
+    return ShownRow(cells, word, item, "\n".join(cells).casefold(), depth)
 
 
 def _cell(cell: Cell) -> Cell:
@@ -63,9 +63,9 @@ def value_at(expression: str, item: Any) -> str:
     return "" if found is None or isinstance(found, dict | list) else to_text(found)
 
 
-def unfolded(rows: Sequence[Row], folded: frozenset[str]) -> list[Row]:
+def unfolded(rows: Sequence[ShownRow], folded: frozenset[str]) -> list[ShownRow]:
     """The rows of a tree that are not below one of these."""
-    found: list[Row] = []
+    found: list[ShownRow] = []
     hidden_below: int | None = None
     for row in rows:
         if hidden_below is not None and row.depth > hidden_below:
