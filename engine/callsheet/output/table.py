@@ -60,7 +60,7 @@ def table(
 
 def side_by_side(cells: Sequence[str], width: int, *, styles: bool) -> Iterator[str]:
     """The lines of one row whose cells are all as wide, each going on in the next line where it does not fit."""
-    texts = [_joined(text) for text in cells]
+    texts = [settle_marks(text) for text in cells]
     paints = [text.style if styles and isinstance(text, Cell) else "" for text in texts]
     widths = [width] * len(texts)
     return (_row(part, widths, paints) for part in _lines(texts, widths, [True] * len(texts)))
