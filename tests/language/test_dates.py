@@ -12,7 +12,7 @@ from callsheet.errors import UsageError
 from callsheet.language.dates import parsed, written_moment
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "31.1.2026", "next week"])
+@pytest.mark.parametrize("text", ["", "soon", "soon +2w", "now +2w +2w", "2026-13-01", "31.1.2026", "next week"])
 def test_what_is_not_a_time_is_refused_with_examples(text: str) -> None:
     with pytest.raises(UsageError, match="is not a valid time") as caught:
         parsed(text)
@@ -42,6 +42,11 @@ def test_days_by_name_begin_at_midnight_here(word: str, days: int) -> None:
 def test_a_time_without_a_zone_is_the_local_one() -> None:
     assert parsed("2026-01-31T09:30") == datetime(2026, 1, 31, 9, 30).astimezone()
     assert parsed("2026-01-31T09:30+00:00") == datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("text", "days"), [("2026-01-05T12:00Z +2w", 14), ("2026-01-05T12:00Z -1 d", -1)])
+def test_so_far_from_another_time(text: str, days: int) -> None:
+    assert parsed(text) == datetime(2026, 1, 5 + days if days > 0 else 4, 12, tzinfo=UTC)
 
 
 def test_now_is_now() -> None:

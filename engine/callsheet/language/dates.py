@@ -9,7 +9,7 @@ from ..errors import UsageError, did_you_mean
 
 _DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_FROM_NOW = re.compile(r"([+-]?)(\d{1,5})\s*(m|h|d|w)")
+_FROM_NOW = re.compile(r"(?:(\S+) )?([+-]?)(\d{1,5})\s*(m|h|d|w)")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
@@ -49,7 +49,8 @@ def list_days(first: str, last: str) -> list[str]:
 def parsed(text: str, *, past: bool = False) -> datetime:
     """An ISO date or time, `now`, `today`, `tomorrow`, the next day of a name (`friday`), or so far from now (`+3d`).
 
-    Of what is `past`, the day of a name is the last one, today included. Raises `UsageError`.
+    So far may stand behind another time, too: `monday +2w`. Of what is `past`, the day of a name is the last one, today
+    included. Raises `UsageError`.
     """
     word = text.strip().lower()
     now = datetime.now(UTC).astimezone()
@@ -60,8 +61,9 @@ def parsed(text: str, *, past: bool = False) -> datetime:
         return now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=days)
     try:
         if match := _FROM_NOW.fullmatch(word):
-            length = int(match[2]) * _UNITS[match[3]]
-            return now - length if match[1] == "-" else now + length
+            start = parsed(match[1].upper(), past=past) if match[1] else now
+            length = int(match[3]) * _UNITS[match[4]]
+            return start - length if match[2] == "-" else start + length
         moment = datetime.fromisoformat(text.strip())
         return moment if moment.tzinfo else moment.astimezone()
     except (ValueError, OverflowError):
