@@ -110,6 +110,8 @@ def promises(source: Any) -> Iterator[str]:
         yield "Who sends knows the secret. What is sent is not signed: whoever reads a delivery can send others."
     else:
         yield f"A delivery is refused with 401 unless it is proved: {proof(source)}."
+    if "events" in source:
+        yield "A delivery is a list of events. It is proved as a whole, and [answered once](../listener.md#lists-of-events)."
     yield from limits(source, described(source) or {})
     if any(challenge.get("method") == "GET" for challenge in source.get("challenge", ())):
         yield "The sender's question by GET, before it sends events, is answered."

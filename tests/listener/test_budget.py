@@ -251,11 +251,11 @@ def test_charges_come_back_when_nobody_holds_them() -> None:
 def test_one_event_alone_may_be_larger_than_all() -> None:
     found, text = ByteBudget(10_000, 1000), b"[" * 2000
     alone = found.charge()
-    assert alone.hold(text, text)
+    assert alone.hold(weight(text, text))
     second = found.charge()
-    assert not second.hold(text, text)
+    assert not second.hold(weight(text, text))
     del alone
-    assert second.hold(text, text)
+    assert second.hold(weight(text, text))
 
 
 def test_a_worker_takes_from_its_queue_what_there_is_room_for() -> None:

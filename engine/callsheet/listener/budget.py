@@ -49,9 +49,9 @@ class Charge:
         self._budget.unverified -= self.size
         self._is_verified = True
 
-    def hold(self, data: bytes, text: bytes) -> bool:
-        """Whether there is room for the event that was made of it. One alone may be as large as it is."""
-        budget, size = self._budget, weight(data, text) - self.size
+    def hold(self, weight: int) -> bool:
+        """Whether there is room for the events that were made of it. One alone may be as large as it is."""
+        budget, size = self._budget, weight - self.size
         budget.settle()
         if size > 0 and budget.used > self.size and budget.used + size > budget.size:
             return False

@@ -258,3 +258,21 @@ def test_tokens_alone_make_their_headers_credible() -> None:
     """What a signature does not cover is not believed; a token covers nothing and proves who sent everything."""
     assert Source("gitlab", definition("gitlab"), ["s"]).id_is_signed
     assert not Source("shopify", definition("shopify"), ["s"]).id_is_signed
+
+
+def test_the_published_list_of_events_is_its_events() -> None:
+    headers = {
+        "X-Twilio-Email-Event-Webhook-Signature": MAIL_SIGNATURE,
+        "X-Twilio-Email-Event-Webhook-Timestamp": "1600112502",
+    }
+    source = Source("sendgrid", definition("sendgrid"), [MAIL_KEY])
+    (event,) = source.receive_list(lower(headers), b"", MAIL_BODY, 1600112502)
+    assert (event.type, event.id, event.time) == (
+        "dropped",
+        "ZHJvcC0xMDk5NDkxOS1MUnpYbF9OSFN0T0doUTRrb2ZTbV9BLTA",
+        1600112492,
+    )
+    for body, now in ((MAIL_BODY.replace(b"dropped", b"opened"), 1600112502), (MAIL_BODY, 1600112502 + 26 * 3600)):
+        with pytest.raises(Rejected) as refused:
+            source.receive_list(lower(headers), b"", body, now)
+        assert refused.value.status == 401

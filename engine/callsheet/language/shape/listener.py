@@ -207,6 +207,13 @@ class SourceDefinition(Shape, total=False):
     id: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
     time: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
     body: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
+    events: Annotated[
+        Expression,
+        seeing(*_OF_A_DELIVERY),
+        Field(
+            description="A delivery is a list of events: where it is. To type, id, time and body, payload is one event."
+        ),
+    ]
     dedup_ignore: Annotated[list[str], Field(description="Members that differ between two deliveries of one event.")]
     hmac: Hmac
     public_key: PublicKey
@@ -316,6 +323,7 @@ RULES: Rules = {
         KeyRule("hmac", without=("public_key", "token")),
         KeyRule("public_key", without=("token",)),
         KeyRule("form_field", needs=("content",)),
+        KeyRule("events", without=("jwt",)),
     ),
     "PlainTokenDefinition": (KeyRule("header", without=("query",)), KeyRule("query", without=("prefix",))),
     "HandlerDefinition": (KeyRule("send", without=("input", "envelope")), KeyRule("envelope", without=("input",))),

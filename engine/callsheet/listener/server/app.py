@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import partial
+from itertools import repeat
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from ..budget import weight
 from ..dispatch.verdict import INTERRUPTED, DispatchVerdict
 from ..verify.challenge import Challenged
 from ..verify.keyset import UnknownKey
@@ -17,7 +19,7 @@ from .responses import BY_STATUS, Response
 
 if TYPE_CHECKING:
     from ..budget import Charge
-    from ..routing.route import Job, RoutingTable
+    from ..routing.route import EventPlan, Job, RoutingTable
     from ..telemetry.log import Log
     from ..telemetry.metrics import Metrics
     from ..verify.event import Event
@@ -106,8 +108,10 @@ class App:
     ) -> Response | None:
         try:
             _check_encoding(scope["headers"])
+            if source.brings_lists:
+                return self._respond_to_list(scope, data, source, started, deliver)
             event = source.receive(scope["headers"], scope["query_string"], data, time())
-            _hold(event, source, scope.get("charge"))
+            _hold([event], source, scope.get("charge"))
             verdict = self._decide(event)
         except UnknownKey as unknown:
             if has_new_keys:
@@ -122,6 +126,36 @@ class App:
         self._wait_for(verdict, scope, partial(self._respond_to_event, scope, event, started), deliver)
         return None
 
+    def _respond_to_list(
+        self, scope: Scope, data: bytes, source: Source, started: float, deliver: Deliver
+    ) -> Response | None:
+        """One answer for all: nothing runs unless all are events, and one that failed is a delivery to repeat."""
+        events = source.receive_list(scope["headers"], scope["query_string"], data, time())
+        _hold(events, source, scope.get("charge"))
+        for event in events:
+            self._plan(event)
+        verdicts = [self._decide(event) for event in events]
+        waiting = [each for each in verdicts if not isinstance(each, DispatchVerdict)]
+        respond = partial(self._respond_to_events, scope, source, events, started, verdicts)
+        if not waiting:
+            return respond(None)
+        self._wait_for(asyncio.gather(*waiting, return_exceptions=True), scope, respond, deliver)
+        return None
+
+    def _respond_to_events(
+        self,
+        scope: Scope,
+        source: Source,
+        events: list[Event],
+        started: float,
+        decided: list[DispatchVerdict | asyncio.Future[DispatchVerdict]],
+        _ended: object,
+    ) -> Response:
+        verdicts = [_ended_verdict(each) for each in decided]
+        answers = [self._log_verdict(scope, *each) for each in zip(events, repeat(started), verdicts, strict=False)]
+        worst = max(range(len(verdicts)), key=lambda place: verdicts[place].status, default=None)
+        return self.success[source.name] if worst is None else answers[worst]
+
     def _respond_with_new_keys(
         self, scope: Scope, data: bytes, source: Source, started: float, deliver: Deliver, keys: asyncio.Future[None]
     ) -> Response | None:
@@ -131,8 +165,7 @@ class App:
     def _respond_to_event(
         self, scope: Scope, event: Event, started: float, ended: asyncio.Future[DispatchVerdict]
     ) -> Response:
-        verdict = INTERRUPTED if ended.cancelled() else ended.result()  # the server ends, and cuts off what still runs
-        return self._log_verdict(scope, event, started, verdict)
+        return self._log_verdict(scope, event, started, _ended_verdict(ended))
 
     def _wait_for(self, work: Awaitable[T], scope: Scope, respond: RespondTo[T], deliver: Deliver) -> None:
         """`respond` makes an answer of what has ended. Where it has none yet, something else is waited for."""
@@ -155,10 +188,15 @@ class App:
         if response is not None:
             deliver(response)
 
-    def _decide(self, event: Event) -> DispatchVerdict | asyncio.Future[DispatchVerdict]:
+    def _plan(self, event: Event) -> EventPlan:
+        """Raises `Rejected` for what cannot be of its type."""
         plan = self.routing_table.plan(event)
         if plan.requires is not None and not plan.requires(event.fast_scope):
             raise Rejected(NO_EVENT, "other_type", f"not an event of type {event.type!r}, by its body")
+        return plan
+
+    def _decide(self, event: Event) -> DispatchVerdict | asyncio.Future[DispatchVerdict]:
+        plan = self._plan(event)
         if not plan.wanted:
             return _FILTERED if plan.known else _UNKNOWN
         verdict = self.dispatcher.dispatch(event, self.routing_table.jobs(plan, event))
@@ -214,15 +252,22 @@ _FILTERED = DispatchVerdict(200, "filtered")
 _UNKNOWN = DispatchVerdict(200, "unknown_type")
 
 
-def _hold(event: Event, source: Source, charge: Charge | None) -> None:
+def _ended_verdict(decided: DispatchVerdict | asyncio.Future[DispatchVerdict]) -> DispatchVerdict:
+    if isinstance(decided, DispatchVerdict):
+        return decided
+    return INTERRUPTED if decided.cancelled() else decided.result()  # the server ends, and cuts off what still runs
+
+
+def _hold(events: list[Event], source: Source, charge: Charge | None) -> None:
     """An event takes several times the memory of its body, for as long as anything holds it."""
     if charge is None:
         return
     if source.is_verified:
         charge.verify()
-    if not charge.hold(event.data, event.text):
+    if not charge.hold(sum(weight(event.data, event.text) for event in events)):
         raise Rejected(503, "too_many_bytes", "there is no room for more events in memory")
-    event.charge = charge
+    for event in events:
+        event.charge = charge
 
 
 def _check_encoding(headers: list[tuple[bytes, bytes]]) -> None:

@@ -54,6 +54,8 @@ def id_of(definition: shape.SourceDefinition, payload: Any, headers: Mapping[str
     """The id as the source's own expression finds it, whatever of the delivery was changed."""
     lower = {name.lower(): value for name, value in headers.items()}
     scope = {"payload": payload, "headers": lower, "query": {}}
+    if "events" in definition:
+        scope["payload"] = next(iter(evaluate(definition["events"], scope) or ()), None)
     return to_text(evaluate(definition.get("id", "`null`"), scope))
 
 
@@ -65,7 +67,10 @@ def _set(payload: Any, change: str) -> None:
     *steps, last = path.split(".")
     table = payload
     for step in steps:
-        table = table.setdefault(step, {}) if isinstance(table, dict) else None
+        if isinstance(table, list):
+            table = table[int(step)] if step.isdecimal() and int(step) < len(table) else None
+        else:
+            table = table.setdefault(step, {}) if isinstance(table, dict) else None
     if not isinstance(table, dict):
         raise UsageError(f"--set: {path}: there is no object to set it in")
     try:

@@ -69,12 +69,18 @@ def parse_payload(data: bytes) -> dict[str, Any]:
 
     Floats are Python's; whoever passes a payload on reads the bytes again with `parse_exact`, which keeps their text.
     """
+    payload = parse_any(data)
+    if type(payload) is not dict:
+        raise unreadable(f"not an event: a JSON {_TYPE_NAMES.get(type(payload), 'value')} instead of an object")
+    return payload
+
+
+def parse_any(data: bytes) -> Any:
+    """A JSON value, not nested too deeply. Raises `Rejected`."""
     try:
         payload = _decode_fast(data)
     except (ValueError, RecursionError):
         payload = _decode_with_library(data)
-    if type(payload) is not dict:
-        raise unreadable(f"not an event: a JSON {_TYPE_NAMES.get(type(payload), 'value')} instead of an object")
     lists = data.count(b"[") if _BRACKET in data else 0  # to look for none takes little of what counting none does
     if data.count(b"{") + lists > _MAX_DEPTH and _is_deep(payload):
         raise unreadable("nested too deeply")
@@ -94,7 +100,7 @@ def _decode_with_library(data: bytes) -> Any:
 
 def _is_deep(payload: Any) -> bool:
     """Whether something that handles it later could run out of stack. Level by level, without recursion."""
-    level = [payload]
+    level = [payload] if type(payload) in (dict, list) else []
     for _ in range(_MAX_DEPTH):
         level = [
             child

@@ -7,13 +7,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import UsageError
+from ...jsontext import dump_json
 from ...language.compiled_jmespath import compile_fast, first_names
 from ...language.template import expressions_in_text
 from .challenge import Challenge, Challenged
 from .event import Event, query_values
 from .jws import TokenVerifier
 from .keyset import KeySet, UnknownKey
-from .payload import json_of, parse_payload
+from .payload import json_of, parse_any, parse_exact, parse_payload
 from .proofs import Proof, covered_by, proof_of
 from .rejection import NO_EVENT, UNAVAILABLE, Rejected, unreadable
 from .signed_message import NO_REQUEST, Headers, SignedRequest, are_signed, other_spellings, text_headers
@@ -21,6 +22,7 @@ from .signed_message import NO_REQUEST, Headers, SignedRequest, are_signed, othe
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
 
+_MAX_EVENTS = 5000  # of one delivery
 _MAX_TYPE_LENGTH = 256
 _MAX_ID_LENGTH = 1024
 _ID_BOUND = 10**_MAX_ID_LENGTH
@@ -62,6 +64,7 @@ class Source:
         self.needs_headers = bool({"headers", "query"} & self._names_read("type", "id"))
         self.record_needs_headers = bool({"headers", "query"} & self._names_read("time", "body"))
         self.type_is_signed, self.id_is_signed = self._is_signed("type"), self._is_signed("id")
+        self._events = compile_fast(definition["events"]) if "events" in definition else None
         self._type = compile_fast(definition["type"])
         self._id = compile_fast(definition.get("id", "`null`"))
         self.time_of: Callable[[Any], Any] = compile_fast(definition.get("time", "`null`"))
@@ -77,6 +80,10 @@ class Source:
             return True
         signed = self.covered if self.tokens is None else ""
         return signed is None or are_signed(self.definition[key], signed)
+
+    @property
+    def brings_lists(self) -> bool:
+        return self._events is not None
 
     @property
     def is_verified(self) -> bool:
@@ -103,6 +110,28 @@ class Source:
             return self._event(parse_payload(data), headers, query, data, data)
         return self._event(claims, headers, query, data, text)
 
+    def receive_list(self, headers: Headers, query: bytes, data: bytes, now: float) -> list[Event]:
+        """The events of a genuine delivery that is a list of them, each as if it had come alone. Raises `Rejected`.
+
+        One that is no event is the fault of the whole delivery: its sender would not learn of one.
+        """
+        if self.proof is not None:
+            self._prove(self.proof, headers, query, data, now)
+        text = data if self.content == "json" else self._json(data)
+        parse_any(text)  # tells what is wrong with it
+        payload = parse_exact(text)
+        scope = {"payload": payload, "headers": text_headers(headers), "query": query_values(query)}
+        self._ask(scope, headers, query)
+        found = self._events(scope) if self._events is not None else None
+        if not isinstance(found, list):
+            raise unreadable("not a list of events")
+        if len(found) > _MAX_EVENTS:
+            raise unreadable(f"a list of {len(found)} events: more than {_MAX_EVENTS}")
+        return [self._event_of_list(headers, query, dump_json(each).encode()) for each in found]
+
+    def _event_of_list(self, headers: Headers, query: bytes, text: bytes) -> Event:
+        return Event(self, parse_payload(text), headers, query, text, text)
+
     def challenged(self, headers: Headers, query: bytes) -> Challenged | None:
         """The answer to a GET that is a question. Raises `Rejected`."""
         scope = {"payload": None, "headers": text_headers(headers), "query": query_values(query)}
@@ -112,10 +141,14 @@ class Source:
     def _event(self, payload: dict[str, Any], headers: Headers, query: bytes, data: bytes, text: bytes) -> Event:
         if self.questions:
             scope = {"payload": payload, "headers": text_headers(headers), "query": query_values(query)}
-            for question in self.questions:
-                if (answer := question.answer(scope, headers, query)) is not None:
-                    raise answer
+            self._ask(scope, headers, query)
         return Event(self, payload, headers, query, data, text)
+
+    def _ask(self, scope: Mapping[str, Any], headers: Headers, query: bytes) -> None:
+        """Raises `Challenged` where the delivery is a question."""
+        for question in self.questions:
+            if (answer := question.answer(scope, headers, query)) is not None:
+                raise answer
 
     def _prove(self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float) -> None:
         if not self.wants_request:
