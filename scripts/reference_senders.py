@@ -25,7 +25,7 @@ def pages(environ: Mapping[str, str]) -> dict[str, str]:
     for name, source in sources.items():
         types = [each.get("type", id) for owner, id, each in events if owner == name]
         found[f"senders/{name}.md"] = page(name, source, types)
-        variables = ", ".join(f"`{variable}`" for variable in variables_of(source))
+        variables = ", ".join(f"`{variable}`" for variable in dict.fromkeys(variables_of(source)))
         rows.append(
             (f"[{source['title']}](senders/{name}.md)", f"`{name}`", f"`{source['path']}`", proof(source), variables)
         )
@@ -44,7 +44,7 @@ def page(name: str, source: Any, types: list[str]) -> str:
     variable = variable_of(source)
     public = " --public-url https://hooks.example.com" if "{url}" in (covered_by(source) or "") else ""
     target = f" --to https://hooks.example.com{source['path']}" if public else ""
-    lines = [f"export {each}='...'" for each in variables_of(source)]
+    lines = [f"export {each}='...'" for each in dict.fromkeys(variables_of(source))]
     lines += [
         f"lms webhook check --listen --source {name}{public}",
         f"lms webhook listen --source {name}{public} --routes routes.toml --inbox inbox.db",
@@ -111,7 +111,7 @@ def promises(source: Any) -> Iterator[str]:
     else:
         yield f"A delivery is refused with 401 unless it is proved: {proof(source)}."
     if "events" in source:
-        yield "A delivery is a list of events. It is proved as a whole, and [answered once](../listener.md#lists-of-events)."
+        yield "A delivery is a list of events, [proved and answered as a whole](../listener.md#lists-of-events)."
     yield from limits(source, described(source) or {})
     if any(challenge.get("method") == "GET" for challenge in source.get("challenge", ())):
         yield "The sender's question by GET, before it sends events, is answered."
