@@ -86,9 +86,10 @@ def test_after_a_pause_one_run_decides(clock: Clock) -> None:
         target.entered.clear()
         decides = asyncio.create_task(once(made, job))
         await target.entered.wait()
+        gate, target.gate = target.gate, None
         others = await asyncio.gather(*(once(made, job) for _ in range(3)))
         assert {other.failed["r/1"] for other in others} == {"not run: 2 failures in a row, tried just now"}
-        target.gate.set()
+        gate.set()
         assert (await decides).failed == {"r/1": "it is dead"}
         clock.now = 19.0
         assert (await once(made, job)).saturated, "a run that decides and fails opens it for another pause"

@@ -205,11 +205,11 @@ def test_the_event_alone_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [
-    ["listen", "--addr", ":0", "--inbox", "in.db"],
     ["check", "--listen", "--addr", ":0", "--inbox", "in.db"],
     ["check", "--queue", "nats://127.0.0.1:9/EVENTS"],
     ["work", "--queue", "nats://127.0.0.1:9/EVENTS"],
-], ids=["listen", "check-inbox", "check-queue", "work"])  # fmt: skip
+    ["listen", "--addr", ":0", "--inbox", "in.db"],
+], ids=["check-inbox", "check-queue", "work", "listen"])  # fmt: skip
 def test_an_inbox_answers_before_handlers_run(words: list[str], tmp_path: Path) -> None:
     (tmp_path / "routes.toml").write_text('[route.r]\ndo = [{ handler = "append", file = "got" }]\nreply = {}\n')
     done = run(tmp_path, *words, "--routes", "routes.toml")
