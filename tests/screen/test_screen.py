@@ -190,6 +190,35 @@ def test_a_tree_is_folded(suite: Context) -> None:
     move(suite, ["issues", "tree", "DEMO-1"], work)
 
 
+def test_a_card_is_moved_to_another_column_by_its_command(suite: Context, issue: Callable[..., Any]) -> None:
+    async def work(person: Mover) -> None:
+        await person.press("b")
+        assert [line for line in person.shown().split("\n") if "To Do" in line and "Done" in line]
+        assert "STATUS of" in person.shown()
+        await person.press("l", "l", "right", "h", "left")
+        await person.press("L")
+        assert "u takes the change back" in person.told()
+        assert issue("DEMO-10")["status"]["name"] == "In Progress"
+        assert "To Do (0)" in person.shown()
+        await person.press("u")
+        await person.press("y")
+        assert issue("DEMO-10")["status"]["name"] == "To Do"
+        await person.press("b")
+        assert "ASSIGNEE of" in person.shown()
+        await person.press("q", "b")
+        assert "STATUS of" in person.shown()
+
+    move(suite, ["issues", "list", "--jql", "key in (DEMO-10, DEMO-6, DEMO-9)"], work)
+
+
+def test_a_list_that_no_command_changes_has_no_board(suite: Context) -> None:
+    async def work(person: Mover) -> None:
+        await person.press("b")
+        assert "has no board" in person.told()
+
+    move(suite, ["spaces", "list"], work)
+
+
 def test_the_next_page_comes_when_the_last_row_is_pointed_at(suite: Context) -> None:
     async def work(person: Mover) -> None:
         page = person.app.screen

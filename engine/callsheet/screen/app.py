@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from ..output.table import Cell
+from .board_page import BoardPage, changeable_columns
 from .call import CommandAnswer, CommandLine, command_of, table_of
 from .dialogs import ChoiceDialog
 from .list_page import ListPage
@@ -55,6 +56,7 @@ class ProgramScreen(CommandApp):
         Binding("colon,ctrl+p", "palette", "Commands"),
         Binding("question_mark", "help", "Keys"),
         Binding("u", "undo", "Undo"),
+        Binding("b", "board", "Board"),
         Binding("q", "back", "Back"),
         Binding("ctrl+c", "quit", "Quit", show=False, priority=True),
     ]
@@ -131,6 +133,18 @@ class ProgramScreen(CommandApp):
             self.tell(f"error: {known} needs the terminal for itself; run it outside the screen", is_error=True)
         elif words:
             self.run_command(CommandLine(words))
+
+    def action_board(self) -> None:
+        """The list as columns, where a command changes what one of its columns shows."""
+        page = self.screen
+        if isinstance(page, ListPage) and changeable_columns(page.answer):
+            self.push_screen(BoardPage(page))
+        else:
+            self.tell("this list has no board: no command changes one of its columns")
+
+    async def on_list_page_reread(self) -> None:
+        if isinstance(self.screen, BoardPage):
+            await self.screen.show_rows()
 
     def action_undo(self) -> None:
         """Put back the last change; the command asks first."""

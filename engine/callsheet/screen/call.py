@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..cli.main import call_command
 from ..commands.context import Typed
+from ..commands.journal.keeping import Journaling
 from ..commands.prompts.prompts import Prompts
 from ..errors import CallsheetError, UsageError
 from ..language.safety import CHANGES
@@ -112,6 +113,17 @@ class ScreenPrompts(Prompts):
         return "\n".join([*self.left(), question])
 
 
+class _ScreenJournaling(Journaling):
+    """Of every change that can be undone, unless the person set it otherwise: a key takes the last one back."""
+
+    def __init__(self, call: ScreenCall) -> None:
+        super().__init__(call)
+        self.usual = "always"
+
+    def note(self, path: str, *, has_undo: bool) -> str:
+        return "u takes the change back" if has_undo else "this cannot be undone"
+
+
 class ScreenCall(ScriptCall):
     """A person is there to be asked; what is noted is kept for them."""
 
@@ -119,7 +131,7 @@ class ScreenCall(ScriptCall):
         super().__init__(base, lazily=False)
         self.literal = literal
         self._person = person
-        self.journaling.usual = "always"  # a key puts the last change back
+        self.journaling = _ScreenJournaling(self)
         for name in _AS_TEXT:
             self.options.pop(name, None)
 
@@ -164,10 +176,7 @@ class ScreenCall(ScriptCall):
         return answer if answer or default is None else default
 
     def note(self, text: str) -> None:
-        """Where a journal is need not be told: a key takes the change back."""
-        path = self.journaling.path
-        if path is None or path not in text:
-            self.notes.append(text)
+        self.notes.append(text)
 
     def say(self, text: str) -> None:
         self.notes.append(text)

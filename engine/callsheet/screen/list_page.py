@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
@@ -61,6 +62,19 @@ class ListPage(Screen[None]):
     @property
     def program(self) -> CommandApp:
         return cast("CommandApp", self.app)
+
+    @property
+    def answer(self) -> CommandAnswer | None:
+        """What the rows came from, as it was read last."""
+        return self._answer
+
+    def line_to_read(self, row: ShownRow) -> CommandLine | None:
+        """The command that shows a thing whole, if there is one."""
+        found = reader(self._offered)
+        return _line(found, row) if found is not None and row.id else None
+
+    class Reread(Message):
+        """The site was asked again."""
 
     @property
     def rows(self) -> RowList:
@@ -188,6 +202,7 @@ class ListPage(Screen[None]):
             if answer is not None and table is not None and self._answer is not None:
                 self._answer = answer._replace(line=self._answer.line)
                 self.rows.set_table(table)
+                self.program.post_message(self.Reread())
             self._wait = self.program.every
         except (CallsheetError, KeyboardInterrupt) as error:
             self._wait = min(self._wait * 2, _LONGEST)
@@ -254,7 +269,10 @@ class ListPage(Screen[None]):
             (self.rows if pane.has_focus else pane).focus()
 
     def action_actions(self) -> None:
-        row = self.rows.pointed
+        self.offer_actions(self.rows.pointed)
+
+    def offer_actions(self, row: ShownRow | None) -> None:
+        """A menu of what can be done with a thing of the list."""
         if row is None or not row.id or not self._offered:
             self.program.tell("there is no command for this")
             return

@@ -35,6 +35,7 @@ class RowList(ScrollView, can_focus=True):
         Binding("g,home", "move_to(0)", "First", show=False),
         Binding("G,end", "move_to(-1)", "Last", show=False),
         Binding("enter,v,l,right", "choose", "View", show=False),
+        Binding("h,left", "screen.close", "Back", show=False),
         Binding("z", "fold", "Fold", show=False),
     ]
 

@@ -100,6 +100,13 @@ class PaletteDefinition(Shape, total=False):
     styles: Required[Annotated[dict[str, Style], Field(description="Word, in upper or lower case → style.")]]
 
 
+class ColumnChange(Shape, total=False):
+    """The command that changes what a column shows: a screen moves cards between the values by it."""
+
+    command: Required[Annotated[str, reference("command", description="Its first argument is the thing.")]]
+    value: Required[Annotated[Name, Field(description="Its parameter that gets the other value, as it is shown.")]]
+
+
 class ColumnDefinition(Shape, total=False):
     name: Required[Name]
     value: Required[Expression]
@@ -114,6 +121,7 @@ class ColumnDefinition(Shape, total=False):
     palette: Annotated[str, reference("palette", description="Colors it on a terminal.")]
     shade: Annotated[Expression, Field(description="The word that the palette colors it by. Default: what is shown.")]
     style: Annotated[Style, Field(description="Its style on a terminal, where no palette gives one.")]
+    change: ColumnChange
     needs: Annotated[
         list[Name],
         Field(min_length=1, description="Of a view: what has to be asked for; commands see that of all as `needed`."),
