@@ -29,6 +29,7 @@ from callsheet.sites.site_policy import CatalogNames
 from support.canary import TOKEN
 from support.hostile_text import EVERYTHING, acts
 from support.moving import Mover, move
+from support.sampled import sampled
 
 DEMO = ["issues", "list", "--project", "DEMO"]
 
@@ -73,7 +74,7 @@ def test_a_filter_narrows_as_one_types_and_escape_takes_it_back(suite: Context) 
     move(suite, DEMO, work)
 
 
-@pytest.mark.parametrize(("width", "beside"), [(60, False), (100, False), (140, True), (200, True)])
+@pytest.mark.parametrize(("width", "beside"), sampled([(60, False), (140, True), (200, True), (100, False)], 2))
 def test_a_thing_is_shown_in_full_beside_its_list_where_there_is_room(
     suite: Context, width: int, *, beside: bool
 ) -> None:
@@ -139,6 +140,7 @@ def test_a_comment_is_written_in_the_editor(
     move(suite, ["issues", "list", "--jql", "key = DEMO-10"], work)
 
 
+@pytest.mark.slow
 def test_a_policy_refuses_and_asks_as_on_the_command_line(suite: Context, issue: Callable[..., Any]) -> None:
     suite.restrictions = (from_variable("destroy=deny,write=ask", "policy", CatalogNames(suite.catalog)),)
 
@@ -158,6 +160,7 @@ def test_a_policy_refuses_and_asks_as_on_the_command_line(suite: Context, issue:
     move(suite, ["issues", "list", "--jql", "key = DEMO-10"], work)
 
 
+@pytest.mark.slow
 def test_the_palette_runs_a_chosen_command_and_a_line_as_it_is_typed(suite: Context) -> None:
     async def work(person: Mover) -> None:
         await person.press("colon")
@@ -232,6 +235,7 @@ def test_the_next_page_comes_when_the_last_row_is_pointed_at(suite: Context) -> 
     move(suite, [*DEMO, "--limit", "3"], work)
 
 
+@pytest.mark.slow
 def test_a_list_that_is_looked_at_is_asked_for_again(suite: Context, sandbox: str) -> None:
     async def work(person: Mover) -> None:
         environ = dict(suite.environ)
@@ -242,6 +246,7 @@ def test_a_list_that_is_looked_at_is_asked_for_again(suite: Context, sandbox: st
     move(suite, ["issues", "list", "--jql", "key = DEMO-10"], work, every=1)
 
 
+@pytest.mark.slow
 def test_keys_and_errors_are_told(suite: Context) -> None:
     async def work(person: Mover) -> None:
         await person.press("question_mark")
@@ -277,6 +282,7 @@ def test_what_a_site_says_is_text(suite: Context, text: str) -> None:
     move(suite, ["issues", "list", "--jql", "summary ~ safe ORDER BY created DESC"], work, size=(140, 40))
 
 
+@pytest.mark.slow
 def test_ten_thousand_rows_are_drawn_and_filtered_by_what_is_on_the_screen(suite: Context) -> None:
     """A key costs a few milliseconds of the processor, however many rows there are."""
     columns = [Column("ID", lambda item: item["id"]), Column("NAME", lambda item: item["name"])]
@@ -302,6 +308,7 @@ def test_ten_thousand_rows_are_drawn_and_filtered_by_what_is_on_the_screen(suite
     move(suite, [], work)
 
 
+@pytest.mark.slow
 def test_the_first_screen_is_there_in_a_third_of_a_second_of_the_processor(suite: Context) -> None:
     code = """
 import sys, time
