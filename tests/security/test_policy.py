@@ -358,4 +358,4 @@ def test_there_is_one_way_out() -> None:
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("_connections.handle_request"):
                 transports.append(name)
     assert (senders, transports) == (OTHER_SENDERS, ["client/http/sender.py"])
-    assert Client.__init__.__kwdefaults__["ask"].__name__ == "nobody"
+    assert Client.__init__.__kwdefaults__["ask"].__name__ == "ask_nobody"

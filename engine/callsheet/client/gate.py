@@ -34,7 +34,7 @@ class ApprovalRequest(NamedTuple):
 Ask = Callable[[ApprovalRequest], bool | None]
 
 
-def nobody_to_ask_error(_question: ApprovalRequest) -> None:
+def ask_nobody(_question: ApprovalRequest) -> None:
     """Where nobody can be asked."""
 
 
@@ -48,7 +48,7 @@ class Gate:
         *,
         site: str = "",
         known_as: frozenset[str] = frozenset(),
-        ask: Ask = nobody_to_ask_error,
+        ask: Ask = ask_nobody,
     ) -> None:
         self.policy = policy
         self._templates = Templates(catalog) if catalog is not None else None

@@ -16,7 +16,7 @@ from ...errors import CallsheetError, NotAllowed
 from ...language.deployment import on_deployment
 from ...policy.policy import Policy, PolicySource
 from ...urls import url_origin
-from ..gate import Ask, Gate, nobody_to_ask_error
+from ..gate import Ask, Gate, ask_nobody
 from ..request.media import is_json
 from ..request.model import Json, Request, with_members
 from .connect import Connections
@@ -62,7 +62,7 @@ class Client:
         *,
         environ: Mapping[str, str] = os.environ,
         policy: RetryPolicy | None = None,
-        ask: Ask = nobody_to_ask_error,
+        ask: Ask = ask_nobody,
         log: Callable[[str], None] | None = None,
         note: Callable[[str], None] = _ignore,
         sleep: Callable[[float], None] = time.sleep,
