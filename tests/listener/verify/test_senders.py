@@ -271,3 +271,47 @@ def test_a_time_of_signing_is_in_seconds_milliseconds_or_iso_8601(written: str, 
     with pytest.raises(Rejected) as refused:
         Signature(TIMED, [SECRET]).check(headers, b"x", NOW)
     assert refused.value.status == 401
+
+
+STRUCTURED = (
+    b'{"specversion":"1.0","type":"com.example.some","source":"/mycontext","id":"A234","time":"t","data":{"a":1}}'
+)
+BINARY = {
+    "Content-Type": "application/json", "ce-specversion": "1.0", "ce-type": "com.example.some", "ce-time": "t",
+    "ce-id": "A234", "ce-source": "/mycontext",
+}  # fmt: skip
+AZURE = b'{"id":"03c164c2","eventType":"workitem.created","createdDate":"t","resource":{"a":1}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "token", "headers", "body", "type_", "id_"),
+    [
+        (
+            "cloudevents", {"Authorization": f"Bearer {SECRET}"},
+            {"Content-Type": "application/cloudevents+json; charset=UTF-8", "ce-type": "other"}, STRUCTURED,
+            "com.example.some", "/mycontext A234",
+        ),
+        (
+            "cloudevents", {"Authorization": f"Bearer {SECRET}"}, BINARY, b'{"a":1}',
+            "com.example.some", "/mycontext A234",
+        ),
+        ("azure-devops", {"X-Webhook-Token": SECRET}, {}, AZURE, "workitem.created", "03c164c2"),
+    ],
+)  # fmt: skip
+def test_who_sends_a_token_is_believed(
+    name: str, token: Headers, headers: Headers, body: bytes, type_: str, id_: str
+) -> None:
+    event = received(name, {**headers, **token}, body)
+    assert (event.type, event.id, event.time, event.record["body"]) == (type_, id_, "t", {"a": 1})
+    (header, secret), *_ = token.items()
+    for wrong in ("", secret[:-1], secret + "x", "Bearer ", "x" * 100_000, SECRET.upper()):
+        assert refused(name, {**headers, header: wrong}, body) == 401
+    assert refused(name, headers, body) == 401
+    for no_event in (b"", b"[]", b"null", b"\xff", *([b"{}", b'{"eventType":[1],"id":{}}'] if not headers else [])):
+        assert refused(name, {**headers, **token}, no_event) == 400
+
+
+def test_a_structured_event_without_its_type_has_none() -> None:
+    headers = {"Content-Type": "application/cloudevents+json", "Authorization": f"Bearer {SECRET}"}
+    for body in (b"{}", b'{"type":1}', b'{"data":{"type":"a"}}'):
+        assert refused("cloudevents", headers, body) == 400
