@@ -12,6 +12,8 @@ from support.cases import environment, run_program
 from support.places import CASES
 from support.simulated import serving
 
+DEAD_END = "dead end"
+
 
 @pytest.mark.slow
 def test_what_is_guessed_works_or_is_answered_with_what_to_type(tmp_path: Path) -> None:
@@ -21,7 +23,8 @@ def test_what_is_guessed_works_or_is_answered_with_what_to_type(tmp_path: Path) 
         environ = environment(tmp_path / "home", url)
         for line, told in guesses.items():
             done = run_program("suite", shlex.split(line), environ)
-            if (done.exit == 0) == bool(told) or told not in done.stderr:
+            if (done.exit == 0) == bool(told) or (told != DEAD_END and told not in done.stderr):
                 wrong[line] = f"{done.exit}: {done.stderr}"
     assert wrong == {}
-    assert len(guesses) > 100
+    assert len(guesses) > 400
+    assert list(guesses.values()).count(DEAD_END) <= 0.05 * len(guesses)

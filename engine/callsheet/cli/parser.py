@@ -59,6 +59,10 @@ def _other_option(ctx: click.Context, name: str) -> list[str]:
     command: Any = ctx.command
     if not hasattr(command, "context"):
         return []
+    wanted = name.strip("-").casefold()
+    for param in command.params:
+        if isinstance(param, click.Argument) and wanted in (param.name, (param.metavar or "").strip("[].").casefold()):
+            return [f"{ctx.command_path} {(param.metavar or param.name or '').strip('[].').upper()}"]
     taken = {each for param in command.params for each in param.opts}
     lines = command.context.definition.get("other_options", {}).get(name, ())
     return [line for line in lines if line.partition(" ")[0] in taken]
