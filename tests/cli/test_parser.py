@@ -48,7 +48,7 @@ ELSEWHERE = [
     ),
     (["issue", "create", "-t", "Bug", "--order", "-1"], "see suite issue create --help"),
     (["issue", "edit", "A-1", "--to", "Done"], "`suite issue assign` or `suite issue transition` takes --to"),
-    (["issues", "transition", "A-1", "--status", "Done"], "see suite issues transition --help"),
+    (["issues", "transition", "A-1", "--status", "Done"], "did you mean `suite issues transition KEY STATUS`?"),
     (["issues", "list", "--plain"], "did you mean `--no-headers` or `--output csv`?"),
     (["issues", "list", "-L5"], "did you mean `--max N`?"),
     (["issues", "get", "A-1", "-L", "5"], "see suite issues get --help"),

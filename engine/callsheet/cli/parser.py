@@ -54,15 +54,19 @@ def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -
     return parser
 
 
+def _arguments(ctx: click.Context) -> list[click.Argument]:
+    return [param for param in ctx.command.params if isinstance(param, click.Argument)]
+
+
 def _other_option(ctx: click.Context, name: str) -> list[str]:
     """What the program says of an option that other programs have: those of the command that do the same."""
     command: Any = ctx.command
     if not hasattr(command, "context"):
         return []
     wanted = name.strip("-").casefold()
-    for param in command.params:
-        if isinstance(param, click.Argument) and wanted in (param.name, (param.metavar or "").strip("[].").casefold()):
-            return [f"{ctx.command_path} {(param.metavar or param.name or '').strip('[].').upper()}"]
+    arguments = {str(param.name): (param.metavar or str(param.name)).strip("[].") for param in _arguments(ctx)}
+    if wanted in {*arguments, *map(str.casefold, arguments.values())}:
+        return [" ".join([ctx.command_path, *arguments.values()])]
     taken = {each for param in command.params for each in param.opts}
     lines = command.context.definition.get("other_options", {}).get(name, ())
     return [line for line in lines if line.partition(" ")[0] in taken]
