@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -163,3 +164,11 @@ def test_agents_read_two_things_of_one_name_at_two_addresses(tmp_path: Path) -> 
     kinds = made({**one, **other}, tmp_path)
     addresses = [each["agents"]["uri"] for each in kinds["resource"].values() if "agents" in each]
     assert addresses == ["books/{id}", "old-book/{id}"]
+
+
+def test_a_name_with_a_digit_keeps_its_thing(tmp_path: Path) -> None:
+    paths = {path.replace("/shelf", f"/area{number}/s3-shelves"): PATHS[path] for number in (1, 2) for path in PATHS}
+    resources = made(paths, tmp_path)["resource"]
+    addresses = [each["agents"]["uri"] for each in resources.values() if "agents" in each]
+    assert len(addresses) == 2
+    assert all(re.fullmatch(r"[a-z0-9-]+/\{id\}", address) for address in addresses)

@@ -18,7 +18,8 @@ from support.richtext import nodes
 
 WORD = re.compile(r"w\d+x")
 MOST_WRONG = 0.005  # of all: what a person meant is not always to be seen, as where a line is another one or a new one
-AMOUNTS = [40, pytest.param(2000, marks=pytest.mark.slow)]
+ENOUGH = 2000
+AMOUNTS = [40, pytest.param(ENOUGH, marks=pytest.mark.slow)]
 TWO_PEOPLE = [20, pytest.param(500, marks=pytest.mark.slow)]
 FORMATS = ["storage", "adf"]
 
@@ -41,7 +42,8 @@ def test_several_edits_change_what_they_are_about_and_nothing_else(amount: int, 
         assert Editing(result, format, nodes()).markdown() == text, f"seed {seed}: {edits}"
         if said(result) != said(wanted):
             wrong.append(f"seed {seed}: {', '.join(edits)}")
-    assert set(made) == set(EDITS)
+    if amount >= ENOUGH:  # fewer may lack one of them by chance
+        assert set(made) == set(EDITS)
     assert len(wrong) <= max(MOST_WRONG * amount, 1 if SEED else 0), wrong
 
 

@@ -7,6 +7,7 @@ meets whole tables.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from typing import Any
 
 from ..errors import did_you_mean
@@ -120,9 +121,7 @@ class _Merger:
     def _add_parts(self, definition: Definition) -> None:
         """Behind a command's own steps those of its parts, each named as the part; below its view what they show."""
         view = definition.kind == "view"
-        parts = [
-            part for part in self._parts() if definition.id == (self._view_of(part) if view else _command_of(part))
-        ]
+        parts = [part for part in self._parts if definition.id == (self._view_of(part) if view else _command_of(part))]
         if not parts:
             return
         key = "detail" if view else "step"
@@ -139,6 +138,7 @@ class _Merger:
             members = ", ".join(f"{to_identifier(part.id)}: {to_identifier(part.id)} || `[]`" for part in parts)
             definition.table.setdefault("result", f"{{ {{{members}}} }}")
 
+    @cached_property
     def _parts(self) -> list[Definition]:
         found = [definition for (kind, _), definition in self.definitions.items() if kind == PART]
         return sorted(found, key=lambda part: (_order_of(part), part.id))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..language.shape.compiled import CompiledCommand
 
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
 _FLAGS = frozenset({"yes", "dry-run", "all"})
 NO_ARGUMENTS = CallArguments({})
 _WHOLE_LIST = frozenset({"all", "max", "limit", "page-token", "count", "out", "resume"})

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MARKDOWN = "text/markdown"
 _LARGEST = 1 << 20  # bytes of a file's text
-_NAME = re.compile(r"\{([a-z_]+)\}")
+_NAME = re.compile(r"\{([a-z0-9_]+)\}")
 _TEXTS = re.compile(
     r"text/|application/(?:xml|yaml|x-yaml|toml|sql|javascript|x-sh)\b|[^;]*\+(?:json|xml)\b", re.IGNORECASE
 )

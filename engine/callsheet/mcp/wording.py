@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 _CLAUSE = re.compile(r"(; |, or )")
 _COMMAND = re.compile(r"`[a-z][\w-]*((?: [a-z][\w-]*)+)[^`]*`")

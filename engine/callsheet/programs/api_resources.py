@@ -22,7 +22,7 @@ _CALLS = {"list": "list", "get": "read", "create": "create", "update": "update",
 _HOLE = re.compile(r"\{([^{}]+)\}")
 _TAKEN = {"id", "found", "site", "since", "query", "fields", "whole", "files", "after", "before"}
 _CHANGED = ("updated-at", "updated-on", "updated", "modified-at", "modified-on", "modified", "last-modified")
-_URI = re.compile(r"[a-z][a-z-]*")
+_URI = re.compile(r"[a-z][a-z0-9-]*")
 # Of an id that nobody gives as a name to something: what it looks like.
 _PATTERNS = {"integer": r"\d+", "uuid": "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"}
 

@@ -30,8 +30,10 @@ def _instead(definitions: Definitions, definition: Definition, lines: CommandLin
 
 
 def _verbs(definitions: Definitions, program: Definition) -> Findings:
+    if not (verbs := program.table.get("verbs")):
+        return
     names = {id.rpartition(" ")[2] for kind, id in definitions if kind == "command"}
-    for verb, meant in program.table.get("verbs", {}).items():
+    for verb, meant in verbs.items():
         for place, name in enumerate(meant):
             if name not in names:
                 about = tuple(key for key in definitions.removed if key[1].rpartition(" ")[2] == name)
@@ -40,12 +42,14 @@ def _verbs(definitions: Definitions, program: Definition) -> Findings:
 
 def _options(program: Definition, lines: CommandLines) -> Findings:
     """An option that no command takes would never be suggested."""
+    if not (options := program.table.get("other_options")):
+        return
     own = [param for command in lines.commands.values() for param in command.table.get("params", ())]
     params = [*own, *lines.shared, *lines.paging, *lines.journal]
     names = {f"--{name}" for param in params for name in (param["name"], *param.get("aliases", ()))}
     names |= {f"-{param['short']}" for param in params if "short" in param}
     about = (*(("command", id) for id in lines.removed), *lines.programs)
-    for option, meant in program.table.get("other_options", {}).items():
+    for option, meant in options.items():
         for place, line in enumerate(meant):
             name = line.partition(" ")[0]
             if name not in names:

@@ -65,21 +65,22 @@ def default_problems(definitions: Definitions, group: Definition) -> Findings:
     """The default of a group is one of its own commands, and so are those that bare words call."""
     yield from _bare_problems(definitions, group, f"{group.id} ")
     default, under = group.table.get("default"), f"{group.id} "
-    names = [id.removeprefix(under) for kind, id in definitions if kind == "command" and id.startswith(under)]
-    if default is not None and default not in names:
-        about = (("command", under + default),)
-        yield Finding(("default",), f"no command {under + default!r}{did_you_mean(default, names)}", about)
+    if default is not None and ("command", under + default) not in definitions:
+        yield _no_command(("default",), definitions, under, default)
 
 
 def _bare_problems(definitions: Definitions, owner: Definition, under: str) -> Findings:
-    names = [id.removeprefix(under) for kind, id in definitions if kind == "command" and id.startswith(under)]
     for place, name in enumerate(owner.table.get("bare", ())):
         command = definitions.get(("command", under + name))
         if command is None:
-            about = (("command", under + name),)
-            yield Finding(("bare", place), f"no command {under + name!r}{did_you_mean(name, names)}", about)
+            yield _no_command(("bare", place), definitions, under, name)
         elif "lookup" not in (first_argument(command.table) or ()):
             yield Finding(("bare", place), "its first argument has no `lookup`, so nobody knows which words it takes")
+
+
+def _no_command(at: tuple[str | int, ...], definitions: Definitions, under: str, name: str) -> Finding:
+    names = [id.removeprefix(under) for kind, id in definitions if kind == "command" and id.startswith(under)]
+    return Finding(at, f"no command {under + name!r}{did_you_mean(name, names)}", (("command", under + name),))
 
 
 def program_problems(definitions: Definitions, program: Definition) -> Findings:

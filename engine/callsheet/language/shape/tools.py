@@ -43,7 +43,7 @@ class AgentsTable(Shape, total=False):
         Annotated[
             str,
             Field(
-                pattern=r"^[a-z][a-z-]*(/(\{[a-z_]+\}|[a-z-]+))+$",
+                pattern=r"^[a-z][a-z0-9-]*(/(\{[a-z0-9_]+\}|[a-z0-9-]+))+$",
                 description="Path with {names}; the program's name is the scheme.",
             ),
         ]
