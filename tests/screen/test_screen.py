@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 import callsheet
-from callsheet.cli.main import run_literally
+from callsheet.cli.main import run, run_literally
 from callsheet.commands.context import Context
 from callsheet.errors import UsageError
 from callsheet.installation import how_to_add
@@ -26,10 +27,11 @@ from callsheet.screen.rows import Table, row_of
 from callsheet.screen.start import show_screen
 from callsheet.screen.text_page import TextPage
 from callsheet.sites.site_policy import CatalogNames
-from support.canary import TOKEN
+from support.canary import SITES, TOKEN
 from support.hostile_text import EVERYTHING, acts
 from support.moving import Mover, move
 from support.sampled import sampled
+from support.server import exchange, reply, serve
 
 DEMO = ["issues", "list", "--project", "DEMO"]
 
@@ -58,6 +60,43 @@ def test_the_first_page_has_the_lists_that_need_nothing(suite: Context) -> None:
         assert "issues mine" in person.shown()
 
     move(suite, [], work)
+
+
+def test_a_program_of_ones_own_has_a_screen(tmp_path: Path) -> None:
+    """Its lists come whole, and its commands are found by what they look up."""
+    order = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
+
+    def answers(schema: Any) -> Any:
+        return {"200": {"description": "it", "content": {"application/json": {"schema": schema}}}}
+
+    taken = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+    paths = {
+        "/orders": {"get": {"operationId": "listOrders", "responses": answers({"type": "array", "items": order})}},
+        "/orders/{id}": {"get": {"operationId": "getOrder", "parameters": [taken], "responses": answers(order)}},
+    }
+    document = {"openapi": "3.0.3", "info": {"title": "Shop", "version": "1"}, "paths": paths}
+    (tmp_path / "shop.json").write_text(json.dumps(document), encoding="utf-8")
+    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path / "home"), "CALLSHEET_CACHE": str(tmp_path / "cache")}
+    new = ["new", "shop", "--from", str(tmp_path / "shop.json"), "--bin", str(tmp_path / "bin")]
+    exchanges = [
+        exchange("GET", "/orders", reply(json=[{"id": 7, "name": "Seven"}])),
+        exchange("GET", "/orders/7", reply(json={"id": 7, "name": "Seven"})),
+    ]
+    with serve(exchanges) as server:
+        SITES.add(server.url)
+        assert run("callsheet", [*new, "--base-url", server.url], environ=environ) == 0
+        context = Context("shop", environ)
+        context.options["base-url"] = server.url
+
+        async def work(person: Mover) -> None:
+            assert "orders list" in person.shown()
+            await person.press("enter")
+            assert "Seven" in person.shown(), person.told()
+            await person.press("enter")
+            assert len(server.requests) == 2
+
+        move(context, [], work)
+        context.close()
 
 
 def test_a_filter_narrows_as_one_types_and_escape_takes_it_back(suite: Context) -> None:

@@ -38,12 +38,19 @@ def commands(catalog: Catalog) -> list[OfferedCommand]:
 
 
 def lists(catalog: Catalog) -> list[OfferedCommand]:
-    """Those that list something without being told what of."""
+    """Those that list something without being told what of, in pages or as one answer that a resource's view shows."""
+    views = {each.get("view") for each in catalog.all("resource").values()}
     return [
         each
         for each in commands(catalog)
-        if each.definition.get("pages") and not any(is_required(param) for param in each.definition.get("params", ()))
+        if (each.definition.get("pages") or _shows_all(each, views))
+        and not any(is_required(param) for param in each.definition.get("params", ()))
     ]
+
+
+def _shows_all(each: OfferedCommand, views: set[str | None]) -> bool:
+    calls = "builtin" not in each.definition and not each.changes
+    return calls and each.definition.get("view") in views - {None} and first_argument(each.definition) is None
 
 
 def actions(catalog: Catalog, view: str | None, words: str) -> list[OfferedCommand]:
