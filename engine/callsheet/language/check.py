@@ -21,7 +21,7 @@ from .checks.headers import header_findings
 from .checks.hosts import host_findings
 from .checks.links import link_findings
 from .checks.listener import event_findings, route_findings, source_findings
-from .checks.needs import need_findings
+from .checks.needs import change_findings, need_findings
 from .checks.operations import fetch_findings, operation_problems, paginator_findings
 from .checks.params import input_findings, paging_options, param_findings
 from .checks.problem import Finding, Problem, spot, stale_by, word_problem
@@ -221,7 +221,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "group": (place_problems, partial(alias_problems, words=words), default_problems, suggested),
         "program": (options, params, program_problems, examples, suggested, reading),
         "input": (input_findings,),
-        "view": (need_findings,),
+        "view": (need_findings, change_findings),
         "node": (node_findings,),
         "renamed": (rename_findings,),
         "lookup": (partial(lookup_problems, operations=operations),),

@@ -1,9 +1,10 @@
-"""Whether what the columns of a view need is asked for by a command that prints it."""
+"""What the columns of a view need of commands: those that print it ask for it, and those that change it take it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...errors import did_you_mean
 from ..definition import Definition, Definitions
 from ..deployment import deployment_variants
 from ..scopes import names_in
@@ -37,3 +38,15 @@ def _prints(command: Definition, view: str) -> bool:
 def _asks(command: CommandDefinition) -> bool:
     each = (command, *deployment_variants(command).values())
     return any(NEEDED in names_in([table.get("args"), table.get("body"), table.get("step")]) for table in each)
+
+
+def change_findings(definitions: Definitions, view: Definition) -> Findings:
+    """The command that changes what a column shows takes the value that the column names."""
+    for place, column in enumerate(view.table["columns"]):
+        change = column.get("change")
+        command = definitions.get(("command", change["command"])) if change else None
+        if command is not None:  # one that there is not is told as any reference is
+            known = [param["name"] for param in command.table.get("params", ())]
+            if (name := change["value"]) not in known:
+                text = f"command {command.id!r} has no parameter {name!r}{did_you_mean(name, known)}"
+                yield Finding(("columns", place, "change", "value"), text, (("command", command.id),))
