@@ -24,7 +24,17 @@ from typing import NamedTuple
 from environment import ROOT, ready
 
 FAULTS = ROOT / "tests" / "faults"
-COPIED = ("engine", "definitions", "tests", "docs", "scripts", "pyproject.toml", "README.md", "CONTRIBUTING.md")
+COPIED = (
+    "engine",
+    "definitions",
+    "tests",
+    "docs",
+    "scripts",
+    "pyproject.toml",
+    "profiles.example.toml",
+    "README.md",
+    "CONTRIBUTING.md",
+)
 LIMIT = 100  # seconds of the named tests; a fault that makes a loop endless is noticed too
 PROGRAMS = ("suite", "lms", "callsheet")
 CHANGED = 10**9  # a time of its own for each change: by time and size Python knows whether a compiled module holds

@@ -25,6 +25,7 @@ from callsheet.policy.load import from_variable
 from callsheet.screen.list_page import ListPage
 from callsheet.screen.rows import Table, row_of
 from callsheet.screen.start import show_screen
+from callsheet.screen.text import plain, plain_line, styled_text
 from callsheet.screen.text_page import TextPage
 from callsheet.sites.site_policy import CatalogNames
 from support.canary import SITES, TOKEN
@@ -319,6 +320,13 @@ def test_what_a_site_says_is_text(suite: Context, text: str) -> None:
             assert not (segment.style and segment.style.meta and "@click" in segment.style.meta)
 
     move(suite, ["issues", "list", "--jql", "summary ~ safe ORDER BY created DESC"], work, size=(140, 40))
+
+
+def test_texts_of_questions_messages_and_pages_hold_nothing_that_acts() -> None:
+    assert acts(plain(EVERYTHING).plain) == []
+    assert acts(plain_line(EVERYTHING)) == []
+    assert acts(styled_text(EVERYTHING).plain) == []
+    assert not any(span.style for span in plain("[red]evil[/red]").spans)
 
 
 @pytest.mark.slow
