@@ -90,7 +90,7 @@ def test_a_start_loads_nothing_slow(arguments: list[str], cache: Path) -> None:
 def test_a_start_compiles_no_regular_expression_that_it_may_not_need(
     arguments: list[str], typed: str | None, tmp_path: Path, cache: Path
 ) -> None:
-    """Compiling them took a tenth of it. `patterns.pattern` compiles what is used."""
+    """Compiling them took a tenth of it. `patterns.lazy_pattern` compiles what is used."""
     asked = {"_SUITE_COMPLETE": "bash", "COMP_LINE": typed, "SUITE_COMPLETION": "off"} if typed else {}
     site = {"SUITE_BASE_URL": "http://127.0.0.1:9", "SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": "none"}
     environ = {**os.environ, **site, **asked, "CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(cache)}

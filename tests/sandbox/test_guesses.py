@@ -16,7 +16,10 @@ DEAD_END = "dead end"
 
 
 @pytest.mark.slow
-def test_what_is_guessed_works_or_is_answered_with_what_to_type(tmp_path: Path) -> None:
+def test_what_is_guessed_works_or_is_answered_with_what_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some lines write files
     guesses = tomllib.loads((CASES / "guesses.toml").read_text(encoding="utf-8"))
     wrong = {}
     with serving(deployment="cloud") as url:

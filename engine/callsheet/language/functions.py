@@ -19,7 +19,7 @@ from ..jsontext import dump_json
 from . import queries, short_links, trees
 from .filenames import file_name
 from .root_names import RootInterpreter, RootParser
-from .totals import count_in_words, sum_so_far
+from .totals import sum_alike, sum_so_far
 
 if TYPE_CHECKING:
     from jmespath.functions import _Signature
@@ -222,7 +222,7 @@ class Functions(functions.Functions):
     @functions.signature(_ANY, {"types": ["array-string"]}, _TEXT)
     def _func_totals(self, items: Any, names: list[str], number: str) -> list[dict[str, Any]]:
         """One object for all items that have the same under these names, with the sum of one of their numbers."""
-        return count_in_words(items or [], names, number)
+        return sum_alike(items or [], names, number)
 
     @functions.signature(_ANY, _TEXT)
     def _func_running(self, items: Any, number: str) -> list[dict[str, Any]]:

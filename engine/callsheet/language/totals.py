@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def count_in_words(items: list[Any], names: list[str], number: str) -> list[dict[str, Any]]:
+def sum_alike(items: list[Any], names: list[str], number: str) -> list[dict[str, Any]]:
     """For all items with the same values under `names` one object with these and the sum, in the order of the first.
 
     What is no number counts as nothing.

@@ -1,6 +1,7 @@
 """JSON for handlers made of the JSON that was sent, without making values of it and a text of those again.
 
-The result is what `jsontext.dump` writes of the values, but for an integer `-0`. Where it might not be, there is none.
+The result is what `jsontext.dump_json` writes of the values, but for an integer `-0`. Where it might not be, there is
+none.
 """
 
 from __future__ import annotations
