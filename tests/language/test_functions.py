@@ -29,6 +29,12 @@ THINGS = [{"id": "1", "n": "a"}, {"id": "2", "n": "b"}, {"id": 3, "n": "c"}]
         ("running(@, 'n')[].n", [{"n": 2}, {"n": None}, 5, {"n": -3.5}], [2, 2, -1.5]),
         ("unwound(@, 'parts')", [{"k": 1, "parts": [{"p": 2}, {"k": 3}]}, {"k": 4}], [{"k": 1, "p": 2}, {"k": 3}]),
         ("unwound(@, 'parts')", None, []),
+        (
+            "unwound(@, 'parts')",
+            [5, "a", {"k": 1, "parts": [2, {"p": 3}, None]}, {"parts": "text"}],
+            [{"k": 1, "p": 3}],
+        ),
+        ("running(@, 'n')", None, []),
         (r"""quoted('a "b" \ c')""", None, r'''"a \"b\" \\ c"'''),
         ("split(' a, b ,,c ', ',')", None, ["a", "b", "c"]),
         ('joined(@, `[{"id": "2", "x": 1}, {"id": "2", "x": 5}, {"id": "9", "x": 7}]`, \'id\')[].x', THINGS, [5]),
@@ -56,7 +62,17 @@ def test_what_it_makes(expression: str, value: Any, expected: Any) -> None:
     assert evaluate(expression, value) == expected
 
 
-@pytest.mark.parametrize("expression", ["slug(`1`)", "lower(`null`)", "split('a', `1`)", "upper(`[]`)"])
+UNFIT = [
+    "running('a', 'n')",
+    "running(`{}`, 'n')",
+    "days(`5`, `null`)",
+    "minus(`1`, `true`)",
+    "minus(`true`, `1`)",
+    "add(`1`, `true`)",
+]
+
+
+@pytest.mark.parametrize("expression", ["slug(`1`)", "lower(`null`)", "split('a', `1`)", "upper(`[]`)", *UNFIT])
 def test_another_type_is_refused(expression: str) -> None:
     with pytest.raises(TemplateError):
         evaluate(expression, None)

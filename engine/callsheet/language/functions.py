@@ -67,15 +67,14 @@ class Functions(functions.Functions):
             return left.plus(right)
         if left is None or right is None:
             return None
-        numbers = isinstance(left, int | float) and isinstance(right, int | float)
-        if not numbers or not isfinite(left + right):
+        if not (_is_number(left) and _is_number(right)) or not isfinite(left + right):
             raise exceptions.JMESPathError("add() takes two numbers")
         return left + right
 
     @functions.signature(_ANY, _ANY)
     def _func_minus(self, left: Any, right: Any) -> Any:
         """The difference of two numbers; null with null."""
-        return None if right is None else self._func_add(left, -right if isinstance(right, int | float) else right)
+        return None if right is None else self._func_add(left, -right if _is_number(right) else right)
 
     @functions.signature(_TEXT)
     def _func_quoted(self, text: str) -> str:
@@ -224,12 +223,12 @@ class Functions(functions.Functions):
         """One object for all items that have the same under these names, with the sum of one of their numbers."""
         return sum_alike(items or [], names, number)
 
-    @functions.signature(_ANY, _TEXT)
+    @functions.signature({"types": ["array", "null"]}, _TEXT)
     def _func_running(self, items: Any, number: str) -> list[dict[str, Any]]:
         """The items, with the sum of one of their numbers up to each in its place."""
         return sum_so_far(items or [], number)
 
-    @functions.signature(_ANY, _ANY)
+    @functions.signature({"types": ["string", "null"]}, {"types": ["string", "null"]})
     def _func_days(self, first: str | None, last: str | None) -> list[str]:
         """The days from one to the other as `2026-01-31`, both included; at most 1000, and none without one of them."""
         from .dates import list_days
@@ -239,8 +238,17 @@ class Functions(functions.Functions):
     @functions.signature(_ANY, _TEXT)
     def _func_unwound(self, items: Any, name: str) -> list[dict[str, Any]]:
         """The members of a list that each item has by that name, each with what its item says beside them."""
-        rest = [{key: item[key] for key in item if key != name} for item in items or []]
-        return [{**of, **each} for of, item in zip(rest, items or [], strict=True) for each in item.get(name) or []]
+        objects = _objects(items)
+        rest = [{key: item[key] for key in item if key != name} for item in objects]
+        return [{**of, **each} for of, item in zip(rest, objects, strict=True) for each in _objects(item.get(name))]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _objects(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _text(value: Any) -> str:
