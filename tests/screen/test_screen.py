@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from time import process_time
 from typing import Any
 
@@ -22,6 +23,7 @@ from callsheet.installation import how_to_add
 from callsheet.output.columns import Column
 from callsheet.output.formats import FormatContext
 from callsheet.policy.load import from_variable
+from callsheet.screen.call import CommandAnswer, CommandLine, Person, ScreenCall, run_line
 from callsheet.screen.list_page import ListPage
 from callsheet.screen.rows import Table, row_of
 from callsheet.screen.start import show_screen
@@ -33,6 +35,7 @@ from support.hostile_text import EVERYTHING, acts
 from support.moving import Mover, move
 from support.sampled import sampled
 from support.server import exchange, reply, serve
+from support.waiting import PATIENCE
 
 DEMO = ["issues", "list", "--project", "DEMO"]
 
@@ -298,6 +301,102 @@ def test_keys_and_errors_are_told(suite: Context) -> None:
         assert "error:" in person.told()
 
     move(suite, DEMO, work)
+
+
+def test_keys_act_on_the_thing_that_is_shown_though_it_left_its_list(suite: Context) -> None:
+    async def work(person: Mover) -> None:
+        page = person.app.screen
+        assert isinstance(page, ListPage)
+        first, second, *_ = [row.id for row in page.rows.shown]
+        await person.press("enter", "x")
+        await person.type("issues transition", "enter")
+        await person.type("done", "enter")
+        assert first not in [row.id for row in page.rows.shown]
+        await person.press("x")
+        assert f" {first} " in person.shown()
+        assert f" {second} " not in person.shown()
+        await person.press("escape", "escape", "x")
+        assert f" {second} " in person.shown()
+
+    move(suite, ["issues", "list", "--jql", "project = DEMO and status = 'To Do'"], work, size=(80, 30))
+
+
+def test_a_card_that_was_moved_is_moved_on_by_the_next_key(suite: Context, issue: Callable[..., Any]) -> None:
+    async def work(person: Mover) -> None:
+        await person.press("b")
+        await person.press("L")
+        await person.press("L")
+        assert issue("DEMO-10")["status"]["name"] not in ("To Do", "In Progress")
+
+    move(suite, ["issues", "list", "--jql", "key in (DEMO-10, DEMO-6, DEMO-9)"], work)
+
+
+def test_a_list_that_is_left_while_it_loads_is_hung_up_at_the_end(
+    suite: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, hung_up = Event(), Event()
+    monkeypatch.setattr(ScreenCall, "hang_up", lambda call: hung_up.set())
+
+    def load(base: Context, person: Person, line: CommandLine, started: Callable[[ScreenCall], None]) -> CommandAnswer:
+        def start(call: ScreenCall) -> None:
+            started(call)
+            begun.set()
+            assert hung_up.wait(PATIENCE)
+
+        return run_line(base, person, line, start)
+
+    async def work(person: Mover) -> None:
+        hung_up.clear()
+        monkeypatch.setattr("callsheet.screen.list_page.run_line", load)
+        await person.pilot.press("r")
+        await person.until(begun.is_set)
+        await person.press("q")
+        assert "issues mine" in person.shown()
+        assert not hung_up.is_set()
+        person.app.end()
+        assert hung_up.is_set()
+
+    move(suite, DEMO, work)
+
+
+def test_a_change_while_a_list_loads_is_shown(suite: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, changed = Event(), Event()
+
+    def load(*given: Any) -> CommandAnswer:
+        answer = run_line(*given)
+        if not begun.is_set():
+            begun.set()
+            assert changed.wait(PATIENCE)
+        return answer
+
+    async def work(person: Mover) -> None:
+        monkeypatch.setattr("callsheet.screen.list_page.run_line", load)
+        await person.pilot.press("r")
+        await person.until(begun.is_set)
+        try:
+            person.app.run_command(CommandLine(("issues", "edit", "DEMO-10", "--summary", "Changed meanwhile")))
+            await person.until(lambda: "Changed meanwhile" in person.shown())
+        finally:
+            changed.set()
+        await person.settle()
+        assert "Changed meanwhile" in person.shown()
+
+    move(suite, ["issues", "list", "--jql", "key = DEMO-10"], work)
+
+
+def test_things_with_other_fields_stand_under_the_columns_of_the_first_page(suite: Context) -> None:
+    def page_of(*names: str) -> Table:
+        columns = [Column(name, lambda item, name=name: f"{name} of {item['id']}") for name in names]
+        return Table(names, [row_of({"id": names[0]}, columns, "id", FormatContext())])
+
+    async def work(person: Mover) -> None:
+        joined = page_of("ID", "NAME", "SIZE").joined_to(page_of("SIZE", "ID")).joined_to(page_of("COLOR"))
+        await person.app.push_screen(ListPage(joined, title="things"))
+        await person.settle()
+        assert [list(row.cells) for row in joined.rows[1:]] == [["ID of SIZE", "", "SIZE of SIZE"], ["", "", ""]]
+        assert "SIZE of SIZE" in person.shown()
+
+    move(suite, [], work)
 
 
 @pytest.mark.parametrize("text", [EVERYTHING, "[red]evil[/red]", "[@click=app.quit]evil[/]"])

@@ -92,6 +92,7 @@ class BoardPage(Screen[None]):
         self.query_one(".title", Static).update(plain_line(title))
         board = self.query_one(".columns", Horizontal)
         await board.remove_children()
+        target: CardList | None = None
         for name in self._names:
             rows = CardList(headers=False)
             heading = Static(plain_line(f"{name} ({len(cards[name])})"), classes="question", markup=False)
@@ -99,9 +100,9 @@ class BoardPage(Screen[None]):
             rows.set_table(Table(("", ""), cards[name], whole=[True]))
             if focused is not None and any(row.id == focused.id for row in cards[name]):
                 rows.point_at(focused.id)
-                rows.focus()
-        if self.focused is None and self._names:
-            self.query(RowList).first().focus()
+                target = rows
+        if self._names:  # once, when all are there: what is focused before is not focused yet
+            (target or self.query(RowList).first()).focus()
 
     def _list(self) -> RowList | None:
         return self.focused if isinstance(self.focused, RowList) else None

@@ -53,8 +53,9 @@ class ListPage(Screen[None]):
         self._title = title
         self._answer = answer
         self._pages = 1
-        self._is_loading = False
+        self._loads = 0  # one that another replaces ends after that has begun
         self._thing: CommandAnswer | None = None
+        self._shown: ShownRow | None = None  # whose thing is shown in full
         self._offered: list[OfferedCommand] = []
         self._wait = 0.0  # seconds between two looks
         self._looked = monotonic()
@@ -102,6 +103,8 @@ class ListPage(Screen[None]):
     # What is shown
 
     def _show_status(self) -> None:
+        if not self.is_attached or not self.query(RowList):  # the page was left while the site was asked
+            return
         rows = self.rows
         count = f"{len(rows.shown)} of {len(rows.table.rows)}" if rows.text else str(len(rows.table.rows))
         total = self._answer.total if self._answer else None
@@ -109,7 +112,7 @@ class ListPage(Screen[None]):
             count += f" of {total}"
         elif self._answer is not None and self._answer.next:
             count += "+"
-        working = "  loading ..." if self._is_loading else ""
+        working = "  loading ..." if self._loads else ""
         keys = (
             "/ filter  x actions  : commands  ? keys  q back"
             if self._answer
@@ -128,6 +131,7 @@ class ListPage(Screen[None]):
         self.query_one(TextPane).remove_class("hidden")
         self._arrange()
         self._thing = self._answer._replace(thing=row.item, table=None) if self._answer else None
+        self._shown = row
         self._show_detail()
         if self.rows.styles.display == "none":
             self.query_one(TextPane).focus()
@@ -166,17 +170,17 @@ class ListPage(Screen[None]):
         self.refresh_rows()
 
     def refresh_rows(self) -> None:
-        if self._answer is not None and self._answer.is_read and not self._is_loading:
+        if self._answer is not None and self._answer.is_read:
             self.run_worker(self._load_again(), group="rows", exclusive=True)
         if self._thing is not None and not self.query_one(TextPane).has_class("hidden"):
-            pointed, found = self.rows.pointed, reader(self._offered)
-            if pointed is not None and found is not None and pointed.id:
-                self.run_worker(self._read_thing(found, pointed), group="thing", exclusive=True)
+            shown, found = self._shown, reader(self._offered)
+            if shown is not None and found is not None and shown.id:
+                self.run_worker(self._read_thing(found, shown), group="thing", exclusive=True)
 
     def _look_again(self) -> None:
         """As often as was said for each shown page, while somebody looks at it; less often where the site refuses."""
         due = self._looked + self._wait * self._pages
-        if monotonic() >= due and self.is_current and self.app.app_focus and not self._is_loading:
+        if monotonic() >= due and self.is_current and self.app.app_focus and not self._loads:
             self.run_worker(self._load_again(), group="rows", exclusive=True)
 
     async def _load_again(self) -> None:
@@ -186,13 +190,15 @@ class ListPage(Screen[None]):
         await self._load(answer.line, self._pages)
 
     async def _load(self, line: CommandLine, pages: int) -> None:
-        self._is_loading = True
+        self._loads += 1
         self._show_status()
         try:
             table: Table | None = None
             answer = None
             for _ in range(pages):
-                answer = await asyncio.to_thread(run_line, self.program.context, self.program, line)
+                answer = await asyncio.to_thread(
+                    run_line, self.program.context, self.program, line, self.program.started
+                )
                 if answer.table is None:
                     break
                 table = answer.table if table is None else table.joined_to(answer.table)
@@ -209,18 +215,18 @@ class ListPage(Screen[None]):
             if isinstance(error, CallsheetError):
                 self.program.tell(told(error), is_error=True)
         finally:
-            self._is_loading = False
+            self._loads -= 1
             self._looked = monotonic()
             self._show_status()
 
     def on_row_list_last_pointed(self, event: RowList.LastPointed) -> None:
         """The next page, when its rows are come to."""
         answer = self._answer
-        if answer is not None and answer.next and not self._is_loading and not self.rows.text:
+        if answer is not None and answer.next and not self._loads and not self.rows.text:
             self.run_worker(self._load_more(answer, answer.next), group="rows", exclusive=True)
 
     async def _load_more(self, answer: CommandAnswer, page: str) -> None:
-        self._is_loading = True
+        self._loads += 1
         self._show_status()
         try:
             more = await self.program.answer_of(answer.line.at(page))
@@ -231,7 +237,7 @@ class ListPage(Screen[None]):
         except RateLimited:
             pass
         finally:
-            self._is_loading = False
+            self._loads -= 1
             self._show_status()
 
     # Keys
@@ -257,7 +263,7 @@ class ListPage(Screen[None]):
             self.rows.focus()
         elif not pane.has_class("hidden"):
             pane.add_class("hidden")
-            self._thing = None
+            self._thing = self._shown = None
             self._arrange()
             self.rows.focus()
         elif self._answer is not None:
@@ -268,8 +274,13 @@ class ListPage(Screen[None]):
         if not pane.has_class("hidden") and self.rows.styles.display != "none":
             (self.rows if pane.has_focus else pane).focus()
 
+    @property
+    def _acted_on(self) -> ShownRow | None:
+        """The thing that is looked at: the one shown in full, unless the list beside it has the focus."""
+        return self._shown if self._shown is not None and not self.rows.has_focus else self.rows.pointed
+
     def action_actions(self) -> None:
-        self.offer_actions(self.rows.pointed)
+        self.offer_actions(self._acted_on)
 
     def offer_actions(self, row: ShownRow | None) -> None:
         """A menu of what can be done with a thing of the list."""
@@ -294,7 +305,7 @@ class ListPage(Screen[None]):
             self.program.tell(f"copied {address}")
 
     def _address(self) -> str | None:
-        row, context = self.rows.pointed, self.program.context
+        row, context = self._acted_on, self.program.context
         web = self._answer.view.get("web") if self._answer and self._answer.view else None
         if row is None or web is None or not row.id:
             self.program.tell("this has no address")

@@ -39,6 +39,13 @@ class Table(NamedTuple):
 
     def joined_to(self, other: Table) -> Table:
         """With the rows of a later page; a thing that moved to it stands once."""
+        if other.header != self.header:  # things that no view describes have other fields from page to page
+            places = [other.header.index(name) if name in other.header else None for name in self.header]
+            rows = [
+                row._replace(cells=tuple(Cell("") if place is None else row.cells[place] for place in places))
+                for row in other.rows
+            ]
+            other = other._replace(rows=rows)
         known = {row.id for row in self.rows if row.id}
         return self._replace(rows=[*self.rows, *(row for row in other.rows if row.id not in known)])
 

@@ -45,7 +45,7 @@ class CommandApp(App[None]):
     async def answer_of(self, line: CommandLine) -> CommandAnswer | None:
         """What a command answers; None where it failed, which the person is told, or was turned away from."""
         try:
-            return await asyncio.to_thread(run_line, self.context, self, line, self._started)
+            return await asyncio.to_thread(run_line, self.context, self, line, self.started)
         except KeyboardInterrupt:
             self.tell("nothing was done")
         except CallsheetError as error:
@@ -55,7 +55,7 @@ class CommandApp(App[None]):
                 raise
         return None
 
-    def _started(self, call: ScreenCall) -> None:
+    def started(self, call: ScreenCall) -> None:
         self._calls.add(call)
 
     async def _run_and_show(self, line: CommandLine) -> None:
