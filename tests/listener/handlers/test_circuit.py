@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.dispatch.runner import Runner, RunResult
-from callsheet.listener.handlers import HandlerFailed, circuit
+from callsheet.listener.handlers import CannotSend, HandlerFailed, circuit
 from callsheet.listener.handlers.circuit import Circuit
 from callsheet.listener.handlers.limits import ConcurrencyLimit
 from callsheet.listener.routing.route import Job
@@ -28,6 +28,7 @@ class Target:
 
     def __init__(self, *, fails: bool) -> None:
         self.fails = fails
+        self.cannot = False
         self.started = 0
         self.gate: asyncio.Event | None = None
         self.entered = asyncio.Event()
@@ -38,6 +39,8 @@ class Target:
         self.entered.set()
         if self.gate is not None:
             await self.gate.wait()
+        if self.cannot:
+            raise CannotSend("nothing to send")
         if self.fails:
             raise HandlerFailed("it is dead")
 
@@ -116,6 +119,20 @@ def test_a_success_between_failures_begins_the_count_again(clock: Clock) -> None
 
     asyncio.run(play())
     assert clock.now == 0.0
+
+
+@pytest.mark.usefixtures("clock")
+def test_an_event_that_cannot_be_sent_says_nothing_about_the_target() -> None:
+    async def play() -> None:
+        target = Target(fails=False)
+        job, made = guarded(target, print), runner(1)
+        target.cannot = True
+        for _ in range(5):
+            assert (await once(made, job)).failed == {"r/1": "nothing to send"}
+        target.cannot = False
+        assert (await once(made, job)).succeeded == {"r/1"}
+
+    asyncio.run(play())
 
 
 @pytest.mark.usefixtures("clock")

@@ -134,3 +134,15 @@ def test_what_cannot_be_made_is_found_before(handler: str, says: str, tmp_path: 
     assert done.returncode == 2
     assert says in done.stderr
     assert "routes.toml:2" in done.stderr
+
+
+def test_a_header_that_is_not_sent_on_is_found_before(tmp_path: Path) -> None:
+    (tmp_path / "routes.toml").write_text(
+        '[envelope.own]\ntitle = "Own"\nsend = "{id}"\nheaders = { Authorization = "Bearer {id}" }\n'
+        '[route.r]\ndo = [{ handler = "forward", url = "http://127.0.0.1:9/", envelope = "own" }]\n',
+        encoding="utf-8",
+    )
+    done = run(tmp_path, "check", "--routes", "routes.toml")
+    assert done.returncode == 2
+    assert "'Authorization' is not sent on" in done.stderr
+    assert "the handler's own `headers`" in done.stderr

@@ -16,6 +16,7 @@ from callsheet.catalog.catalog import open_catalog
 from callsheet.listener.simulate.deliveries import id_of, make_payload, plain
 from callsheet.listener.verify.challenge import Challenge
 from callsheet.listener.verify.event import Event
+from callsheet.listener.verify.proof_settings import ProofSettings
 from callsheet.listener.verify.rejection import Rejected
 from callsheet.listener.verify.source import Source
 from support.listening import HEADER, SECRET, listening, signature, until
@@ -56,6 +57,14 @@ def test_each_of_a_list_is_an_event() -> None:
     assert "1.10" in first.record_text
     assert second.data == second.text
     assert b"contact" not in second.data
+
+
+def test_the_values_of_headers_are_made_once_for_all_events() -> None:
+    """A copy for each took gigabytes where a delivery had many headers and many events."""
+    first, second = listed("hubspot", hubspot(CHANGES), CHANGES)
+    assert first.header_values["x-hubspot-request-timestamp"] == str(NOW * 1000)
+    assert first.header_values is second.header_values
+    assert first.query_values is second.query_values
 
 
 def test_another_attempt_brings_the_same_events() -> None:
@@ -208,3 +217,19 @@ def test_the_sender_gets_one_answer_for_all(tmp_path: Path, kept: bool) -> None:
         until(lambda: len(seen()) >= 6, "all")
         assert {"bad-1", "good-6", "good-7"} < set(seen())
         listener.logged("duplicate source=many type=good id=good-4")
+
+
+def test_a_secret_out_of_a_file_answers_the_question_too(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s3cret", encoding="utf-8")
+    secret.chmod(0o600)
+    catalog = open_catalog("lms", os.environ)
+    try:
+        settings = ProofSettings(catalog, {}, "LMS", print, is_shared=False)
+        source = settings.source("okta", ((), (str(secret),), ()), None, "")
+    finally:
+        catalog.close()
+    headers = [(b"x-okta-verification-challenge", b"abc"), (b"authorization", b"s3cret")]
+    answer = source.challenged(headers, b"")
+    assert answer is not None
+    assert b"abc" in answer.body

@@ -311,6 +311,17 @@ def test_who_sends_a_token_is_believed(
         assert refused(name, {**headers, **token}, no_event) == 400
 
 
+def test_cloudevents_without_an_id_are_told_apart_by_what_they_say() -> None:
+    token = {"Authorization": f"Bearer {SECRET}"}
+    binary = {"ce-specversion": "1.0", "ce-type": "t.a", **token}
+    one, other = (received("cloudevents", binary, b'{"n":%d}' % number) for number in (1, 2))
+    assert one.id is None
+    assert one.key != other.key
+    structured = {**token, "Content-Type": "Application/CloudEvents+JSON"}
+    event = received("cloudevents", structured, STRUCTURED.replace(b'{"a":1}', b"{}"))
+    assert (event.type, event.id, event.record["body"]) == ("com.example.some", "/mycontext A234", {})
+
+
 def test_a_structured_event_without_its_type_has_none() -> None:
     headers = {"Content-Type": "application/cloudevents+json", "Authorization": f"Bearer {SECRET}"}
     for body in (b"{}", b'{"type":1}', b'{"data":{"type":"a"}}'):

@@ -22,6 +22,10 @@ class HandlerFailed(Exception):
     """An event could not be handled now; the text says why, for the log. It will be tried again."""
 
 
+class CannotSend(HandlerFailed):
+    """Nothing can be made of this event for the handler, which says nothing about its target."""
+
+
 def failure_of(error: BaseException) -> HandlerFailed:
     """What a person's code raised, whatever it is and however it words itself."""
     if isinstance(error, HandlerFailed):

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 from ...errors import DefinitionError
 from ...language.template import compile_template, to_text
 from ...urls import is_host
-from . import HandlerFailed
+from . import CannotSend
 
 _FIXED = re.compile(r"(https?://[^/?#\s\\]+)(?P<rest>[/?#]|\Z)", re.IGNORECASE)
 _CLIMBS = re.compile(r"(?:\.|%2e){1,2}\Z", re.IGNORECASE)
@@ -37,14 +37,14 @@ class AddressTemplate:
         self.shown = f"{split.scheme}://{found[1].rpartition('@')[2].rpartition('/')[2]}"
 
     def fill(self, scope: Mapping[str, Any]) -> str:
-        """Values are percent-encoded whole. Raises `HandlerFailed` where one would climb up the path."""
+        """Values are percent-encoded whole. Raises `CannotSend` where one would climb up the path."""
         text = "".join(
             part if isinstance(part, str) else quote(to_text(part(scope)).encode("utf-8", "replace"), safe="")
             for part in self.parts
         )
         path = text.partition("#")[0].partition("?")[0]
         if len(self.parts) > 1 and any(_CLIMBS.match(segment) for segment in path.split("/")[3:]):
-            raise HandlerFailed("url: a value out of the event would lead to another directory")
+            raise CannotSend("url: a value out of the event would lead to another directory")
         return text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import DefinitionError
 from ...language.template import TemplateError, compile_template, fill_text, to_text
-from . import HandlerFailed
+from . import CannotSend
 
 END_OF_OPTIONS = "--"
 
@@ -28,13 +28,13 @@ class HandlerArguments:
         self.exposed = [word for word in words[:end] if _starts_with_template(word)]
 
     def fill(self, scope: Mapping[str, Any]) -> list[str]:
-        """Raises `HandlerFailed` where a value would be read as an option."""
+        """Raises `CannotSend` where a value would be read as an option."""
         exposed = set(self.exposed)
         arguments = []
         for word in self.words:
             text = as_argument(to_text(fill_text(word, scope)))
             if text.startswith("-") and word in exposed:
-                raise HandlerFailed(f"run: the value of {word} starts with '-': put {END_OF_OPTIONS!r} before it")
+                raise CannotSend(f"run: the value of {word} starts with '-': put {END_OF_OPTIONS!r} before it")
             arguments.append(text)
         return arguments
 

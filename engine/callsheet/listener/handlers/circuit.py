@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...durations import duration_seconds
 from ...errors import counted
-from . import HandlerFailed
+from . import CannotSend, HandlerFailed
 from .limits import Saturated
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Circuit:
         decides = self._is_tried = self.is_open
         try:
             yield
-        except (Saturated, asyncio.CancelledError):  # which say nothing about the target
+        except (Saturated, CannotSend, asyncio.CancelledError):  # which say nothing about the target
             raise
         except Exception:
             self._on_failure(decides=decides)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...jsontext import dump_json
 from ...language.compiled_jmespath import compile_condition
 from ...language.template import fill_template, fill_text, to_text
-from . import HandlerFailed
+from . import CannotSend
 from .address import header_value
 
 if TYPE_CHECKING:
@@ -41,9 +41,13 @@ class EventEnvelope:
         self._requires = definition.get("requires", "")
         self._is_met = compile_condition(self._requires) if self._requires else None
 
+    @property
+    def header_names(self) -> Iterable[str]:
+        return self._headers
+
     def make(self, event: Event) -> tuple[bytes, dict[bytes, bytes]]:
-        """Bytes and their headers. Raises `HandlerFailed` for an event that lacks what the form requires."""
+        """Bytes and their headers. Raises `CannotSend` for an event that lacks what the form requires."""
         if self._is_met is not None and not self._is_met(event.fast_scope):
-            raise HandlerFailed(f"envelope {self._name}: not for an event without {self._requires}")
+            raise CannotSend(f"envelope {self._name}: not for an event without {self._requires}")
         data, content_type = encode_content(fill_template(self._send, event.scope))
         return data, {b"content-type": content_type, **fill_headers(self._headers, event.scope)}

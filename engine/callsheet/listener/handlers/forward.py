@@ -64,6 +64,10 @@ class Forward(Base):
         host = next((text for name, text in table.get("headers", {}).items() if name.lower() == "host"), "")
         if any(not isinstance(part, str) for part in compile_template(host)):
             raise DefinitionError("handler 'forward': headers: a value out of an event must not choose the host")
+        for name in self.envelope.header_names if self.envelope is not None else ():
+            if name.lower().encode() in _NOT_PASSED:
+                hint = "put it into the handler's own `headers`, unless the program sets it"
+                raise DefinitionError(f"handler 'forward': envelope: headers: {name!r} is not sent on", hint=hint)
         self.client: httpx.AsyncClient | None = None
 
     async def run(self, event: Event, job: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from ...jsontext import dump_json
@@ -51,8 +51,17 @@ class Event:
     """`payload` is the JSON body or a token's claims; `data` the bytes as they came; `text` the payload's JSON."""
 
     def __init__(
-        self, source: EventSource, payload: dict[str, Any], headers: Headers, query: bytes, data: bytes, text: bytes
+        self,
+        source: EventSource,
+        payload: dict[str, Any],
+        headers: Headers,
+        query: bytes,
+        data: bytes,
+        text: bytes,
+        *,
+        beside: Mapping[str, Any] | None = None,
     ) -> None:
+        """`beside`: values of headers and query that events of one list share; of each its own took up to 3 GB."""
         self.source = source
         self.headers = headers
         self.query = query
@@ -61,6 +70,8 @@ class Event:
         self.attempt = 1
         self.charge: object = None  # what it takes of a budget, given back with it
         self._payload = payload
+        if beside is not None:
+            self.__dict__.update(header_values=beside["headers"], query_values=beside["query"])
         self.type, self.id = source.identify(
             self._outer_scope(payload) if source.needs_headers else {"payload": payload}
         )

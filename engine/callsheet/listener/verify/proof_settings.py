@@ -43,7 +43,8 @@ class ProofSettings:
         if shared is None and any(given):
             raise UsageError(f"source {name!r} does not use a shared secret or public key: leave out the secret")
         secrets = self._secrets(given, shared.get("env")) if shared is not None else []
-        challenges = [self._challenge(each) for each in definition.get("challenge", ())]
+        proving = shared.get("env") if shared is not None else None
+        challenges = [self._challenge(each, proving, secrets) for each in definition.get("challenge", ())]
         try:
             source = Source(name, definition, secrets, keys, challenges, public_url)
         except UsageError as error:  # of its secrets, which it does not show
@@ -53,9 +54,11 @@ class ProofSettings:
             raise UsageError(f"source {name!r}: its signatures cover the address that is called", hint=hint)
         return source
 
-    def _challenge(self, definition: shape.ChallengeDefinition) -> Challenge:
+    def _challenge(self, definition: shape.ChallengeDefinition, proving: str | None, secrets: list[str]) -> Challenge:
+        """A question with the secret of deliveries takes it from wherever theirs comes."""
         variable = definition.get("token", {}).get("env")
-        return Challenge(definition, self._secrets(((), (), ()), variable))
+        is_same = variable is not None and variable == proving
+        return Challenge(definition, secrets if is_same else self._secrets(((), (), ()), variable))
 
     def _secrets(self, given: GivenSecrets, variable: str | None) -> list[str]:
         return collect_secrets(*given, variable, self._environ, self._prefix, self._catalog.program)

@@ -127,10 +127,10 @@ class Source:
             raise unreadable("not a list of events")
         if len(found) > _MAX_EVENTS:
             raise unreadable(f"a list of {len(found)} events: more than {_MAX_EVENTS}")
-        return [self._event_of_list(headers, query, dump_json(each).encode()) for each in found]
+        return [self._event_of_list(scope, headers, query, dump_json(each).encode()) for each in found]
 
-    def _event_of_list(self, headers: Headers, query: bytes, text: bytes) -> Event:
-        return Event(self, parse_payload(text), headers, query, text, text)
+    def _event_of_list(self, beside: Mapping[str, Any], headers: Headers, query: bytes, text: bytes) -> Event:
+        return Event(self, parse_payload(text), headers, query, text, text, beside=beside)
 
     def challenged(self, headers: Headers, query: bytes) -> Challenged | None:
         """The answer to a GET that is a question. Raises `Rejected`."""
