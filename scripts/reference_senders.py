@@ -133,3 +133,5 @@ def limits(source: Any, about: Any) -> Iterator[str]:
             yield f"The {key} of an event stands beside what is signed, and is not proved."
     if "id" not in source:
         yield "Events have no id: the same content is the same event."
+    elif "&&" in source["id"] or "||" in source["id"]:
+        yield "Not every event has an id: without one, the same content again is the same event."

@@ -98,6 +98,13 @@ def test_an_editor_that_fails_or_is_absent_is_an_error(tmp_path: Path) -> None:
         edited("so", "x.md", {"VISUAL": "/absent/ed", "EDITOR": "true"})
 
 
+@posix
+def test_an_editor_that_is_no_command_is_an_error_and_an_empty_one_is_none() -> None:
+    with pytest.raises(UsageError, match="is no command of an editor: no closing quotation"):
+        editor({"EDITOR": "vi '"})
+    assert editor({"VISUAL": "  ", "EDITOR": "ed -p"}) == ["ed", "-p"]
+
+
 def test_without_a_choice_the_usual_editors_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: name if name in ("vi", "notepad") else None)
     assert editor({}) in (["vi"], ["notepad"])

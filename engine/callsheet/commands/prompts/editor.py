@@ -36,9 +36,12 @@ def edited(text: str, name: str, environ: Mapping[str, str]) -> str:
 
 def editor(environ: Mapping[str, str]) -> list[str]:
     """Its command, by VISUAL or EDITOR, else the first of the usual ones that is installed."""
-    chosen = environ.get("VISUAL") or environ.get("EDITOR")
-    if chosen:
-        return shlex.split(chosen, posix=os.name != "nt")
+    if chosen := environ.get("VISUAL", "").strip() or environ.get("EDITOR", "").strip():
+        try:
+            return shlex.split(chosen, posix=os.name != "nt")
+        except ValueError as error:
+            problem = f"{chosen!r} is no command of an editor: {str(error).lower()}"
+            raise UsageError(problem, hint="set EDITOR to the command of your editor") from None
     found = next((name for name in _USUAL if shutil.which(name)), None)
     if found is None:
         raise UsageError("no editor was found", hint="set EDITOR to the command of your editor")
