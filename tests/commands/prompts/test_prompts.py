@@ -100,7 +100,7 @@ def test_an_editor_that_fails_or_is_absent_is_an_error(tmp_path: Path) -> None:
 
 @posix
 def test_an_editor_that_is_no_command_is_an_error_and_an_empty_one_is_none() -> None:
-    with pytest.raises(UsageError, match="is no command of an editor: no closing quotation"):
+    with pytest.raises(UsageError, match=r"cannot read the editor.s command .*: no closing quotation"):
         editor({"EDITOR": "vi '"})
     assert editor({"VISUAL": "  ", "EDITOR": "ed -p"}) == ["ed", "-p"]
 

@@ -40,7 +40,7 @@ def editor(environ: Mapping[str, str]) -> list[str]:
         try:
             return shlex.split(chosen, posix=os.name != "nt")
         except ValueError as error:
-            problem = f"{chosen!r} is no command of an editor: {str(error).lower()}"
+            problem = f"cannot read the editor's command {chosen!r}: {str(error).lower()}"
             raise UsageError(problem, hint="set EDITOR to the command of your editor") from None
     found = next((name for name in _USUAL if shutil.which(name)), None)
     if found is None:
