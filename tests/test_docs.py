@@ -64,6 +64,7 @@ def test_every_definition_in_the_listener_page_is_sound(tmp_path: Path) -> None:
         "chat",
         "all-to-chat",
         "crm",
+        "late",
         "lookup",
         "reports",
     }

@@ -112,7 +112,7 @@ REACH: dict[str, dict[str, dict[str, Reach]]] = {
         "command": {"run": "runs", "secrets": "credentials"},
         "exec": {"run": "runs", "secrets": "credentials"},
         "forward": {"url": "connects", "secrets": "credentials"},
-        "python": {"call": "runs", "secrets": "credentials"},
+        "python": {"call": "runs", "program": "credentials", "secrets": "credentials", "site": "credentials"},
     },
     # A value that begins with @ names a file.
     "converter": {

@@ -108,6 +108,9 @@ HANDLERS: dict[str, str] = {
     "python": ".listener.handlers.python:Python",
 }
 
+# What a function that handles events gets a program by, and what else wants one as a script has it.
+LIBRARY = ".library.program:open_in"
+
 # Queues beyond this machine: each is a class that makes them, looks into them, and says what they promise.
 QUEUES: dict[str, str] = {
     "jetstream": ".listener.queue.jetstream.driver:JetStream",

@@ -141,7 +141,9 @@ def test_a_handler_finds_its_own_folder_and_not_the_current_directory(
     monkeypatch.setattr(sys, "path", ["", *sys.path])  # as where Python was started with -c
 
     async def handle() -> None:
-        processes = PythonProcesses("mine:handle", str(folder), dict(os.environ))
+        processes = PythonProcesses(
+            {"call": "mine:handle", "folder": str(folder), "wants_result": False}, dict(os.environ)
+        )
         try:
             await processes.run(b"{}\n", PATIENCE)
         finally:

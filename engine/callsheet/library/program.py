@@ -52,14 +52,28 @@ def open_program(
     Raises `UsageError` for what cannot be meant, and `NotAllowed` where a policy cannot be read.
     """
     options = {"site": site, "dry-run": dry_run or None, "yes": yes or None}
-    environ = dict(os.environ)
     _refuse_mixed(site, base_url, email, token)
+    return _open_session(program, dict(os.environ), options, (base_url, email, token), policy)
+
+
+def open_in(environ: Mapping[str, str], program: str, site: str | None = None) -> Program:
+    """A program at one site with these variables instead of the process's own. Raises what `open_program` raises."""
+    return _open_session(program, dict(environ), {"site": site})
+
+
+def _open_session(
+    program: str,
+    environ: dict[str, str],
+    options: Mapping[str, Any],
+    address: tuple[str | None, str | None, str | None] = (None, None, None),
+    policy: str | None = None,
+) -> Program:
     session = Session(program, environ, {name: value for name, value in options.items() if value is not None})
     try:
-        _set_site(session, environ, base_url, email, token)
+        _set_site(session, environ, *address)
         if policy is not None:
             session.restrict(policy)
-        if site is not None or base_url is not None:
+        if options["site"] is not None or address[0] is not None:
             with session.telling():
                 session.base.site()  # one that there is not is told now, and not by the first call
     except BaseException:

@@ -145,7 +145,9 @@ def test_processes_without_work_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "functions.py").write_text("def quick(record): pass\n", encoding="utf-8")
 
     async def idle() -> None:
-        pool = python_process.PythonProcesses("functions:quick", str(tmp_path), dict(os.environ))
+        pool = python_process.PythonProcesses(
+            {"call": "functions:quick", "folder": str(tmp_path), "wants_result": False}, dict(os.environ)
+        )
         await pool.run(b"{}", 30)
         assert len(pool._idle) == 1
         while pool._idle:  # noqa: ASYNC110 - nothing tells of it

@@ -50,6 +50,10 @@ class CallsFunction(HandlerDefinition, total=False):
     process: Annotated[
         bool, Field(description="python: run it in processes of their own, which are ended when they take too long.")
     ]
+    program: Annotated[
+        str, Field(description="python: the function gets this program too, as `callsheet.open` gives it to a script.")
+    ]
+    site: Annotated[str, Field(description="python: the site of that program. Default: the one in use.")]
     success: _Success
 
 

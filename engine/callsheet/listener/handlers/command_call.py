@@ -7,6 +7,7 @@ line: a value cannot become an option, a file, or another command.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...catalog.catalog import open_catalog
@@ -29,6 +30,13 @@ class CommandCall(NamedTuple):
 
     def fill(self, scope: Mapping[str, Any]) -> dict[str, Any]:
         return fill_template(self.values, scope) or {}
+
+
+def prefix_of_program(program: str, environ: Any) -> str:
+    """That of its variables."""
+    with closing(open_catalog(program, environ)) as catalog:
+        prefix: str = catalog.get("program", program)["prefix"]
+    return prefix
 
 
 def command_call(program: str, run: str | Sequence[str], values: Mapping[str, Any], environ: Any) -> CommandCall:

@@ -5,18 +5,50 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from ... import registry
 from ...errors import UsageError
 from ...jsontext import dump_json
 from . import MAX_RESULT, HandlerFailed, failure_of
 
-Function = Callable[[dict[str, Any]], Any]
+Function = Callable[..., Any]  # of the event, and of a program where the table names one
 
 
-def find(call: str, folder: str) -> Function:
-    """`module:function`, the module from PYTHONPATH or the folder of the routes. Raises `UsageError`."""
+class ProgramForFunction:
+    """The program that a function gets beside each event, as a script has it: opened for the first of them."""
+
+    def __init__(self, name: str, site: str | None, environ: Mapping[str, str]) -> None:
+        self._chosen = (environ, name, site)
+        self._opened: Any = None
+        self._lock = threading.Lock()
+
+    def check(self) -> None:
+        """Raises `UsageError` or another `CallsheetError` where it cannot be opened."""
+        self.get()
+        self.close()
+
+    def get(self) -> Any:
+        """It is safe with several threads, and so is this."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = registry.resolve_entry(registry.LIBRARY)(*self._chosen)
+            return self._opened
+
+    def close(self) -> None:
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+
+def find(call: str, folder: str, parameters: int = 1) -> Function:
+    """`module:function`, the module from PYTHONPATH or the folder of the routes. Raises `UsageError`.
+
+    It has to take so many values.
+    """
     module, _, name = call.partition(":")
     if folder and folder not in sys.path:
         sys.path.insert(0, folder)
@@ -34,8 +66,22 @@ def find(call: str, folder: str) -> Function:
         raise UsageError(f"handler {call!r} is not a function")
     if inspect.isgeneratorfunction(found) or inspect.isasyncgenfunction(found):
         raise UsageError(f"handler {call!r} is a generator: to call it runs nothing", hint="it must not use `yield`")
+    _check_parameters(call, found, parameters)
     function: Function = found
     return function
+
+
+def _check_parameters(call: str, function: Function, parameters: int) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # one written in C may tell nothing of them
+        return
+    try:
+        signature.bind(*[None] * parameters)
+    except TypeError as error:
+        given = "the event alone" if parameters == 1 else "the event and the program"
+        hint = "`program` in the route gives it a program too" if parameters == 1 else "def handle(event, program): ..."
+        raise UsageError(f"handler {call!r} gets {given}: {error}", hint=hint) from None
 
 
 def awaitable_of(result: Any) -> Awaitable[Any] | None:

@@ -7,11 +7,13 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from ...errors import CallsheetError, UsageError
 from ...jsontext import parse_json
 from . import HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
+from .command_call import prefix_of_program
 from .done_within import done_within
-from .functions import awaitable_of, find, result_text
+from .functions import ProgramForFunction, awaitable_of, find, result_text
 from .limits import ConcurrencyLimit
 from .python_process import PythonProcesses
 from .threads import ThreadPool
@@ -27,30 +29,52 @@ MAX_THREADS = 64
 
 
 class Python(Base):
-    """The function gets the event as a dict: id, event_type, event_time, source, body and what else was sent."""
+    """The function gets the event as a dict: id, event_type, event_time, source, body and what else was sent.
+
+    Where the table names a program, that is its second argument.
+    """
 
     shape = ".language.shape.handlers:CallsFunction"
 
     def __init__(self, table: CallsFunction, context: HandlerContext) -> None:
         super().__init__(table, context)
-        self.function = find(table["call"], context.folder)
+        self.program = self._program(table)
+        self.function = find(table["call"], context.folder, 1 if self.program is None else 2)
         self.is_async = inspect.iscoroutinefunction(self.function)
         self.pool = ThreadPool(table.get("concurrency", MAX_THREADS))
         self.running: set[asyncio.Task[tuple[Any, BaseException | None]]] = set()
         self._in_time = 0
         self.processes: PythonProcesses | None = None
         if table.get("process"):
+            chosen: dict[str, Any] = {name: table[name] for name in ("call", "program", "site") if name in table}
             self.processes = PythonProcesses(
-                table["call"], context.folder, self.environment(), wants_result=self.wants_result
+                {**chosen, "folder": context.folder, "wants_result": self.wants_result}, self._environment(table)
             )
             self.concurrency_limits = self.concurrency_limits or (ConcurrencyLimit(MAX_PROCESSES),)
+
+    def _program(self, table: CallsFunction) -> ProgramForFunction | None:
+        if "program" not in table:
+            if "site" in table:
+                raise UsageError("handler 'python': site goes with program")
+            return None
+        program = ProgramForFunction(table["program"], table.get("site"), self.context.environ)
+        try:
+            program.check()
+        except CallsheetError as error:
+            raise UsageError(f"handler 'python': {error.message}", hint=error.hint, details=error.details) from None
+        return program
+
+    def _environment(self, table: CallsFunction) -> dict[str, str]:
+        if "program" not in table:
+            return self.environment()
+        return self.environment(prefix_of_program(table["program"], self.context.environ))
 
     async def run(self, event: Event, job: str) -> Any:
         if self.processes is not None:
             result = await self.processes.run(event.record_text.encode(), self.timeout)
         elif self.is_async:
-            record = dict(event.record)
-            result = await self._run_async(lambda: self.function(record), self.timeout)
+            values = (dict(event.record), *await asyncio.to_thread(self._further_values))
+            result = await self._run_async(lambda: self.function(*values), self.timeout)
         else:
             result = await self._run_plain(dict(event.record), f"{job} {event.key}")
         if self.wants_result and self.processes is None:
@@ -68,12 +92,17 @@ class Python(Base):
     async def close(self) -> None:
         if self.processes is not None:
             self.processes.close()
+        if self.program is not None:
+            self.program.close()
+
+    def _further_values(self) -> tuple[Any, ...]:
+        return () if self.program is None else (self.program.get(),)
 
     async def _run_plain(self, record: dict[str, Any], name: str) -> Any:
         """It may turn out to be an `async` function in a wrapper: then the loop runs it in the time that is left."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self.timeout
-        result = await self.pool.run(lambda: self.function(record), self.timeout, name)
+        result = await self.pool.run(lambda: self.function(record, *self._further_values()), self.timeout, name)
         rest = awaitable_of(result)
         return result if rest is None else await self._run_async(lambda: rest, max(0.0, end - loop.time()))
 

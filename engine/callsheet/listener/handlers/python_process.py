@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ...jsontext import parse_json
+from ...jsontext import dump_json, parse_json
 from . import HandlerFailed
 from .orphans import orphans
 from .threads import ThreadPool
@@ -22,15 +22,15 @@ IDLE_TIMEOUT = 60.0
 # Places are freed as soon as a process is killed, a moment before the thread that waits for it knows.
 _MANY = 4096
 _PACKAGE = __name__.rpartition(".")[0]
-_START = f"import sys; sys.path[:] = sys.argv[4:]; from {_PACKAGE}.python_child import main; main(*sys.argv[1:4])"
+_START = f"import sys; sys.path[:] = sys.argv[2:]; from {_PACKAGE}.python_child import main; main(sys.argv[1])"
 
 
 class PythonProcesses:
     """A process serves one event at a time, and is used again. There are as many as runs at the same time."""
 
-    def __init__(self, call: str, folder: str, environ: Mapping[str, str], *, wants_result: bool = False) -> None:
-        chosen = [call, folder, "result" if wants_result else ""]
-        self._command = [sys.executable, "-P", "-c", _START, *chosen, *filter(None, sys.path)]
+    def __init__(self, chosen: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+        """`chosen` is what `python_child.main` takes."""
+        self._command = [sys.executable, "-P", "-c", _START, dump_json(chosen), *filter(None, sys.path)]
         self._environ = environ
         self._threads = ThreadPool(_MANY)
         self._idle: list[_Child] = []
