@@ -1,9 +1,9 @@
 """Write the pages of the documentation that follow from others: `python3 scripts/reference.py [--check]`.
 
-docs/commands-*.md are the help of every command; those of a large program have a page each group.
-docs/definitions-reference.md is every kind of definition with its keys. docs/senders.md and docs/senders/ are in
-`reference_senders.py`. Exit codes, environment variables and messages
-are in `reference_facts.py`.
+docs/commands-*.md are the help of every command; those of a large program have a page each group, and its commands are
+shown as calls in Python too. docs/definitions-reference.md is every kind of definition with its keys. docs/senders.md
+and docs/senders/ are in `reference_senders.py`. Exit codes, environment variables and messages are in
+`reference_facts.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +27,13 @@ from callsheet.cli.main import run
 from callsheet.language.functions import Functions
 from callsheet.language.json_schema import json_schema
 from callsheet.language.shape import KINDS
+from callsheet.library.arguments import python_name
+from callsheet.library.program import open_in
 from reference_facts import table
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = "COLUMNS"
+WIDE = 100  # characters of a line
 WRITTEN = "Written by `scripts/reference.py` from the definitions."
 ON_ONE_PAGE = 100  # commands
 
@@ -72,7 +77,7 @@ def command_pages(program: str, environ: dict[str, str]) -> dict[Path, str]:
     here = [path for child in top if child not in groups for path in inside[child.name]]
     found = {page: "\n\n".join([*blocks, *helps(program, ["", *here], environ)]) + "\n"}
     for child in groups:
-        blocks = [f"# `{program} {child.name}`", WRITTEN, *helps(program, inside[child.name], environ)]
+        blocks = [f"# `{program} {child.name}`", WRITTEN, *helps_with_calls(program, inside[child.name], environ)]
         found[page.with_suffix("") / f"{child.name}.md"] = "\n\n".join(blocks) + "\n"
     return found
 
@@ -80,6 +85,18 @@ def command_pages(program: str, environ: dict[str, str]) -> dict[Path, str]:
 def helps(program: str, paths: Iterable[str], environ: dict[str, str]) -> Iterator[str]:
     for path in paths:
         yield f"## `{program} {path}".rstrip() + f"`\n\n```text\n{help_of(program, path, environ)}\n```"
+
+
+def helps_with_calls(program: str, paths: Sequence[str], environ: dict[str, str]) -> Iterator[str]:
+    """Each command with its signature as the library has it; not what serves until it is stopped."""
+    with open_in(environ, program) as library, closing(open_catalog(program, environ)) as catalog:
+        for path, text in zip(paths, helps(program, paths, environ), strict=True):
+            yield text
+            command = catalog.find("command", path)
+            if command is not None and command.get("builtin") not in registry.SERVING | registry.TALKING:
+                call = f"{'.'.join([program, *map(python_name, path.split())])}{library.command(path).__signature__}"
+                lines = textwrap.wrap(call, WIDE, subsequent_indent="    ", break_on_hyphens=False)
+                yield "\n".join(["In Python:\n\n```python", *lines, "```"])
 
 
 NAMES = (
@@ -147,7 +164,7 @@ def first_line(text: str | None) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    os.environ[WIDTH] = "100"
+    os.environ[WIDTH] = str(WIDE)
     with tempfile.TemporaryDirectory() as home:
         environ = {"CALLSHEET_HOME": home, "HOME": home}
         written: dict[Path, str] = {}
