@@ -8,20 +8,24 @@ from __future__ import annotations
 import getpass
 import os
 import re
+import shutil
 import socket
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from demonstration import clear, one
 from environment import ROOT, ready
 from terminal_svg import COLUMNS, PALETTES, ROWS, Moment, states, svg
-from tour import Part, Script, Tour, plain, read, surroundings
+from tour import PATIENCE, Part, Screen, Script, Step, Tour, plain, read, surroundings
 from tour_processes import at_terminal
 
 FOLDER = ROOT / "docs" / "pictures"
 LARGEST = 200_000  # bytes
+STILL = 0.8  # seconds without a change: the screen has come to rest
 
 
 class Recorder:
@@ -49,10 +53,44 @@ class Recorder:
             self.moments.append(Moment("shown", self._same(text)))
 
     def _same(self, text: str) -> str:
-        """Without what differs from run to run."""
-        for pattern, replacement in self._steady.items():
-            text = re.sub(pattern, replacement, text)
-        return text
+        return without_changes(text, self._steady)
+
+
+def without_changes(text: str, steady: Mapping[str, str]) -> str:
+    """Without what differs from run to run."""
+    for pattern, replacement in steady.items():
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def frames(screen: Screen, environ: Mapping[str, str], steady: Mapping[str, str]) -> list[Moment]:
+    """What a program that fills the terminal shows at first, and after each key."""
+    if shutil.which("tmux") is None:
+        raise SystemExit(f"{screen.picture}: tmux is needed (Debian and Ubuntu: apt install tmux)")
+    server = ["tmux", "-f", os.devnull, "-L", f"callsheet-{os.getpid()}"]
+
+    def tmux(*words: str) -> str:
+        done = subprocess.run([*server, *words], env=dict(environ), stdout=subprocess.PIPE, text=True, check=True)
+        return done.stdout
+
+    def settled() -> str:
+        """The screen, when it has something on it and nothing of it has changed for a while."""
+        shown, since, end = "", time.monotonic(), time.monotonic() + PATIENCE
+        while time.monotonic() < end and (not shown.strip() or time.monotonic() - since < STILL):
+            time.sleep(0.1)
+            if (now := tmux("capture-pane", "-e", "-p")) != shown:
+                shown, since = now, time.monotonic()
+        return without_changes(shown, steady)
+
+    tmux("new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), screen.run)
+    try:
+        moments = [Moment("typed", screen.run, "$ "), Moment("screen", settled())]
+        for key in screen.keys:
+            tmux("send-keys", key)
+            moments.append(Moment("screen", settled()))
+    finally:
+        tmux("kill-server")
+    return moments
 
 
 def told(moments: list[Moment]) -> str:
@@ -66,11 +104,11 @@ def private(text: str, home: Path) -> list[str]:
     return [word for word in words if len(word) > 3 and word in text]
 
 
-def draw(part: Part, recorder: Recorder, home: Path) -> None:
-    found = states(recorder.moments)
+def draw(part: Part | Screen, moments: list[Moment], home: Path) -> None:
+    found = states(moments)
     rows = min(ROWS, max(len(state.rows) for state in found))
     for palette in PALETTES:
-        picture = svg(part.title, told(recorder.moments), found, palette, rows)
+        picture = svg(part.title, told(moments), found, palette, rows)
         if words := private(plain(picture), home):
             raise SystemExit(f"{part.picture}: {', '.join(words)} stands in the picture; add a pattern to tour.toml")
         if len(picture.encode()) > LARGEST:
@@ -90,18 +128,22 @@ def record(script: Script, names: list[str], scripts: Path) -> None:
             for step in part.steps:
                 one(tour, step, recorder)
             if part.picture and (not names or part.picture in names):
-                draw(part, recorder, home)
+                draw(part, recorder.moments, home)
+        for screen in script.screens:
+            if not names or screen.picture in names:
+                tour.do(Step(run="suite sandbox reset --yes --quiet"), lambda _: None)
+                draw(screen, frames(screen, environ, script.steady), home)
     finally:
         clear(tour, home)
 
 
 def main(names: list[str]) -> None:
     script = read()
-    known = [part.picture for part in script.parts if part.picture]
+    known = [*(part.picture for part in script.parts if part.picture), *(screen.picture for screen in script.screens)]
     if unknown := set(names).difference(known):
         raise SystemExit(f"no picture {min(unknown)!r}; there are {', '.join(known)}")
     FOLDER.mkdir(exist_ok=True)
-    record(script, names, ready("mcp").parent)
+    record(script, names, ready("dev").parent)
 
 
 if __name__ == "__main__":

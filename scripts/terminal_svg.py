@@ -42,7 +42,10 @@ Line = tuple[Piece, ...]
 
 
 class Moment(NamedTuple):
-    """What a session did next: `typed` with its prompt, or `shown`. Both may hold escapes."""
+    """What a session did next: `typed` with its prompt, `shown` below, or a `screen` in place of all that was shown.
+
+    All may hold escapes.
+    """
 
     kind: str
     text: str
@@ -108,6 +111,10 @@ def _changed(style: frozenset[str], codes: str) -> frozenset[str]:
             style = frozenset()
         elif code == "39":
             style -= colours
+        elif code == "27":
+            style -= {"7"}
+        elif code == "49":  # there is no other ground than the terminal's
+            continue
         elif code == "22":
             style -= {"1", "2"}
         else:
@@ -144,9 +151,11 @@ def states(moments: Sequence[Moment], rows: int = ROWS) -> list[State]:
             now += BEFORE + length
             continue
         fresh = lines(moment.text.removesuffix("\n"))
-        screen = [*screen, *fresh]
+        screen = fresh if moment.kind == "screen" else [*screen, *fresh]
         last = number == len(moments) - 1
         pause = LAST if last else min(AFTER + PER_LINE * len(fresh), LONGEST) if moment.text.strip() else 0.1
+        if moment.kind == "screen":
+            pause = LAST if last else AFTER * 1.5
         found.append(State(now, now + pause, screen[-rows:]))
         now += pause
     return found
@@ -201,6 +210,7 @@ def _styles(colours: dict[str, str]) -> str:
     inks = "".join(f".k{name}{{fill:{value}}}" for name, value in colours.items() if name.isdigit())
     return (
         f"text{{font:15px {FONT};fill:{colours['text']};white-space:pre}}.k1{{font-weight:700}}{inks}"
+        f".g7{{fill:{colours['text']}}}.k7{{fill:{colours['back']}}}"
         f".frame{{fill:{colours['back']};stroke:{colours['edge']}}}.bar{{fill:{colours['bar']}}}"
         f".dot{{fill:{colours['dot']}}}.title{{fill:{colours['2']};font-size:13px;text-anchor:middle}}"
         f".c rect{{fill:{colours['back']}}}.c .b{{fill:{colours['text']}}}.s{{visibility:hidden}}"
@@ -239,8 +249,11 @@ def _covers(number: int, state: State, timing: Timing) -> tuple[str, list[str]]:
 
 def _text(line: Line, number: int) -> str:
     """A row; the width of each piece is told, so columns stand below each other in every font."""
-    pieces, column = "", 0
+    pieces, ground, column = "", "", 0
     for piece in line:
+        if "7" in piece.style:
+            x, length = column * CELL, len(piece.text) * CELL
+            ground += f'<rect class="g7" x="{x:g}" y="1" width="{length:g}" height="{LINE}"/>'
         for word in re.finditer(r"\S+(?: \S+)*", piece.text):
             names = " ".join(f"k{code}" for code in sorted(piece.style))
             style = f' class="{names}"' if names else ""
@@ -248,4 +261,6 @@ def _text(line: Line, number: int) -> str:
             place = f'x="{x:g}" textLength="{length:g}" lengthAdjust="spacingAndGlyphs"'
             pieces += f"<tspan {place}{style}>{text}</tspan>"
         column += len(piece.text)
+    if ground:
+        return f'<g id="l{number}">{ground}<text y="17">{pieces}</text></g>'
     return f'<text id="l{number}" y="17">{pieces}</text>'

@@ -60,11 +60,21 @@ class Part:
     picture: str = ""
 
 
+class Screen(NamedTuple):
+    """A program that fills the terminal; `keys` are named as tmux names them."""
+
+    title: str
+    picture: str
+    run: str
+    keys: list[str]
+
+
 @dataclass(frozen=True)
 class Script:
     parts: list[Part]
     people: dict[str, dict[str, str]]
     steady: dict[str, str] = field(default_factory=dict)
+    screens: list[Screen] = field(default_factory=list)
 
 
 def read(path: Path = DATA) -> Script:
@@ -77,7 +87,8 @@ def read(path: Path = DATA) -> Script:
     parts = [
         Part(part["title"], [Step(**step) for step in part["step"]], part.get("picture", "")) for part in told["part"]
     ]
-    return Script(parts, told.get("person", {}), told.get("steady", {}))
+    screens = [Screen(**table) for table in told.get("screen", ())]
+    return Script(parts, told.get("person", {}), told.get("steady", {}), screens)
 
 
 def surroundings(environ: Mapping[str, str], home: Path, scripts: Path) -> dict[str, str]:

@@ -19,7 +19,7 @@ import tour
 from terminal_svg import PALETTES, Moment, Piece, lines, states, svg
 
 SCRIPT = tour.read()
-NAMES = [part.picture for part in SCRIPT.parts if part.picture]
+NAMES = [each.picture for each in (*SCRIPT.parts, *SCRIPT.screens) if each.picture]
 SPACE = "{http://www.w3.org/2000/svg}"
 
 
@@ -54,6 +54,19 @@ def test_a_picture_shows_the_demonstration_of_today(part: tour.Part, palette: st
     assert not re.search(r"/(home|root|tmp|Users|work)\b", text)
 
 
+@pytest.mark.parametrize("screen", SCRIPT.screens, ids=lambda screen: screen.picture)
+def test_a_picture_of_a_screen_has_a_frame_for_each_key(screen: tour.Screen) -> None:
+    for palette in PALETTES:
+        text = (pictures.FOLDER / f"{screen.picture}-{palette}.svg").read_text(encoding="utf-8")
+        picture = ET.fromstring(text)
+        again = "run scripts/pictures.py"
+        assert len(text.encode()) < pictures.LARGEST
+        assert picture.findtext(f"{SPACE}title") == screen.title, again
+        assert picture.findtext(f"{SPACE}desc") == f"$ {screen.run}", again
+        assert len(re.findall(r'<g class="s"', text)) == len(screen.keys) + 2, again
+        assert not re.search(r"/(home|root|tmp|Users|work)\b", text)
+
+
 def test_no_picture_is_left_over() -> None:
     names = NAMES
     assert {path.name for path in pictures.FOLDER.iterdir()} == {f"{n}-{p}.svg" for n in names for p in PALETTES}
@@ -75,6 +88,12 @@ def test_text_keeps_its_styles_and_wraps_at_the_edge() -> None:
     assert lines("\x1b[91ma") == [(Piece("a", red),)]
     with pytest.raises(ValueError, match="no picture can be made"):
         lines("a\x1b[2Kb")
+
+
+def test_a_screen_replaces_what_was_shown_and_its_marked_row_has_a_ground() -> None:
+    found = states([Moment("typed", "x", "$ "), Moment("screen", "one\n\x1b[7mtwo\x1b[27m"), Moment("screen", "three")])
+    assert [len(state.rows) for state in found] == [1, 2, 1]
+    assert 'class="g7"' in svg("t", "d", found, "light")
 
 
 def test_the_screen_scrolls_and_letters_come_one_by_one() -> None:
