@@ -49,6 +49,7 @@ REACH: dict[str, dict[str, dict[str, Reach]]] = {
         **{f"mcp {name}": {ITSELF: "writes", "project": "writes"} for name in ("disable", "enable")},
         **{f"webhook secret {name}": {ITSELF: "credentials"} for name in ("delete", "set")},
         "mirror": {ITSELF: "writes", "file": "writes"},
+        "watch": {ITSELF: "connects", "command": "runs", "routes": "runs", "inbox": "writes"},
         "apply": {ITSELF: "runs", "dir": "reads", "plan": "reads", "journal": "writes"},
         "plan": {ITSELF: "connects", "dir": "reads", "out": "writes"},
         "pull": {ITSELF: "writes", "dir": "writes"},

@@ -81,6 +81,7 @@ BUILTINS: dict[str, str] = {
     "undo": ".cli.builtin.journals:undo_journal",
     "sql": ".cli.builtin.mirror:sql",
     "version": ".cli.builtin.version:version",
+    "watch": ".cli.builtin.watch:watch",
     "webhook check": ".cli.builtin.webhook_check:check",
     "work": ".cli.builtin.work:work",
     "webhook secret delete": ".cli.builtin.webhook_secret:delete",
@@ -97,7 +98,7 @@ OF_ANY_OPERATION: frozenset[str] = frozenset({"op call"})
 # Those that talk to others over this process's own input and output, or its sockets, until these end.
 TALKING: frozenset[str] = frozenset({"mcp start", "mcp stream"})
 # Those that read their files again at SIGHUP, by which any other command ends.
-SERVING: frozenset[str] = frozenset({"listen", "work"})
+SERVING: frozenset[str] = frozenset({"listen", "watch", "work"})
 
 # What can be done with an event: each is a class made from its table in a route.
 HANDLERS: dict[str, str] = {

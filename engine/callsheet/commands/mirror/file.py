@@ -236,13 +236,14 @@ class MirrorFile:
                 yield batch
                 row = batch[-1][0]
 
-    def data(self, table: ResourceTable, row: MirrorRow) -> str | None:
-        """The JSON that is kept of the same thing; None where it is new, or was gone."""
+    def kept(self, table: ResourceTable, row: MirrorRow) -> tuple[str | None, str | None]:
+        """The JSON that is kept of the same thing, None where it is new or was gone, and when that was written."""
         where = " AND ".join(f'"{name}" IS ?' for name in table.key)
         values = [row.id if name == "id" else row.values.get(name) for name in table.key]
-        sql = f'SELECT data FROM "{table.name}" WHERE gone_at IS NULL AND {where}'
-        found = self._connection.execute(sql, values).fetchone()
-        return found[0] if found else None
+        columns = "CASE WHEN gone_at IS NULL THEN data END, coalesce(gone_at, read_at)"
+        sql = f'SELECT {columns} FROM "{table.name}" WHERE {where}'
+        found: tuple[str | None, str | None] | None = self._connection.execute(sql, values).fetchone()
+        return found or (None, None)
 
     def mark_orphans(self, table: ResourceTable, parent: ResourceTable, when: str, *, pruned: bool) -> int:
         """What belongs to a thing that is gone is gone with it. `pruned`: such things may be out of the file."""

@@ -46,6 +46,18 @@ class Mirrored(NamedTuple):
     failed: bool = False  # and not just something that this site does not have, or this person may not see
 
 
+class ThingChange(NamedTuple):
+    """One thing that is new or different. `before` is the JSON that was kept of it while it was there.
+
+    `since` is when that was written: it tells each change of a thing from all others.
+    """
+
+    things: Things
+    row: MirrorRow
+    before: str | None
+    since: str | None
+
+
 Listing = tuple[str, datetime | None, Callable[[], Iterator[Thing]]]  # a part, since when, and what is there
 
 
@@ -74,6 +86,7 @@ class Mirror:
         self._context: Context = dispatcher.context
         self._query = query
         self._now = datetime.now(UTC)
+        self.on_change: Callable[[ThingChange], None] | None = None  # before it is kept, so that nothing is kept untold
         known = self._context.catalog.all("resource")
         found = ((id, self._known(id, wanted)) for id in known)
         self._things = {id: things for id, things in found if things is not None}
@@ -93,6 +106,7 @@ class Mirror:
 
     def sync_resources(self) -> Iterator[Mirrored]:
         """One row for each resource, when it is done."""
+        self._now = datetime.now(UTC)
         for id in parents_first(self._context.catalog, self._wanted):
             things = self._things[id]
             table = self._tables[id] = ResourceTable(things, self._view(things), partial(self._text, things))
@@ -258,7 +272,7 @@ class Mirror:
         is_in_order = self._asked(things) is None and bool(things.definition.get("changed", {}).get("oldest_first"))
         try:
             listed = listing()
-            while batch := list(islice(listed, _BATCH)):
+            while batch := list(islice(listed, self._batch)):
                 rows = [table.row(thing, parents, self._stamp) for thing in batch]
                 seen.update(row.id for row in rows)
                 latest = max([latest, *map(things.changed_of, batch)], key=lambda at: at.timestamp() if at else 0)
@@ -285,7 +299,7 @@ class Mirror:
         things, parent = table.things, self._tables[table.things.parents[0]]
         since = self.file.cursor(things.resource, part) or ""
         since = since if since <= self._stamp else ""  # somebody set the clock back
-        for batch in self.file.written_since(parent, part or None, since, _BATCH):
+        for batch in self.file.written_since(parent, part or None, since, self._batch):
             with self.file.transaction():
                 for _, id, data in batch:
                     inside = things.all({things.parents[0]: id}, inside=parse_json(data))
@@ -303,11 +317,21 @@ class Mirror:
             self.file.note(things.resource, QUERY, state=self._query or "")
 
     def _put(self, table: ResourceTable, rows: Sequence[MirrorRow], done: Mirrored) -> Mirrored:
-        new = [row for row in rows if self.file.data(table, row) != row.values["data"]]
+        kept = [(row, *self.file.kept(table, row)) for row in rows]
+        changes = [ThingChange(table.things, *each) for each in kept if each[1] != each[0].values["data"]]
+        if self.on_change is not None:
+            for change in changes:
+                self.on_change(change)
+        new = [change.row for change in changes]
         self.file.put_rows(table, ((row.id, row.values) for row in new))
         done = done._replace(read=done.read + len(rows), changed=done.changed + len(new))
         self._told(done)
         return done
+
+    @property
+    def _batch(self) -> int:
+        """What is told is kept at once, as all of a batch would be told again after a stop."""
+        return _BATCH if self.on_change is None else 1
 
     # What is gone
 

@@ -1,0 +1,180 @@
+"""`watch`: what is new or changed on a site becomes an event, printed or handled as one that a webhook brings."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...commands.context import Context, ParameterValues
+from ...errors import CallsheetError, UsageError, counted
+from ...jsontext import dump_json
+from ..signals import release_hangup
+from .empty_values import refuse_empty
+from .serving import in_processes, serve, withhold, writers
+
+if TYPE_CHECKING:
+    from ...commands.mirror.watch import ResourceWatch, Told, Watched
+    from ...listener.assemble import Assembly
+    from ...listener.server.service_manager import Notifier
+    from ...listener.workers.assignment import WorkerAssignment
+
+SOURCE = "watch"
+_LEAST_PAUSE = 1.0
+_RETRY_DELAY = 5.0
+_JOIN_TIMEOUT = 2.0
+
+
+def watch(context: Context, values: ParameterValues) -> None:
+    from ...commands.mirror.watch import Watched, alone, opened_watch
+
+    if context.option("dry-run"):
+        raise UsageError("watch has no dry run: it changes nothing on the site")
+    if values["every"] < _LEAST_PAUSE:
+        raise UsageError(f"--every: {values['every']:g} s is too short", hint="at least 1s")
+    refuse_empty(values, "inbox")
+    command, routes, inbox = list(values["command"] or ()), list(values["routes"] or ()), values["inbox"]
+    handles = bool(command or routes)
+    if inbox and not handles:
+        raise UsageError("--inbox needs something to do with the events", hint="give --routes FILE or -- COMMAND")
+    within = {id: words for id in context.catalog.all("resource") if (words := values.get(id))}
+    reader = [os.path.abspath(inbox)] if inbox else [*map(os.path.abspath, routes), "--", *command]
+    watched = Watched(values["resource"], within, values.get("where"), reader)
+    state = watched.state(context)
+    with alone(state):
+        if handles:
+            inbox = inbox or state.removesuffix(".sqlite") + ".inbox.sqlite"
+            asked = {"source": [SOURCE], "routes": routes, "inbox": inbox, "insecure": True}
+            asked["handler"] = [shlex.join(command)] if command else []
+            with opened_watch(context, watched) as found:
+                _begin(context, watched, found)
+            in_processes(context, None, None, partial(_handle, context, watched, values["every"], asked))
+        else:
+            release_hangup()
+            told = _printer(context)
+            with opened_watch(context, watched) as found:
+                _begin(context, watched, found)
+                _poll(context, found, told, values["every"], threading.Event())
+
+
+def _begin(context: Context, watched: Watched, found: ResourceWatch) -> None:
+    read = found.begin()
+    if read is None:
+        context.note(f"watching {watched.resource}, going on where the last run stopped")
+    else:
+        context.note(f"watching {watched.resource}: {counted(read, 'thing')} there now, none of which is an event")
+
+
+def _poll(context: Context, found: ResourceWatch, told: Told, every: float, stopping: threading.Event) -> None:
+    """Until it is stopped. What goes wrong is said once, and tried again: a site is away for some time now and then."""
+    is_away = False
+    while not stopping.is_set():
+        try:
+            found.poll(told)
+        except CallsheetError as error:
+            if not is_away:
+                context.say(f"warning: {error.message}; trying again every {every:g} s")
+            is_away = True
+        else:
+            if is_away:
+                context.note("the site answers again")
+            is_away = False
+        stopping.wait(every)
+
+
+def _printer(context: Context) -> Told:
+    """A line of JSON for each event, the same that handlers get."""
+    from ...listener.verify.source import Source
+    from ...output.render import renderer
+
+    if not context.option("output"):
+        context.options["output"] = "ndjson"
+    if not renderer(context.output_format).streams:
+        raise UsageError(f"watch cannot print -o {context.output_format}: use -o ndjson")
+    source = Source(SOURCE, context.catalog.get("source", SOURCE))
+    output = context.output()
+
+    def told(event: dict[str, Any]) -> None:
+        output.items([source.receive([], b"", dump_json(event).encode(), time.time()).record])
+        context.streams.out.flush()
+
+    return told
+
+
+def _handle(
+    context: Context,
+    watched: Watched,
+    every: float,
+    asked: dict[str, Any],
+    _address: object,
+    part: WorkerAssignment | None,
+    notifier: Notifier,
+) -> None:
+    """With the listener's inbox and handlers, and a thread that fills the inbox in the place of senders."""
+    from ...commands.mirror.watch import opened_watch
+    from ...listener.assemble import Assembly
+    from ..main import run_literally
+    from .listen import options_of
+
+    stopping = threading.Event()
+    with writers(context, part) as (err, _):
+        assembly = Assembly(
+            context.catalog, options_of(asked, None), dict(context.environ), err, None, run_literally, part
+        )
+        withhold(assembly.context.hidden)
+        for job in (job for route in assembly.route_set.routes for job in route.jobs):
+            for doubt in job.handler.doubts():
+                context.say(f"warning: {job.id}: {doubt}")
+
+        def poll(loop: asyncio.AbstractEventLoop) -> None:
+            with suppress(_Stopped), opened_watch(context, watched) as found:
+                _poll(context, found, _keeper(assembly, loop, stopping), every, stopping)
+
+        threads: list[threading.Thread] = []
+
+        def announce() -> None:
+            thread = threading.Thread(target=poll, args=(asyncio.get_running_loop(),), daemon=True)
+            threads.append(thread)
+            thread.start()
+
+        try:
+            serve(assembly, [], part, notifier, announce)
+        finally:
+            stopping.set()
+            for thread in threads:
+                thread.join(_JOIN_TIMEOUT)  # a request may take longer, and what it finds is found again
+
+
+class _Stopped(Exception):
+    """The run ends before an event was kept."""
+
+
+def _keeper(assembly: Assembly, loop: asyncio.AbstractEventLoop, stopping: threading.Event) -> Told:
+    """Ends when the event is in the inbox, which knows one that it has."""
+
+    def told(event: dict[str, Any]) -> None:
+        data = dump_json(event).encode()
+        if stopping.is_set() or loop.is_closed():
+            raise _Stopped
+        asyncio.run_coroutine_threadsafe(_keep(assembly, data), loop).result()
+
+    return told
+
+
+async def _keep(assembly: Assembly, data: bytes) -> None:
+    event = assembly.sources[0].receive([], b"", data, time.time())
+    table = assembly.app.routing_table
+    jobs = table.jobs(table.plan(event), event)
+    while True:
+        verdict = assembly.app.dispatcher.dispatch(event, jobs)
+        if isinstance(verdict, asyncio.Future):
+            verdict = await verdict
+        if verdict.status < 300:  # kept, or known
+            return
+        assembly.log.note(f"event {event.id} is not kept yet: {verdict.detail}")
+        await asyncio.sleep(_RETRY_DELAY)
