@@ -143,6 +143,15 @@ def test_the_first_rule_that_fits_decides_in_its_source() -> None:
     assert policy.denies_changes() is None
 
 
+def test_a_question_that_may_not_be_asked_hides_no_denial() -> None:
+    """Read as a GET the request falls under the question, read as a DELETE under the denial."""
+    rules = (PolicyRule("ask", "", methods=frozenset({"GET"})), PolicyRule("deny", "", methods=frozenset({"DELETE"})))
+    policy = Policy([PolicySource("here", rules)])
+    assert policy.judge(BY_HEADER).decision == "deny"
+    assert policy.judge(BY_HEADER._replace(methods=None)).decision == "deny"
+    assert policy.judge(BY_HEADER._replace(methods=frozenset({"GET"}))).decision == "ask"
+
+
 def test_an_allowed_project_is_allowed_alone() -> None:
     rules = (PolicyRule("allow", "demo", named={"project": ("DEMO",)}), *class_rules({"write": "deny"}))
     policy = Policy([PolicySource("here", rules)])

@@ -26,8 +26,11 @@ Filter = Callable[[Any], Iterator[Any]]
 
 _ESCAPES = re.compile(r"\\(?:ud[89a-f][0-9a-f]{2}|.)", re.IGNORECASE)
 # What stands before every jq program: no variable of the environment, and no file. Modules can only be imported where a
-# program begins, which is here.
-_WITHOUT_SURROUNDINGS = 'def env: {}; def modulemeta: error("there are no modules"); {} as $ENV |\n'
+# program begins, which is here. What halts would end the results without a word.
+_WITHOUT_SURROUNDINGS = (
+    'def env: {}; def modulemeta: error("there are no modules"); def halt: error("halt is not available"); '
+    "def halt_error: error; def halt_error(f): error; {} as $ENV |\n"
+)
 
 
 def template_filter(template: str) -> tuple[Filter, Callable[[], None]]:

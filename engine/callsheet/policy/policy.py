@@ -33,14 +33,19 @@ class PolicySource(NamedTuple):
     strict: bool = False
 
     def judge(self, facts: Facts) -> PolicyVerdict:
-        """In doubt no rule allows, and every stricter one holds."""
+        """In doubt no rule allows, and the strictest of those that may fit holds."""
         if self.strict and facts.unbelieved is not None:
             facts = facts._replace(safety=facts.unbelieved)
+        return _strictest(self._possible(facts))
+
+    def _possible(self, facts: Facts) -> Iterator[PolicyVerdict]:
+        """Of each rule that may be the first to fit. One that may fit and asks hides no denial behind it."""
         for rule in self.rules:
             match = rule.match(facts)
             if match is RuleMatch.YES or (match is RuleMatch.MAYBE and rule.decision != "allow"):
-                return self._verdict(rule)
-        return PolicyVerdict()
+                yield self._verdict(rule)
+            if match is RuleMatch.YES:
+                return
 
     def certainly_denies(self, facts: Facts) -> PolicyVerdict | None:
         """The verdict where it is a denial whatever is still to be known."""
