@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,11 @@ def pytest_collection_finish() -> None:
 
 
 draws.load_profile()
+
+# The zone of who runs them is such a setting, too: times that cases show are those of this one.
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):
+    time.tzset()
 
 # jsonschema imports it where it is installed, for formats that nothing checks here; each worker would take seconds.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

@@ -92,7 +92,9 @@ def test_no_function_of_jq_does(names: list[str], capfd: pytest.CaptureFixture[s
     assert SECRET not in said
 
 
-@pytest.mark.parametrize("program", ["halt", "halt_error", "halt_error(3)", ".[0] | halt_error", "1, halt", "def f: halt; f"])
+@pytest.mark.parametrize(
+    "program", ["halt", "halt_error", "halt_error(3)", ".[0] | halt_error", "1, halt", "def f: halt; f"]
+)
 def test_what_would_end_jq_is_an_error(program: str) -> None:
     """jq ends its own process there; here nothing would be printed, with exit code 0."""
     with pytest.raises(CallsheetError, match="--jq: "):

@@ -23,6 +23,17 @@ def list_in_answer(found: Any, under: str | None = None) -> list[Any]:
     raise CallsheetError(f"the site answered without {_wanted(under)}", hint=_HINT)
 
 
+def thing_in_answer(found: Any, id: str) -> None:
+    """Raises `CallsheetError` where an answer is no thing, by the expression for its `id`; a text may be anything."""
+    if found is not None and not isinstance(found, dict):
+        return
+    if evaluate_part(id, found, {}) is None:
+        from .http.failure import texts_in
+
+        said = ": ".join([f"the site answered without what was asked for: it has no {id!r}", *texts_in(found)[:1]])
+        raise CallsheetError(said, hint=_HINT)
+
+
 def part_of(expression: str, answer: Any, scope: Any) -> Any:
     """What a definition takes of an answer; raises `CallsheetError` where it looks into a list and there is none."""
     if "[" in expression:  # else it looks into no list, and the library of expressions need not be loaded

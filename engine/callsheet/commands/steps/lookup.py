@@ -124,7 +124,6 @@ class Lookups:
         return Match(_id(value, lookup, word, answer), _label({**lookup, "value": value}, answer) or word, answer)
 
     def _candidates(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> Candidates | None:
-        """None in a dry run that does not ask."""
         answer = self._ask(lookup, scope, lookup["title"])
         if answer is None:
             return None
@@ -195,7 +194,10 @@ class Lookups:
         return not self.exact and bool(lookup.get("partial"))
 
     def _ask(self, table: LookupDefinition | KeywordDefinition, scope: Mapping[str, Any], title: str) -> Any:
-        """Every page: before the last one nobody can say that nothing, or only one thing, has a name."""
+        """Every page: before the last one nobody can say that nothing, or only one thing, has a name.
+
+        None in a dry run that does not ask.
+        """
         arguments = fill_template(table.get("args", {}), scope) or {}
         try:
             request = self.dispatcher.build(table["call"], arguments)
@@ -208,6 +210,8 @@ class Lookups:
         key = request.method + request.url
         if key not in self._answers:
             self._answers[key] = self.dispatcher.everything(table["call"], request)
+        if self._answers[key] is None:  # which above says that nobody was asked
+            raise CallsheetError(f"an answer of the site is not as expected: it tells of no {title}")
         return self._answers[key]
 
 

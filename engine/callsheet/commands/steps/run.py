@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ... import registry
+from ...client.listed import thing_in_answer
 from ...errors import CallsheetError, UsageError, did_you_mean
 from ...language.identifier import to_identifier
 from ...language.safety import CHANGES
@@ -170,13 +171,19 @@ class Run(StepRun):
             items = evaluate_part(self.command["items"], answer, self.scope)
             show_part(self.context, self.output, items, self.extent, self.command["items"])
         elif "result" in self.command:
-            show(self.output, self._result())
+            show(self.output, self._checked(self._result()))
         elif (
             self.command.get("pages") and self.answer is not NOT_SENT and not isinstance(answer, int)
         ):  # which counts them
             show_part(self.context, self.output, answer, self.extent)
         else:
-            show(self.output, answer)
+            show(self.output, self._checked(answer))
+
+    def _checked(self, found: Any) -> Any:
+        """Raises `CallsheetError` for an answer that is not the thing which a command shows."""
+        if "id" in (self.view or {}) and not self.changes and self.answer is not NOT_SENT:
+            thing_in_answer(found, cast("ViewDefinition", self.view)["id"])
+        return found
 
     def _open(self, things: list[Any]) -> None:
         """Show things in the browser; not more than can be looked at."""
