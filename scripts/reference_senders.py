@@ -81,7 +81,8 @@ def proof(source: Any) -> str:
     jwt = " or a signed token (JWT)" if "jwt" in source else ""
     if "token" in source:
         place = source["token"].get("header")
-        return f"a secret token in {f'the header {place}' if place else 'the query'}{jwt}"
+        where = f"the header {place}" if place else "the body" if "member" in source["token"] else "the query"
+        return f"a secret token in {where}{jwt}"
     about = described(source)
     if about is None:
         return "a signed token (JWT)" if jwt else "nothing"
@@ -97,6 +98,7 @@ def covered(about: Any) -> str:
         "url": "the address",
         "body": "the body",
         "form": "the fields",
+        "payload": "members of the body",
     }
     placed = sorted(
         (signed.find(name), words) for name, words in names.items() if re.search(rf"[{{(, ]{name}\b", signed)
@@ -110,13 +112,17 @@ def promises(source: Any) -> Iterator[str]:
         yield "Who sends knows the secret. What is sent is not signed: whoever reads a delivery can send others."
     else:
         yield f"A delivery is refused with 401 unless it is proved: {proof(source)}."
+    if "{payload" in (covered_by(source) or ""):
+        yield "What else the body holds is not signed: whoever has read a delivery can change it."
     if "events" in source:
         yield "A delivery is a list of events, [proved and answered as a whole](../listener.md#lists-of-events)."
     yield from limits(source, described(source) or {})
-    if any(challenge.get("method") == "GET" for challenge in source.get("challenge", ())):
-        yield "The sender's question by GET, before it sends events, is answered."
-    if any(challenge.get("method", "POST") == "POST" for challenge in source.get("challenge", ())):
-        yield "The sender's question by POST is proved like an event, and answered."
+    for challenge in source.get("challenge", ()):
+        method = challenge.get("method", "POST")
+        if method == "POST" and "payload" in challenge.get("when", ""):
+            yield "The sender's question by POST is proved like an event, and answered."
+        else:
+            yield f"The sender's question by {method}, before it sends events, is answered."
 
 
 def limits(source: Any, about: Any) -> Iterator[str]:

@@ -24,13 +24,24 @@ _OWN_TYPE = " (a type that is spelt like this needs an [event.<id>] of its own)"
 def source_findings(definitions: Definitions, source: Definition) -> Findings:
     """What is signed must hold what is believed: else anybody could put another body to an old signature."""
     for key, table in source.table.items():
-        if isinstance(table, Mapping) and {"header", "encoding"} <= table.keys():
+        if isinstance(table, Mapping) and "encoding" in table:
             signed = str(table.get("signed", "{body}"))
-            yield from (Finding((key, "signed"), text) for text in _signed(signed))
+            yield from (Finding((key, "signed"), text) for text in _signed(signed, str(source.table.get("id", ""))))
+            picks = {(key,): table, (key, "timestamp"): table.get("timestamp", table)}
+            yield from (
+                Finding(place, "needs 'header' or 'member': where it is sent")
+                for place, pick in picks.items()
+                if not {"header", "member"} & pick.keys()
+            )
             yield from (Finding((key, *path), text) for path, text in _timed(table, signed))
     for path, token in _tokens(source.table):
-        if not {"header", "query"} & token.keys():
-            yield Finding(path, "needs 'header' or 'query': where it is sent")
+        if not {"header", "query", "member"} & token.keys():
+            yield Finding(path, "needs 'header', 'query' or 'member': where it is sent")
+    for place, challenge in enumerate(source.table.get("challenge", ())):
+        if "when" not in challenge and challenge.get("method") != "HEAD":
+            yield Finding(("challenge", place), "needs 'when': without it only HEAD is always a question")
+        if "sign" in challenge and "hmac" not in source.table:
+            yield Finding(("challenge", place, "sign"), "needs the secret of 'hmac'")
     for (kind, id), listener in definitions.items():
         for name, path in listener.table.get("paths", {}).items() if kind == "listener" else ():
             if path == source.table["path"]:
@@ -45,12 +56,16 @@ def _tokens(table: SourceDefinition) -> Iterator[tuple[tuple[str | int, ...], Pl
             yield ("challenge", place, "token"), challenge["token"]
 
 
-def _signed(template: str) -> Iterator[str]:
+def _signed(template: str, id: str) -> Iterator[str]:
     try:
         found = expressions_in_text(template)
     except TemplateError:
         return  # that is said of every template
     bodies = [text for text in found if "body" in root_names(text)]
+    if any("payload" in root_names(text) for text in found):
+        if id not in found:
+            yield "must contain the id, as `id` has it: else one signature proves any number of events"
+        return
     if not bodies and not any("form" in root_names(text) for text in found):
         yield "must contain {body}, which is what is proved to be genuine"
     elif bodies and (len(bodies) > 1 or template.count("{body}") != 1):

@@ -99,10 +99,20 @@ class QueueDefinition(Shape, total=False):
 Variable = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
-class Pick(Shape, total=False):
-    """A value in a header."""
+Member = Annotated[
+    str,
+    Field(
+        pattern=r"^[^.\s]+(\.[^.\s]+)*$",
+        description="Or the member of the JSON body that holds it: names and places of lists, with dots between.",
+    ),
+]
 
-    header: Required[HeaderName]
+
+class Pick(Shape, total=False):
+    """A value in a header, or in the body."""
+
+    header: HeaderName
+    member: Member
     separator: Annotated[str, Field(min_length=1, description="Splits the header into parts.")]
     prefix: Annotated[str, Field(description="Only parts that start with it count; it is taken off.")]
 
@@ -120,10 +130,10 @@ class Signed(Pick, total=False):
     encoding: Required[Literal["hex", "base64"]]
     signed: Annotated[
         Template,
-        seeing("headers", "timestamp", "url", "body", "form"),
+        seeing("headers", "timestamp", "url", "body", "form", "payload"),
         Field(
             description="What is signed; sees headers, timestamp, url and, as the raw bytes, {body}, or, instead of it,"
-            " form: the fields of a form, each with name and value. Default: {body}."
+            " form: the fields of a form, each with name and value, or payload: the JSON body. Default: {body}."
         ),
     ]
     timestamp: Annotated[
@@ -157,24 +167,33 @@ class PlainTokenDefinition(Shape, total=False):
 
     header: Annotated[HeaderName, Field(description="The header that holds it.")]
     query: Annotated[Name, Field(description="Or the member of the query; addresses are often logged on the way.")]
+    member: Member
     prefix: Annotated[str, Field(description="The text before it in the header.")]
     env: Annotated[Variable, Field(description="Environment variable with secrets, one a line.")]
 
 
 class ChallengeDefinition(Shape, total=False):
-    """A question that a sender asks before it sends events. One in a POST must be proved as events are."""
+    """A question that a sender asks before it sends events.
 
-    method: Literal["GET", "POST"]
-    when: Required[
-        Annotated[
-            Expression, seeing(*_OF_A_DELIVERY), Field(description="Whether it is one; sees payload, headers, query.")
-        ]
+    One in a POST must be proved as events are, unless `when` reads nothing of the body.
+    """
+
+    method: Literal["GET", "HEAD", "POST"]
+    when: Annotated[
+        Expression,
+        seeing(*_OF_A_DELIVERY),
+        Field(description="Whether it is one; sees payload, headers, query. Default: every HEAD is."),
     ]
     token: Annotated[PlainTokenDefinition, Field(description="The secret that it must hold.")]
+    sign: Annotated[
+        Template,
+        seeing(*_OF_A_DELIVERY),
+        Field(description="A text that is signed with the secret of `hmac`; the answer sees it as signature."),
+    ]
     reply: Annotated[
         Value,
-        seeing(*_OF_A_DELIVERY),
-        Field(description="The answer: a text, or a table as JSON; sees what `when` sees."),
+        seeing(*_OF_A_DELIVERY, "signature"),
+        Field(description="The answer: a text, or a table as JSON; sees what `when` sees, and signature."),
     ]
 
 
@@ -325,7 +344,12 @@ RULES: Rules = {
         KeyRule("form_field", needs=("content",)),
         KeyRule("events", without=("jwt",)),
     ),
-    "PlainTokenDefinition": (KeyRule("header", without=("query",)), KeyRule("query", without=("prefix",))),
+    "Pick": (KeyRule("header", without=("member",)), KeyRule("member", without=("separator", "prefix"))),
+    "PlainTokenDefinition": (
+        KeyRule("header", without=("query", "member")),
+        KeyRule("query", without=("prefix", "member")),
+        KeyRule("member", without=("prefix",)),
+    ),
     "HandlerDefinition": (KeyRule("send", without=("input", "envelope")), KeyRule("envelope", without=("input",))),
     "Jwt": (KeyRule("vendor", needs=("switch",)), KeyRule("switch", needs=("vendor",))),
 }

@@ -215,11 +215,11 @@ class App:
         return self.success[event.source.name] if status == responses.OK else BY_STATUS[status]
 
     def _question(self, scope: Scope, source: Source) -> Response:
-        """A GET may be the question whether events may be sent here; nothing else is answered."""
-        if not source.get_questions or scope["method"] != "GET":
+        """A GET or HEAD may be the question whether events may be sent here; nothing else is answered."""
+        if not source.get_questions:
             return POST_ONLY
         try:
-            challenge = source.challenged(scope["headers"], scope["query_string"])
+            challenge = source.challenged(scope["headers"], scope["query_string"], scope["method"])
         except Exception as error:  # noqa: BLE001 - as above
             return self._explain(scope, error)
         return POST_ONLY if challenge is None else self._reply(scope, challenge)

@@ -64,6 +64,16 @@ def _set(payload: Any, change: str) -> None:
     path, sign, text = change.partition("=")
     if not sign or not path:
         raise UsageError(f"--set: {change!r}: expected PATH=VALUE", hint="example: --set body.score=55")
+    try:
+        value = parse_json(text)
+    except ValueError:
+        value = text
+    if not put_member(payload, path, value):
+        raise UsageError(f"--set: {path}: there is no object to set it in")
+
+
+def put_member(payload: Any, path: str, value: Any) -> bool:
+    """Whether there is an object to set it in."""
     *steps, last = path.split(".")
     table = payload
     for step in steps:
@@ -71,12 +81,9 @@ def _set(payload: Any, change: str) -> None:
             table = table[int(step)] if step.isdecimal() and int(step) < len(table) else None
         else:
             table = table.setdefault(step, {}) if isinstance(table, dict) else None
-    if not isinstance(table, dict):
-        raise UsageError(f"--set: {path}: there is no object to set it in")
-    try:
-        table[last] = parse_json(text)
-    except ValueError:
-        table[last] = text
+    if isinstance(table, dict):
+        table[last] = value
+    return isinstance(table, dict)
 
 
 def plain(
@@ -84,6 +91,8 @@ def plain(
 ) -> Delivery:
     """A body of JSON or, where the source takes nothing else, a form; proved where there is a secret, for `url`."""
     is_form = definition.get("content") == "form"
+    if secret is not None:
+        _prove_inside(definition, payload, secret, url)
     body = _form(definition, payload) if is_form else dump_json(payload).encode()
     own = {"Content-Type": CONTENT_TYPE if is_form else "application/json", **headers}
     if secret is None:
@@ -97,6 +106,20 @@ def plain(
     else:
         raise UsageError("this source does not use a shared secret or public key: leave out the secret")
     return Delivery(own | more, body, "signature", id_of(definition, payload, headers), url)
+
+
+def _prove_inside(definition: shape.SourceDefinition, payload: Any, secret: str, url: str) -> None:
+    """Put the secret, or the time and the signature, into a payload that holds them."""
+    if (member := definition.get("token", {}).get("member")) is not None:
+        put_member(payload, member, secret)
+    described = definition.get("hmac", {})
+    if (member := described.get("timestamp", {}).get("member")) is not None:
+        put_member(payload, member, str(int(time.time())))
+    if (member := described.get("member")) is not None:
+        signed = Signature(definition["hmac"], [secret])
+        data = dump_json(payload).encode()
+        now = time.time()
+        put_member(payload, member, signed.sign(signed.signed.message([], data, now, SignedRequest(url))))
 
 
 def _form(definition: shape.SourceDefinition, payload: Any) -> bytes:

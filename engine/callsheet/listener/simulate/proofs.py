@@ -19,7 +19,9 @@ _SEED_SIZE = 32
 
 
 def with_token(definition: PlainTokenDefinition, secret: str, url: str) -> tuple[dict[str, str], str]:
-    """The header with the secret, or the address with it in its query."""
+    """The header with the secret, or the address with it in its query. In a body it stands already."""
+    if "member" in definition:
+        return {}, url
     if "header" in definition:
         return {definition["header"]: definition.get("prefix", "") + secret}, url
     return {}, url + ("&" if urlsplit(url).query else "?") + urlencode({definition["query"]: secret})
@@ -32,9 +34,9 @@ def signed_privately(
     key = _private(definition, key_of(secret, definition.get("key")))
     more = arguments_of(definition["algorithm"])
 
-    def sign(message: bytes) -> bytes:
+    def sign(message: bytes) -> str:
         signature: bytes = key.sign(message, *more)
-        return signature.hex().encode() if definition["encoding"] == "hex" else base64.b64encode(signature)
+        return signature.hex() if definition["encoding"] == "hex" else base64.b64encode(signature).decode()
 
     return SignedMessage(definition).headers_for(body, headers, now, request, sign)
 

@@ -39,6 +39,19 @@ def json_of(body: bytes, holder: str | None) -> bytes:
     return dump_json(table).encode()
 
 
+def member_of(body: bytes, path: str) -> list[bytes]:
+    """The text, or number, at `path` of a JSON body, if there is one. Raises `Rejected` for a body that is not JSON."""
+    found = parse_any(body)
+    for step in path.split("."):
+        if type(found) is list and step.isdecimal():
+            found = found[int(step)] if int(step) < len(found) else None
+        else:
+            found = found.get(step) if type(found) is dict else None
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        return []
+    return [str(found).encode("utf-8", "replace")]
+
+
 _MAX_DEPTH = 200
 _BRACKET = ord("[")  # a number: to look for one takes a tenth of looking for bytes
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from ...errors import counted
+from .payload import member_of
 from .rejection import not_genuine
 from .signature import check_secret
 from .signed_message import NO_REQUEST, Headers, SignedRequest
@@ -24,6 +25,7 @@ class PlainToken:
             check_secret(secret)
         self.header = definition.get("header", "")
         self.field = definition.get("query", "")
+        self.member = definition.get("member", "")
         self.prefix = definition.get("prefix", "")
         # The scheme before a token is not case-sensitive (RFC 9110, section 11.1); a token is.
         self.keys = [secret.encode() for secret in dict.fromkeys(secrets)]
@@ -34,7 +36,7 @@ class PlainToken:
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the secrets was sent."""
-        given = self._given(headers, request.query)
+        given = self._given(headers, body, request.query)
         if not given:
             raise not_genuine("token_missing", f"no {self._place}")
         # Every pair is compared, and each in constant time, so that the time tells nothing of how much was right.
@@ -44,9 +46,13 @@ class PlainToken:
 
     @property
     def _place(self) -> str:
+        if self.member:
+            return f"{self.member!r} in the body"
         return f"{self.header} header" if self.header else f"{self.field!r} in the query"
 
-    def _given(self, headers: Headers, query: bytes) -> list[bytes]:
+    def _given(self, headers: Headers, body: bytes, query: bytes) -> list[bytes]:
+        if self.member:
+            return member_of(body, self.member)
         if self.header:
             name = self.header.lower().encode()
             return [self._token(value) for header, value in headers if header == name]

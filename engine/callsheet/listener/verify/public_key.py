@@ -71,7 +71,7 @@ class PublicKeySignature:
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with the private half of one of the keys."""
-        candidates = [self._decoded(text) for text in self.signed.candidates(headers)]
+        candidates = [self._decoded(text) for text in self.signed.candidates(headers, body)]
         message = self.signed.message(headers, body, now, request)
         if not any(verify(each, message) for verify in self.verifiers for each in candidates):
             raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the keys ({len(self.verifiers)})")

@@ -58,7 +58,7 @@ class Signature:
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with one of the secrets."""
-        candidates = self.signed.candidates(headers)
+        candidates = self.signed.candidates(headers, body)
         message = self.signed.message(headers, body, now, request)
         for keyed in self._hashes:
             expected = self._encode(keyed.digest(message))
@@ -71,9 +71,11 @@ class Signature:
         self, body: bytes, headers: Mapping[str, str], now: float, request: SignedRequest = NO_REQUEST
     ) -> dict[str, str]:
         """The headers of a delivery made here, signed with the first secret; `headers` are its other ones."""
-        return self.signed.headers_for(
-            body, headers, now, request, lambda message: self._encode(self._hashes[0].digest(message))
-        )
+        return self.signed.headers_for(body, headers, now, request, self.sign)
+
+    def sign(self, message: bytes) -> str:
+        """With the first secret."""
+        return self._encode(self._hashes[0].digest(message)).decode()
 
 
 def check_secret(secret: str) -> None:

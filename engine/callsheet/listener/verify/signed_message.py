@@ -8,9 +8,9 @@ from re import ASCII, fullmatch
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...durations import duration_seconds
-from ...language.compiled_jmespath import expression_tree
+from ...language.compiled_jmespath import expression_tree, first_names
 from ...language.template import expressions_in_text, fill_text, to_text
-from .payload import fields_of
+from .payload import fields_of, member_of, parse_any
 from .rejection import not_genuine
 
 if TYPE_CHECKING:
@@ -21,7 +21,12 @@ _BESIDE = ("headers", "query")
 
 
 def are_signed(expression: str, signed: str) -> bool:
-    """Whether all that an expression reads beside the body is part of what is signed, by the template of that."""
+    """Whether all that an expression reads is part of what is signed, by the template of that.
+
+    Where single members of the body are signed, it must be one of them.
+    """
+    if any("payload" in first_names(text) for text in expressions_in_text(signed)):
+        return expression in expressions_in_text(signed)
     covered = {part for text in expressions_in_text(signed) for part in _beside(expression_tree(text))}
     return _beside(expression_tree(expression)) <= covered
 
@@ -77,21 +82,28 @@ class SignedMessage:
     """Finds the signatures of a delivery, and the bytes that they must be of."""
 
     def __init__(self, definition: Signed) -> None:
-        self.name = definition["header"]
+        self.member = definition.get("member", "")
+        self.name = definition.get("header", self.member)
         self.header = self.name.lower().encode()
         self.prefix = definition.get("prefix", "").encode()
         self.separator = definition.get("separator", "").encode()
-        self.before, self.has_body, self.after = definition.get("signed", _BODY).partition(_BODY)
+        signed = definition.get("signed", _BODY)
+        self.before, self.has_body, self.after = signed.partition(_BODY)
+        self.reads_payload = any("payload" in first_names(text) for text in expressions_in_text(signed))
         self.stamp = definition.get("timestamp")
         self.tolerance = duration_seconds(definition.get("tolerance", "5m"))
-        self.sent = definition.get("send", {self.name: definition.get("prefix", "") + "{signature}"})
-        self.is_body = definition.get("signed", _BODY) == _BODY and self.stamp is None
+        sent = {} if self.member else {self.name: definition.get("prefix", "") + "{signature}"}
+        self.sent = definition.get("send", sent)
+        self.is_body = signed == _BODY and self.stamp is None
 
-    def candidates(self, headers: Headers) -> list[bytes]:
+    def candidates(self, headers: Headers, body: bytes) -> list[bytes]:
         """The signatures that were sent. Raises `Rejected` where there is none."""
-        given = [value for name, value in headers if name == self.header]
+        if self.member:
+            given = member_of(body, self.member)
+        else:
+            given = [value for name, value in headers if name == self.header]
         if not given:
-            raise not_genuine("signature_missing", f"no {self.name} header")
+            raise not_genuine("signature_missing", f"no {self.name}{' in the body' if self.member else ' header'}")
         if not self.separator and not self.prefix:
             return given
         return _parts(given, self.separator, self.prefix)
@@ -100,7 +112,7 @@ class SignedMessage:
         """What must have been signed. Raises `Rejected` for a time of signing that is missing, or too far from now."""
         if self.is_body:
             return body
-        timestamp = self._timestamp(headers, now) if self.stamp else ""
+        timestamp = self._timestamp(headers, body, now) if self.stamp else ""
         return self._around(body, {"headers": text_headers(headers), "timestamp": timestamp}, request)
 
     def headers_for(
@@ -109,33 +121,40 @@ class SignedMessage:
         headers: Mapping[str, str],
         now: float,
         request: SignedRequest,
-        sign: Callable[[bytes], bytes],
+        sign: Callable[[bytes], str],
     ) -> dict[str, str]:
         """The headers of a delivery made here, with what `sign` makes of the message; `headers` are its other ones."""
         scope: dict[str, Any] = {"headers": {name.lower(): value for name, value in headers.items()}}
         scope["timestamp"] = str(int(now))
-        scope["signature"] = sign(self._around(body, scope, request)).decode()
+        scope["signature"] = sign(self._around(body, scope, request))
         return {name: to_text(fill_text(text, scope)) for name, text in self.sent.items()}
 
     def _around(self, body: bytes, scope: Mapping[str, Any], request: SignedRequest) -> bytes:
         scope = {**scope, "url": request.url}
-        if not self.has_body:
+        if self.reads_payload:
+            scope["payload"] = parse_any(body)
+            body = b""
+        elif not self.has_body:
             scope["form"] = [{"name": name, "value": value} for name, value in dict.fromkeys(fields_of(body))]
             body = b""
         return to_text(fill_text(self.before, scope)).encode() + body + to_text(fill_text(self.after, scope)).encode()
 
-    def _timestamp(self, headers: Headers, now: float) -> str:
+    def _timestamp(self, headers: Headers, body: bytes, now: float) -> str:
         stamp: Pick = self.stamp or {"header": ""}
-        name = stamp["header"].lower().encode()
-        found = _parts(
-            [value for header, value in headers if header == name],
-            stamp.get("separator", "").encode(),
-            stamp.get("prefix", "").encode(),
-        )
+        place = stamp.get("header") or stamp["member"]
+        if "member" in stamp:
+            found = member_of(body, place)
+        else:
+            name = place.lower().encode()
+            found = _parts(
+                [value for header, value in headers if header == name],
+                stamp.get("separator", "").encode(),
+                stamp.get("prefix", "").encode(),
+            )
         text = found[0].decode("latin-1") if found else ""
         signed_at = _moment(text)
         if signed_at is None:
-            raise not_genuine("timestamp_missing", f"no timestamp in {stamp['header']}")
+            raise not_genuine("timestamp_missing", f"no timestamp in {place}")
         if abs(now - signed_at) > self.tolerance:
             raise not_genuine(
                 "timestamp_old", f"signed at {text[:32]}, which differs from now by more than {self.tolerance:g} s"

@@ -59,8 +59,10 @@ class Source:
         self.other_urls = other_spellings(public_url) if self.signs_url else []
         self.content = definition.get("content", "json")
         self.form_field = definition.get("form_field")
-        self.questions = [challenge for challenge in answers if challenge.method == "POST"]
-        self.get_questions = [challenge for challenge in answers if challenge.method == "GET"]
+        self.questions = [each for each in answers if each.method == "POST" and each.asks_in_body]
+        # These hold no event, and nothing that a proof could be of.
+        self.open_questions = [each for each in answers if each.method == "POST" and not each.asks_in_body]
+        self.get_questions = [each for each in answers if each.method != "POST"]
         self.needs_headers = bool({"headers", "query"} & self._names_read("type", "id"))
         self.record_needs_headers = bool({"headers", "query"} & self._names_read("time", "body"))
         self.type_is_signed, self.id_is_signed = self._is_signed("type"), self._is_signed("id")
@@ -96,6 +98,8 @@ class Source:
 
     def receive(self, headers: Headers, query: bytes, data: bytes, now: float) -> Event:
         """The event of a genuine delivery. Raises `Rejected`; `UnknownKey` where keys may be missing."""
+        if self.open_questions:
+            self._ask_openly(headers, query)
         if self.tokens is None or self.keys is None:
             if self.proof is not None:
                 self._prove(self.proof, headers, query, data, now)
@@ -115,6 +119,8 @@ class Source:
 
         One that is no event is the fault of the whole delivery: its sender would not learn of one.
         """
+        if self.open_questions:
+            self._ask_openly(headers, query)
         if self.proof is not None:
             self._prove(self.proof, headers, query, data, now)
         text = data if self.content == "json" else self._json(data)
@@ -132,11 +138,20 @@ class Source:
     def _event_of_list(self, beside: Mapping[str, Any], headers: Headers, query: bytes, text: bytes) -> Event:
         return Event(self, parse_payload(text), headers, query, text, text, beside=beside)
 
-    def challenged(self, headers: Headers, query: bytes) -> Challenged | None:
-        """The answer to a GET that is a question. Raises `Rejected`."""
-        scope = {"payload": None, "headers": text_headers(headers), "query": query_values(query)}
-        found = (question.answer(scope, headers, query) for question in self.get_questions)
+    def challenged(self, headers: Headers, query: bytes, method: str = "GET") -> Challenged | None:
+        """The answer to a GET or HEAD that is a question. Raises `Rejected`."""
+        asked = [question for question in self.get_questions if question.method == method]
+        return self._answer(asked, _without_body(headers, query), headers, query)
+
+    def _answer(
+        self, asked: Sequence[Challenge], scope: Mapping[str, Any], headers: Headers, query: bytes
+    ) -> Challenged | None:
+        found = (question.answer(scope, headers, query, self.proof) for question in asked)
         return next((answer for answer in found if answer is not None), None)
+
+    def _ask_openly(self, headers: Headers, query: bytes) -> None:
+        if (answer := self._answer(self.open_questions, _without_body(headers, query), headers, query)) is not None:
+            raise answer
 
     def _event(self, payload: dict[str, Any], headers: Headers, query: bytes, data: bytes, text: bytes) -> Event:
         if self.questions:
@@ -146,9 +161,8 @@ class Source:
 
     def _ask(self, scope: Mapping[str, Any], headers: Headers, query: bytes) -> None:
         """Raises `Challenged` where the delivery is a question."""
-        for question in self.questions:
-            if (answer := question.answer(scope, headers, query)) is not None:
-                raise answer
+        if (answer := self._answer(self.questions, scope, headers, query)) is not None:
+            raise answer
 
     def _prove(self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float) -> None:
         if not self.wants_request:
@@ -207,6 +221,10 @@ class Source:
         if self.tokens is None:
             return {}
         return {name: value for name, value in payload.items() if name not in self.registered}
+
+
+def _without_body(headers: Headers, query: bytes) -> dict[str, Any]:
+    return {"payload": None, "headers": text_headers(headers), "query": query_values(query)}
 
 
 def check_paths(definitions: Mapping[str, shape.SourceDefinition]) -> None:
