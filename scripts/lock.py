@@ -26,6 +26,8 @@ LOCKS = {
         "socks",
         "--extra",
         "ui",
+        "--extra",
+        "warehouse",
     ],
     "requirements-dev.lock": [PROJECT, "--extra", "dev"],
     "requirements-build.lock": ["--group", "build"],

@@ -48,7 +48,7 @@ REACH: dict[str, dict[str, dict[str, Reach]]] = {
         **{f"config {name}": {ITSELF: "writes"} for name in ("remove", "set", "use")},
         **{f"mcp {name}": {ITSELF: "writes", "project": "writes"} for name in ("disable", "enable")},
         **{f"webhook secret {name}": {ITSELF: "credentials"} for name in ("delete", "set")},
-        "mirror": {ITSELF: "writes", "file": "writes"},
+        "mirror": {ITSELF: "writes", "file": "writes", "to": "connects"},
         "watch": {ITSELF: "connects", "command": "runs", "routes": "runs", "inbox": "writes"},
         "apply": {ITSELF: "runs", "dir": "reads", "plan": "reads", "journal": "writes"},
         "plan": {ITSELF: "connects", "dir": "reads", "out": "writes"},

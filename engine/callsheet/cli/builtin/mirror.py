@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError, counted
+from ...paths import settings_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ...commands.mirror.warehouse import Warehouse
     from ...language.shape.commands import ViewDefinition
 
 
@@ -28,6 +30,7 @@ def mirror(context: Context, values: ParameterValues) -> None:
 
     if context.option("dry-run"):
         raise UsageError("mirror has no dry run: it changes nothing on the site", hint="name another file to try it")
+    warehouse = _warehouse(context, values["to"]) if values["to"] else None
     resources = context.catalog.all("resource")
     within = {id: words for id in resources if (words := values.get(id))}
     output = context.output(context.catalog.get("view", "mirrored"))
@@ -49,6 +52,8 @@ def mirror(context: Context, values: ParameterValues) -> None:
                 rows.append(done._asdict())
                 show("")
                 context.note(f"{done.table}: {done.read} read, {done.changed} changed, {done.gone} gone")
+            if warehouse is not None:
+                context.note(warehouse.load(file, found.stamp, show))
         file.check_still_there()
     finally:
         dispatcher.close()
@@ -57,6 +62,12 @@ def mirror(context: Context, values: ParameterValues) -> None:
     if failed := [row for row in rows if row["failed"]]:
         told = [f"{row['resource']}: {row['problem']}" for row in failed]
         raise CallsheetError(f"{counted(len(failed), 'resource')} could not be read", details=told)
+
+
+def _warehouse(context: Context, destination: str) -> Warehouse:
+    from ...commands.mirror.warehouse import Warehouse
+
+    return Warehouse(destination, settings_directory(context.environ, context.program))
 
 
 def sql(context: Context, values: ParameterValues) -> None:

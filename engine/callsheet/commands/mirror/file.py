@@ -13,9 +13,9 @@ from typing import Any
 from ...errors import CallsheetError, UsageError
 from ...files import PRIVATE, refuse_irregular
 from ...jsontext import parse_json
-from .tables import FILE, MirrorRow, ResourceTable
+from .tables import FILE, MirrorRow, ResourceTable, quoted
 
-_FORMAT = 1
+_FORMAT = 2
 _APPLICATION = 0x63616C6C  # "call": what tells the file of a mirror from other SQLite files
 _SCHEMA = """
 CREATE TABLE mirror_site (site TEXT NOT NULL, program TEXT NOT NULL);
@@ -24,9 +24,16 @@ CREATE TABLE mirror_part (resource TEXT, part TEXT, cursor TEXT, state TEXT, com
   PRIMARY KEY (resource, part)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE search USING fts5(resource UNINDEXED, id UNINDEXED, name, words, text, tokenize = 'unicode61');
 """
+# What other stores have to be told: which file it is, and what is not in it any more.
+_SINCE_2 = """
+ALTER TABLE mirror_site ADD COLUMN id TEXT;
+UPDATE mirror_site SET id = lower(hex(randomblob(16)));
+CREATE TABLE mirror_pruned (table_name TEXT, key TEXT, at TEXT)
+"""
 _INDEXES = "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL"
 WHOLE = ""  # the part of what is not read under a parent
 QUERY = "query"  # the part whose state is the query that a resource was narrowed by first
+_TIME = "[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]*"
 _ROWS_OF_ONE = 1 << 40  # rows of the index that belong to one resource
 
 
@@ -63,11 +70,15 @@ class MirrorFile:
                     self._connection.execute(statement)
                 self._connection.execute("INSERT INTO mirror_site VALUES (?, ?)", (site, program))
                 self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+                version = 1
             elif application != _APPLICATION:
                 raise UsageError(f"{self.path} is not a mirror", hint="name a new file, or one that this command made")
             elif version > _FORMAT:
                 raise UsageError(f"{self.path} was made by a newer version of {program}")
+            if version < _FORMAT:
+                for statement in _SINCE_2.split(";\n"):
+                    self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         # What refers to a table that is made anew goes on to do so.
@@ -189,6 +200,47 @@ class MirrorFile:
     def set_file(self, table: ResourceTable, row: int, path: str) -> None:
         self._connection.execute(f'UPDATE "{table.name}" SET {FILE} = ? WHERE rowid = ?', (path, row))
 
+    # What other stores get
+
+    @property
+    def identity(self) -> str:
+        """Another one for each file, also for one that is made anew under the same name."""
+        return str((self._one("SELECT id FROM mirror_site") or ("",))[0])
+
+    def tables(self) -> dict[str, str]:
+        """Table → the statements that made it."""
+        return dict(self._connection.execute("SELECT name, schema FROM mirror_resource ORDER BY number"))
+
+    def columns(self, table: str) -> list[str]:
+        return [row[1] for row in self._connection.execute(f"PRAGMA table_info({quoted(table)})")]
+
+    def key(self, table: str) -> list[str]:
+        """The columns that tell one row from all others, as `pruned_since` has their values."""
+        found = [(row[5], row[1]) for row in self._connection.execute(f"PRAGMA table_info({quoted(table)})")]
+        return [name for place, name in sorted(found) if place]
+
+    def kinds(self, table: str, column: str) -> tuple[set[str], bool]:
+        """SQLite's types of the values of a column, and whether each is a time."""
+        sql = f"SELECT DISTINCT typeof({quoted(column)}), {quoted(column)} GLOB ? FROM {quoted(table)} WHERE "
+        found = self._connection.execute(f"{sql}{quoted(column)} IS NOT NULL", (_TIME,)).fetchall()
+        return {kind for kind, _ in found}, bool(found) and all(is_time for _, is_time in found)
+
+    def changed_since(self, table: str, since: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """What was written or found gone later than at a time; all where that is empty."""
+        listed = ", ".join(map(quoted, columns))
+        sql = f"SELECT {listed} FROM {quoted(table)} WHERE read_at > ? OR gone_at > ?"
+        yield from self._connection.execute(sql, (since, since))
+
+    def pruned_since(self, table: str, since: str) -> Iterator[list[Any]]:
+        """The keys of what was deleted later than at a time and did not come back."""
+        same = " AND ".join(f"{quoted(name)} IS p.key ->> {place}" for place, name in enumerate(self.key(table)))
+        sql = (
+            "SELECT DISTINCT p.key FROM mirror_pruned p WHERE p.table_name = ? AND p.at > ? "
+            f"AND NOT EXISTS (SELECT 1 FROM {quoted(table)} WHERE {same})"
+        )
+        for (text,) in self._connection.execute(sql, (table, since)):
+            yield parse_json(text)
+
     # What was read
 
     def cursor(self, resource: str, part: str) -> str | None:
@@ -270,9 +322,15 @@ class MirrorFile:
             )
         return len(gone)
 
-    def prune(self, table: ResourceTable) -> int:
+    def prune(self, table: ResourceTable, when: str) -> int:
         """Delete what is gone; returns how many."""
         first = self._first_row(table)
+        key = ", ".join(quoted(column) for column in table.key)
+        self._connection.execute(
+            f"INSERT INTO mirror_pruned SELECT ?, json_array({key}), ? FROM {quoted(table.name)} "
+            "WHERE gone_at IS NOT NULL",
+            (table.name, when),
+        )
         self._connection.execute(
             f'DELETE FROM search WHERE rowid IN (SELECT ? + rowid FROM "{table.name}" WHERE gone_at IS NOT NULL)',
             (first,),

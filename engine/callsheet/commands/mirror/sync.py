@@ -273,7 +273,7 @@ class Mirror:
         try:
             listed = listing()
             while batch := list(islice(listed, self._batch)):
-                rows = [table.row(thing, parents, self._stamp) for thing in batch]
+                rows = [table.row(thing, parents, self.stamp) for thing in batch]
                 seen.update(row.id for row in rows)
                 latest = max([latest, *map(things.changed_of, batch)], key=lambda at: at.timestamp() if at else 0)
                 with self.file.transaction():
@@ -298,17 +298,17 @@ class Mirror:
         """What stands in things that were read already costs no request, and is the same as long as these are."""
         things, parent = table.things, self._tables[table.things.parents[0]]
         since = self.file.cursor(things.resource, part) or ""
-        since = since if since <= self._stamp else ""  # somebody set the clock back
+        since = since if since <= self.stamp else ""  # somebody set the clock back
         for batch in self.file.written_since(parent, part or None, since, self._batch):
             with self.file.transaction():
                 for _, id, data in batch:
                     inside = things.all({things.parents[0]: id}, inside=parse_json(data))
-                    rows = [table.row(thing, {things.parents[0]: id}, self._stamp) for thing in inside]
+                    rows = [table.row(thing, {things.parents[0]: id}, self.stamp) for thing in inside]
                     done = self._put(table, rows, done)
-                    gone = self.file.mark_gone(table, id, {row.id for row in rows}.__contains__, self._stamp)
+                    gone = self.file.mark_gone(table, id, {row.id for row in rows}.__contains__, self.stamp)
                     done = done._replace(gone=done.gone + gone)
         with self.file.transaction():
-            self.file.note(things.resource, part, cursor=self._stamp)
+            self.file.note(things.resource, part, cursor=self.stamp)
         return done
 
     def _note_query(self, things: Things) -> None:
@@ -348,7 +348,7 @@ class Mirror:
         if things.can("read"):
             for id in sorted(present - known):  # it came into the query, or changed within what clocks differ by
                 try:
-                    row = table.row(things.read(id, parents), parents, self._stamp)
+                    row = table.row(things.read(id, parents), parents, self.stamp)
                 except NotFound:  # deleted meanwhile
                     continue
                 with self.file.transaction():
@@ -357,22 +357,23 @@ class Mirror:
             return self._compared(table, part, present, done)
 
     def _compared(self, table: ResourceTable, part: str, present: Collection[str], done: Mirrored) -> Mirrored:
-        gone = self.file.mark_gone(table, part or None, present.__contains__, self._stamp)
-        self.file.note(table.things.resource, part, compared_at=self._stamp)
+        gone = self.file.mark_gone(table, part or None, present.__contains__, self.stamp)
+        self.file.note(table.things.resource, part, compared_at=self.stamp)
         return done._replace(gone=done.gone + gone)
 
     def _ended(self, table: ResourceTable, done: Mirrored) -> Mirrored:
         with self.file.transaction():
             for id in table.things.parents[:1]:
                 if id in self._tables and id != table.things.resource:
-                    gone = self.file.mark_orphans(table, self._tables[id], self._stamp, pruned=self.prune)
+                    gone = self.file.mark_orphans(table, self._tables[id], self.stamp, pruned=self.prune)
                     done = done._replace(gone=done.gone + gone)
-            return done._replace(pruned=self.file.prune(table)) if self.prune else done
+            return done._replace(pruned=self.file.prune(table, self.stamp)) if self.prune else done
 
     # What it takes
 
     @property
-    def _stamp(self) -> str:
+    def stamp(self) -> str:
+        """When this run began, as the file has it."""
         return self._now.isoformat(timespec="seconds")
 
     def _asked(self, things: Things) -> str | None:

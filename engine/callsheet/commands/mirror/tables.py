@@ -64,12 +64,12 @@ class ResourceTable:
         parents = {column: table_name(id) for id, column in self.parents.items()}
         lines = ["id TEXT NOT NULL"]
         lines += [
-            f'"{column}" TEXT{" REFERENCES " + _quoted(table) if self.things.resource != table else ""}'
+            f'"{column}" TEXT{" REFERENCES " + quoted(table) if self.things.resource != table else ""}'
             for column, table in parents.items()
         ]
         lines += [f'"{column}"' for column in self._view]
         lines += [f"{column} TEXT" for column in self.kept]
-        lines.append(f"PRIMARY KEY ({', '.join(_quoted(column) for column in self.key)})")
+        lines.append(f"PRIMARY KEY ({', '.join(quoted(column) for column in self.key)})")
         indexed = ["read_at", *[column for column in list(self.parents.values())[:1] if column not in self.key]]
         made = [f'CREATE TABLE "{self.name}" ({", ".join(lines)})']
         made += [f'CREATE INDEX "{self.name} by {each}" ON "{self.name}" ("{each}")' for each in indexed]
@@ -132,5 +132,5 @@ def sql_value(value: Any) -> Any:
     return value if value is None or isinstance(value, str | float) else dump_json(value)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     return f'"{name}"'
