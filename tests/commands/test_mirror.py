@@ -207,7 +207,7 @@ def test_a_changed_definition_changes_the_table_without_asking_again(cloud: Site
         ("PRAGMA writable_schema = ON", "only questions are answered here"),
         ("SELECT load_extension('x')", "not authorized"),
         ("SELECT 1; DROP TABLE issues", "one query at a time"),
-        ("SELECT * FROM issue", "no such table: issue, did you mean 'issues'?"),
+        ("SELECT * FROM isue", "no such table: isue, did you mean 'issue'?"),
         ("SELECT summry FROM issues", "no such column: summry, did you mean 'summary'?"),
         ("SELEC", 'near "SELEC": syntax error'),
         ("  ", "the query is empty"),

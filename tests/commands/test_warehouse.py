@@ -256,8 +256,8 @@ def test_a_file_of_the_directory_names_no_store(cloud: Site) -> None:
     [
         ("ducdb:x", "no store 'ducdb', did you mean 'duckdb'?"),
         ("filesystem", "filesystem needs a place"),
-        ("postgres:postgresql://me:secret@host/db", "a password stands in no command line"),
-        ("postgres:postgresql://[::1", "is no address"),
+        ("postgres:postgresql://me:secret@host/db", "other people can see a password on the command line"),
+        ("postgres:postgresql://[::1", "is not a valid address"),
     ],
 )
 def test_what_is_no_store_is_refused_before_anything_is_read(store: str, message: str, cloud: Site) -> None:

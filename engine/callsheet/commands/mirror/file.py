@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import CallsheetError, UsageError
 from ...files import PRIVATE, refuse_irregular
 from ...jsontext import parse_json
-from .tables import FILE, MirrorRow, ResourceTable, quoted
+from .tables import FILE, MirrorRow, ResourceTable, quoted, view_name, view_sql
 
 _FORMAT = 2
 _APPLICATION = 0x63616C6C  # "call": what tells the file of a mirror from other SQLite files
@@ -159,6 +159,20 @@ class MirrorFile:
     def _make(self, schema: str) -> None:
         for statement in schema.splitlines():
             self._connection.execute(statement)
+
+    def make_views(self) -> None:
+        """For each table what is there now, with the names of what each thing belongs to, called like one thing."""
+        listed = "SELECT resource, name FROM mirror_resource"
+        tables = {name: resource for resource, name in self._connection.execute(listed)}
+        with self.transaction():
+            for table, resource in tables.items():
+                above = self._connection.execute(f"PRAGMA foreign_key_list({quoted(table)})").fetchall()
+                names = {column: parent for _, _, parent, column, *_ in above if self.key(parent) == ["id"]}
+                view = view_name(resource)
+                sql = view_sql(view, table, self.columns(table), names)
+                if self._one("SELECT sql FROM sqlite_schema WHERE name = ?", view) != (sql,):
+                    self._connection.execute(f"DROP VIEW IF EXISTS {quoted(view)}")
+                    self._connection.execute(sql)
 
     def put_rows(self, table: ResourceTable, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         for id, values in rows:

@@ -45,7 +45,9 @@ def run_query(
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
         try:
             connection.execute("PRAGMA query_only = ON")
-            tables += [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            tables += [
+                name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
+            ]
             for name in {"search"} & {*tables} | {"json_each('[]')", "json_tree('[]')"}:
                 # Before questions are watched: what sets such a table up asks for more than they may.
                 connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchall()  # noqa: S608 - three fixed names

@@ -125,6 +125,7 @@ class Mirror:
             if self._store is not None and things.can("content"):
                 done = self._save_files(table, self._store, done)
             yield self._ended(table, done)
+        self.file.make_views()
 
     def _save_files(self, table: ResourceTable, store: FileStore, done: Mirrored) -> Mirrored:
         """The bytes of each file that are not there yet, several at a time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...jsontext import dump_json
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 KEPT = ("name", "text", "data", "changed_at", "read_at", "gone_at")
 FILE = "file"
 _WORD = re.compile(r"[\W_]+")
+_TIMES = frozenset({"age", "date", "time"})  # formats of columns
+_ZONE = re.compile(r"(?<=\d)([+-]\d\d)(\d\d)$")
 _LARGEST = 2**63
 
 
@@ -34,7 +36,7 @@ class ResourceTable:
         self.things, self.name = things, table_name(things.resource)
         self.parents = {id: f"{column_name(id)}_id" for id in things.parents}
         self._text = text
-        self._view = {name: value for name, value in _columns(view) if name not in self._fixed}
+        self._view = {name: value for name, value in columns_of_view(view) if name not in self._fixed}
 
     @property
     def _fixed(self) -> set[str]:
@@ -117,10 +119,39 @@ def table_name(resource: str) -> str:
     return f"{name}es" if re.search("(?:s|x|ch|sh)$", name) else f"{name}s"
 
 
-def _columns(view: ViewDefinition | None) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+def view_name(resource: str) -> str:
+    """`issue-type` → `issue_type`; the names of the mirror's own tables are taken."""
+    name = column_name(resource)
+    return f"{name}_" if name == "search" or name.startswith("mirror_") else name
+
+
+def view_sql(view: str, table: str, columns: Sequence[str], parents: Mapping[str, str]) -> str:
+    """`parents` are the columns with the id of another thing → the table of that."""
+    names = {
+        column.removesuffix("_id"): f"(SELECT name FROM {quoted(parent)} p WHERE p.id = t.{quoted(column)})"  # noqa: S608
+        for column, parent in parents.items()
+    }
+    listed = [quoted(column) for column in columns if column != "gone_at" and column not in names]
+    listed += [f"{value} AS {quoted(name)}" for name, value in names.items()]
+    return f"CREATE VIEW {quoted(view)} AS SELECT {', '.join(listed)} FROM {quoted(table)} t WHERE gone_at IS NULL"  # noqa: S608
+
+
+def columns_of_view(view: ViewDefinition | None) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+    """Their names in a table, and what each is of a thing."""
     for definition in view["columns"] if view else ():
         column = from_definition(definition)
-        yield column_name(column.name), column.value
+        is_time = definition.get("format") in _TIMES
+        yield column_name(column.name), _readable_time(column.value) if is_time else column.value
+
+
+def _readable_time(value: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A zone as SQLite's functions read it: trackers write +0000, they want +00:00."""
+
+    def found(thing: Any) -> Any:
+        time = value(thing)
+        return _ZONE.sub(r"\1:\2", time) if isinstance(time, str) else time
+
+    return found
 
 
 def sql_value(value: Any) -> Any:

@@ -21,6 +21,7 @@ from .tables import FILE, column_name
 
 _ADDRESS = re.compile("[a-z0-9+]{2,}:")
 _FORMAT = "NAME or NAME:PLACE, such as duckdb:site.duckdb, filesystem:DIRECTORY or postgres"
+_CREDENTIALS = "DESTINATION__NAME__CREDENTIALS"
 _SOURCE = "mirror"
 _PRUNED = "mirror_pruned"
 _AS_TEXT = frozenset({"id", "name", "text", "data"})  # whatever they look like
@@ -54,14 +55,15 @@ class Warehouse:
     def __init__(self, destination: str, settings: str) -> None:
         """`settings` is the directory that may have `.dlt/secrets.toml` and `.dlt/config.toml`."""
         self.name, _, self._place = destination.partition(":")
+        self._variable = _CREDENTIALS.replace("NAME", self.name.upper())
         try:
             if urlsplit(self._place).password is not None:
-                key = f"DESTINATION__{self.name.upper()}__CREDENTIALS"
                 raise UsageError(
-                    "--to: a password stands in no command line", hint=f"set {key} to the address, in the environment"
+                    "--to: other people can see a password on the command line",
+                    hint=f"set {self._variable} to the address, in the environment",
                 )
         except ValueError:
-            raise UsageError(f"--to: {self._place!r} is no address of a store") from None
+            raise UsageError(f"--to: {self._place!r} is not a valid address") from None
         os.environ.update(_SETTINGS)
         os.environ.setdefault("DLT_PROJECT_DIR", settings)
         try:
@@ -108,7 +110,7 @@ class Warehouse:
             except Exception as error:  # noqa: BLE001 - of each store's own driver
                 if isinstance(error.__cause__ or error, ImportError):
                     raise UsageError(f"--to: {_reason(error)}", hint=how_to_add(f"dlt[{self.name}]")) from None
-                hint = f"DESTINATION__{self.name.upper()}__CREDENTIALS in the environment says where and as whom"
+                hint = f"{self._variable} in the environment says where and as whom"
                 raise CallsheetError(f"{self.name}: {_reason(error)}", hint=hint) from None
         return f"{self.name}: {counted(rows, 'row')} of {counted(len(tables), 'table')} to {dataset}"
 
