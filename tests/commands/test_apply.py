@@ -379,6 +379,25 @@ def test_a_title_is_free_once_its_page_is_called_otherwise(site: Site) -> None:
     assert site.plan() == []
 
 
+def test_a_draft_is_no_page_until_it_is_none(cloud: Site) -> None:
+    """No published operation lists drafts: each run would make another one."""
+    cloud.write("a.md", "---\nstatus: draft\n---\n# Alpha\n")
+    assert cloud.apply() == 0, cloud.err
+    assert "a.md: is a draft" in cloud.err
+    assert not cloud.writes
+    cloud.write("a.md", "# Alpha\n")
+    assert cloud.apply() == 0, cloud.err
+    assert cloud.page("Alpha")["status"] == "current"
+
+
+def test_a_page_that_not_everybody_may_read_is_not_published_to_everybody(cloud: Site) -> None:
+    cloud.write("a.md", "---\nrestrictions: {view: [Robin Sample]}\n---\n# Alpha\n")
+    cloud.write("b.md", "# Beta\n")
+    assert cloud.apply() == 2
+    assert "a.md: restrictions cannot be set here" in cloud.err
+    assert not cloud.writes
+
+
 def test_wrong_input_is_told(cloud: Site) -> None:
     cloud.write("a.md", "# Alpha\n")
     assert cloud("plan", str(cloud.docs)) == 2

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import CallsheetError, Conflict, UsageError
 from ...language.template import to_text
 from ..folder.fill import attachment_reference, filled_body, page_reference
+from ..folder.front import RESTRICTIONS
 from ..folder.pictures import render_pictures
 from ..resources.same_values import is_same_value
 from ..resources.things import Parents, Thing, Things
@@ -250,6 +251,11 @@ class Pages:
         for name, value in page.fields.items():
             if name in self.things.fields and name != self._body:
                 wanted[name] = value
+            elif name == RESTRICTIONS:
+                raise UsageError(
+                    f"{page.path}: {name} cannot be set here, and without them everybody could read the page",
+                    hint=f"put it below a {self.things.title} that is restricted, and take {name} out",
+                )
             elif name not in self._tags:
                 self.problems.append(f"{page.path}: {self.things.plural} here take no {name}: it is left out")
         return wanted

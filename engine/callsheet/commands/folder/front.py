@@ -9,9 +9,10 @@ from ...errors import slip_of
 
 ORDER = ("order", "nav_order", "sidebar_position", "weight")
 LABELS = ("labels", "tags")
-STATUS = {"draft": "draft", "current": "current", "published": "current"}
+DRAFT = "draft"
+RESTRICTIONS = "restrictions"
 RESTRICTED = {"view": "read", "read": "read", "edit": "update", "update": "update"}
-OWN = ("title", "page-id", *LABELS, *ORDER, "status", "draft", "owner", "restrictions", "publish", "published")
+OWN = ("title", "page-id", *LABELS, *ORDER, "status", DRAFT, "owner", RESTRICTIONS, "publish", "published")
 
 
 class FrontMatter:
@@ -23,14 +24,14 @@ class FrontMatter:
         self.title = " ".join((self._text("title") or "").split())
         self.id = self._text("page-id")
         self.order = next((number for key in ORDER if (number := self._number(key)) is not None), None)
+        self.is_draft = said.get(DRAFT) is True or str(said.get("status")).strip().lower() == DRAFT
         self.published = said.get("publish") is not False and said.get("published") is not False
         self.fields = {
             name: value
             for name, value in (
                 ("labels", self._labels()),
-                ("status", self._status()),
                 ("owner", self._text("owner")),
-                ("restrictions", self._restrictions()),
+                (RESTRICTIONS, self._restrictions()),
             )
             if value
         }
@@ -81,12 +82,6 @@ class FrontMatter:
             if words := str(one).strip():
                 found.append(words)
         return found
-
-    def _status(self) -> str | None:
-        if self.said.get("draft") is True:
-            return "draft"
-        value = self.said.get("status")
-        return STATUS.get(value.strip().lower()) if isinstance(value, str) else None
 
     def _restrictions(self) -> dict[str, list[str]] | None:
         value = self.said.get("restrictions")

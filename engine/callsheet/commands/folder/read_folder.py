@@ -42,7 +42,9 @@ class _Reading:
     def folder(self) -> Folder:
         for path in self.files.pages([*self.navigation.exclude, *self.settings.exclude]):
             text = self.reader.read_page(path, self.files.found[path])
-            if text.front.published:
+            if text.front.is_draft:  # which no list of a site has: the next run would make it again
+                self._tell(path, 0, "is a draft: it is left out until its front matter says otherwise")
+            elif text.front.published:
                 self.texts[path] = text
                 self.problems += text.problems
         arranged = arrange(self.texts, self.navigation)
