@@ -22,8 +22,9 @@ def likeness_of_pair(one: Block, other: Block) -> float:
 
 
 def word_weights(blocks: Sequence[Block]) -> dict[str, float]:
-    """What a word counts: less the more blocks it is in."""
-    count = Counter(word for block in blocks for word in (set(block.own) if block.family == "line" else block.words))
+    """What a word counts: less the more lines it is in, each once however many blocks around it there are."""
+    lines = {id(found): found for block in blocks for found in block.walk()}
+    count = Counter(word for line in lines.values() for word in set(line.own))
     return {word: 1 / times for word, times in count.items()}
 
 

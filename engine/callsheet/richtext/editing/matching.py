@@ -8,13 +8,14 @@ matched by its place, where as many blocks came as went. No block is matched twi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from .align import equal_pairs, longest_increasing
 from .compared_blocks import Block
 from .likeness import (
     ALIKE,
+    HOLDING_ALIKE,
     common_words,
     likeness_of_pair,
     likeness_of_pairs,
@@ -48,8 +49,9 @@ class Matcher:
         self._align(self.old, self.new)
         self._pair_alike()
         self._pair_lines()
-        self._pair_by_content()
-        self._pair_by_place(self.old, self.new)
+        for of_another_kind in (False, True):  # what stands in its place is itself before it is what became another
+            self._pair_by_content(of_another_kind=of_another_kind)
+            self._pair_by_place(self.old, self.new)
 
     # --- what reads alike ---
 
@@ -123,7 +125,7 @@ class Matcher:
                     self._align(one, other)
                     found = True
 
-    def _pair_by_content(self) -> None:
+    def _pair_by_content(self, *, of_another_kind: bool) -> None:
         """A block that holds most of what another one held is that block, whatever was put beside it."""
         news = [block for block in _free(self._news) if block.children]
         for block in reversed(news):
@@ -135,7 +137,7 @@ class Matcher:
                 if (
                     home is not None
                     and home.match is None
-                    and home.family == block.family
+                    and (of_another_kind or home.kind == block.kind)
                     and _can_be_home(home, block)
                 ):
                     held[id(home)] += child.words.total()
@@ -146,10 +148,23 @@ class Matcher:
                     self._align(homes[name], block)
 
     def _pair_by_place(self, old: Block, new: Block) -> None:
+        self._pair_passed(old, new)
         self._pair_rest(old, new)
         for child in new.children:
             if child.match is not None and not child.equal and child.children:
                 self._pair_by_place(child.match, child)
+
+    def _pair_passed(self, old: Block, new: Block) -> None:
+        """Pairs children that were edited and that one which stayed now stands on the other side of."""
+        gone, came = (
+            [block for block in side if block.match is None and id(block) not in self._parted and _can_move(block)]
+            for side in (old.children, new.children)
+        )
+        rates = likeness_of_pairs(gone, came) if gone and came else {}
+        for (i, j), rate in sorted(rates.items(), key=lambda item: (-item[1], item[0])):
+            if rate >= ALIKE and gone[i].match is None and came[j].match is None:
+                _pair(gone[i], came[j])
+                self._align(gone[i], came[j])
 
     def _pair_rest(self, old: Block, new: Block) -> None:
         """Pairs children that share no words, where as many of a sort came as went between two that stayed."""
@@ -186,9 +201,9 @@ class Matcher:
                 continue
             if old.match is None and new.match is None and common >= CONTAINED * max(word_count(old), word_count(new)):
                 _pair(old, new)
-            if new.match is None and not old.equal and _is_part(new, old, common):
+            if new.match is None and not old.equal and _is_part(new, old):
                 best[j] = max(best.get(j, (0.0, 0)), (common, -i))
-            elif old.match is None and not new.equal and _is_part(old, new, common):
+            elif old.match is None and not new.equal and _is_part(old, new):
                 new.lines.append(old)
                 self._parted.add(id(old))
         for j, (_share, i) in best.items():
@@ -258,17 +273,20 @@ def _is_only_child(old: Block, new: Block) -> bool:
     )
 
 
-def _is_part(line: Block, other: Block, common: float) -> bool:
-    """Whether a line is a part of another one, of which it has so many words: of few words all, in the same place."""
+def _is_part(line: Block, other: Block) -> bool:
+    """Whether a line is a part of another one: of few words all in the same place, and none that its match has."""
+    words = other.words - other.match.words if other.match is not None else other.words
     beside = other.match is not None and other.match.parent is line.parent
-    return common >= max(CONTAINED * word_count(line), word_count(line) if beside else FEW_WORDS)
+    least = max(CONTAINED * word_count(line), word_count(line) if beside else FEW_WORDS)
+    return (line.words & words).total() >= least
 
 
 def _neighbours(line: Block) -> list[Block]:
-    """The lines before and behind one."""
+    """The lines before and behind one up to those that have a match, which are none of its own."""
     around = line.parent.children if line.parent is not None else []
-    both = [*around[max(line.place - 1, 0) : line.place], *around[line.place + 1 : line.place + 2]]
-    return [block for block in both if block.family == "line"]
+    sides = (reversed(around[: line.place]), around[line.place + 1 :])
+    free = [takewhile(lambda block: block.match is None, side) for side in sides]
+    return [block for side in free for block in side if block.family == "line"]
 
 
 def _can_be_home(old: Block, new: Block) -> bool:
@@ -317,7 +335,7 @@ def _columns(old: Block, new: Block) -> list[int] | None:
     }
     columns: dict[int, int] = {}
     for (i, j), rate in sorted(rates.items(), key=lambda item: (-item[1], abs(item[0][0] - item[0][1]))):
-        if rate >= ALIKE and j not in columns and i not in columns.values():
+        if rate >= HOLDING_ALIKE and j not in columns and i not in columns.values():
             columns[j] = i
     _fill_by_place(columns, wide, wide_new)
     return [columns.get(j, -1) for j in range(wide_new)]
