@@ -177,9 +177,8 @@ def restored_marks(value: Any, rules: Rules) -> tuple[Mark, ...]:
 
 def refuse_references(source: str, content: list[Node], known: Container[str] = ()) -> None:
     """Raises UsageError with the line of the first name in a text that stands for no known part of a document."""
-    for node in (
-        found for one in content for found in walk_nodes(one) if found.kind in ("reference", "inlinereference")
-    ):
+    there = content if WORD in source else ()
+    for node in (found for one in there for found in walk_nodes(one) if found.kind in ("reference", "inlinereference")):
         name = node.attrs.get("label")
         if name not in known:
             words = (

@@ -94,6 +94,26 @@ class Rules:
         return {key: sorted(forms, key=lambda form: -len(form.fixed)) for key, forms in found.items()}
 
     @cached_property
+    def sole_forms(self) -> tuple[dict[str, NodeForm], dict[str, NodeForm]]:
+        """Types of nodes, and of marks, that one form has whatever their attributes, nearly all of them → the form."""
+        sole = {key: forms[0] for key, forms in self.by_type.items() if len(forms) == 1 and not forms[0].fixed}
+        nodes, marks = (
+            {name: sole[of_mark, name] for of_mark, name in sole if of_mark is which} for which in (False, True)
+        )
+        return nodes, marks
+
+    @cached_property
+    def untitled(self) -> frozenset[str]:
+        """Blocks that have no title in the document format."""
+        titled = {k for k, forms in self.forms.items() for form in forms for f in form.fields if f.name == "title"}
+        return frozenset(kind for kind in self.forms.keys() - titled if self.group(kind) == "block")
+
+    @cached_property
+    def leaves_in(self) -> dict[str, frozenset[str]]:
+        """Kind of what holds text → kinds in it that are always sayable and hold nothing."""
+        return {kind: held & self.leaves for kind, held in self.holds.items() if "text" in held}
+
+    @cached_property
     def holds(self) -> dict[str, frozenset[str]]:
         """Kind → kinds that may stand in it, groups spelt out."""
         found = {kind: set(self._spelt(forms)) for kind, forms in self.forms.items()}

@@ -45,13 +45,7 @@ class Fitter:
         self.rules = rules
         self.losses = losses
         self._rows = rules.rows
-        titled = {
-            kind for kind, forms in rules.forms.items() for form in forms for f in form.fields if f.name == "title"
-        }
-        self._untitled = frozenset(kind for kind in rules.forms.keys() - titled if rules.group(kind) == "block")
         self._marks: dict[tuple[Any, ...], tuple[bool, ...]] = {}
-        # Kind of what holds text → kinds in it that are always sayable and hold nothing.
-        self._leaves = {kind: held & rules.leaves for kind, held in rules.holds.items() if "text" in held}
 
     def root(self, root: Node) -> Node:
         content = [
@@ -69,7 +63,7 @@ class Fitter:
         """
         rules = self.rules
         if child.kind in rules.holds.get(parent.kind, ()) and (self._sayable(child) or self._hollow(child, parent)):
-            if "title" in child.attrs and child.kind in self._untitled and not child.kept:
+            if "title" in child.attrs and child.kind in self.rules.untitled and not child.kept:
                 return self._under_title(child, parent)
             return self._settled(child, parent)
         if not raised and (wrapper := self._wrapper(child, parent)):
@@ -164,7 +158,7 @@ class Fitter:
 
     def _pieces(self, node: Node) -> list[Node]:
         """The node split around whatever must leave it."""
-        leaves = self._leaves.get(node.kind, ())
+        leaves = self.rules.leaves_in.get(node.kind, ())
         if leaves and node.content and all(child.kind in leaves and not child.content for child in node.content):
             return [self._inline(node)]
         pieces: list[Node] = []
@@ -217,7 +211,7 @@ class Fitter:
             return node.having([text_node(words)] if words else [])
         if not any(child.marks for child in node.content):
             return _holding(node, merge_runs(node.content))
-        content = [self.with_marks(child, node) for child in node.content]
+        content = [self.with_marks(child, node) if child.marks else child for child in node.content]
         changed = any(new is not old for new, old in zip(content, node.content, strict=True))
         return _holding(node, spaces_out(content) if changed else merge_runs(content))
 
@@ -243,7 +237,7 @@ class Fitter:
     def with_marks(self, node: Node, parent: Node) -> Node:
         if not node.marks:
             return node
-        if any(self._is_bare(mark) for mark in node.marks):
+        if any(map(self._is_bare, node.marks)):
             said = tuple(mark for mark in node.marks if form_of(self.rules, mark.kind, mark.attrs))
             for mark in node.marks:
                 if mark not in said and mark.attrs:

@@ -64,7 +64,8 @@ def walk_nodes(node: Node) -> Iterator[Node]:
     while pending:
         found = pending.pop()
         yield found
-        pending.extend(reversed(found.content))
+        if found.content:
+            pending += found.content[::-1]
 
 
 def merge_runs(nodes: list[Node]) -> list[Node]:

@@ -26,10 +26,7 @@ class DocumentReader:
     def __init__(self, rules: Rules, losses: Losses) -> None:
         self.rules = rules
         self.losses = losses
-        # Types that one form has, whatever the attributes: nearly all of them.
-        sole = {key: forms[0] for key, forms in rules.by_type.items() if len(forms) == 1 and not forms[0].fixed}
-        self._nodes = {name: form for (mark, name), form in sole.items() if not mark}
-        self._marks = {name: form for (mark, name), form in sole.items() if mark}
+        self._nodes, self._marks = rules.sole_forms
         self._text = next(form.type for form in rules.forms["text"])
         self._bare: dict[str, Mark | None] = {}  # type → the mark that says nothing else
 

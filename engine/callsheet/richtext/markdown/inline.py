@@ -38,10 +38,7 @@ class InlineReader:
         self._links = rules.links
         self.schemes = tuple(said["scheme"] for said in self._links.values())
         self.simple = SimpleReader(patterns, self.schemes, lines=soft_break != "space")
-        signs = "".join(map(re.escape, patterns.signs))
-        line = "" if soft_break == "space" else r"\n"
-        # Text without any sign that could begin something; line ends in it are spaces.
-        self._plain = re.compile(rf"[^\\`*_\[\]!<&~${line}{signs}]*")
+        self._plain = patterns.plain if soft_break == "space" else patterns.plain_line
 
     def read_inline(self, content: str, *, blocks: bool = False) -> list[Node]:
         """The nodes of a line; with `blocks` the tags of blocks in it are nodes, too, for the assembler to read."""

@@ -73,19 +73,25 @@ class Patterns:
             known = rules.of(kind).get("known", {})
             self.templates += [TextTemplate(kind, one, rules.of(kind).get("patterns", {}), known) for one in found]
         self._regex = re.compile("|".join([f"({URL})", *(f"({one.regex})" for one in self.templates)]))
+        # Each alternative begins with one letter or sign, so that `re` looks for these alone: most words have none.
+        firsts = {re.escape(template.first) for template in self.templates}
+        self._begins = re.compile("|".join(["h(?=ttps?://)", *(f"{first}(?=.)" for first in sorted(firsts))]))
         self._groups: dict[int, TextTemplate] = {}
         number = 2
         for template in self.templates:
             self._groups[number] = template
             number += 1 + len(template.fields)
         self.signs = frozenset({*(template.first for template in self.templates), ":"})
+        signs = "".join(map(re.escape, self.signs))
+        # Text without any sign that could begin something, where line ends are spaces, and where they are not.
+        self.plain, self.plain_line = (re.compile(rf"[^\\`*_\[\]!<&~${ends}{signs}]*") for ends in ("", r"\n"))
         self.suspects = re.compile("[" + re.escape(SIGNS + "".join(sorted(self.signs))) + "]")  # none: no escape needed
 
     def nodes(self, words: str, marks: tuple[Mark, ...]) -> Iterator[Node]:
         """A text cut into runs and the constructs in it."""
         end = 0
         linked = any(mark.kind == "link" for mark in marks)
-        match = None if self.signs.isdisjoint(words) else self._regex.search(words)
+        match = None if self.signs.isdisjoint(words) else self._search(words, 0)
         while match:
             found = self._link(match[0], marks) if match[1] else self._node(match, marks)
             if found is None or (match[1] and linked):
@@ -96,15 +102,22 @@ class Patterns:
                 yield text_node(words[end : match.start()], marks)
             yield node
             end = match.start() + length
-            match = self._regex.search(words, end)
+            match = self._search(words, end)
         if end < len(words):
             yield text_node(words[end:], marks)
+
+    def _search(self, words: str, start: int) -> re.Match[str] | None:
+        """The first that could be a construct."""
+        begin = self._begins.search(words, start)
+        while begin and not (match := self._regex.match(words, begin.start())):
+            begin = self._begins.search(words, begin.end())
+        return match if begin else None
 
     def found(self, words: str, *, linked: bool) -> Iterator[re.Match[str]]:
         """Where plain text would be taken for a construct; an address is told at its colon."""
         if self.signs.isdisjoint(words):
             return
-        match = self._regex.search(words)
+        match = self._search(words, 0)
         while match:
             if not match[1]:
                 yield match
@@ -115,7 +128,7 @@ class Patterns:
     def _next(self, words: str, match: re.Match[str]) -> re.Match[str] | None:
         """What follows a match that may be none: the colon that ends an unknown `:name:` may begin a known one."""
         after = match.end() if match[1] or self._node(match, ()) else match.end() - 1
-        return self._regex.search(words, max(after, match.start() + 1))
+        return self._search(words, max(after, match.start() + 1))
 
     def _node(self, match: re.Match[str], marks: tuple[Mark, ...]) -> tuple[Node, int] | None:
         number = next(number for number in self._groups if match[number] is not None)

@@ -23,10 +23,6 @@ UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
 SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL, CARRY_LEVEL = range(4)
 READABLE = (SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL)
 LINK_ATTRS = frozenset({"href", "title"})
-# Letters and signs that begin nothing where they stand: `__init__` has underscores at its edges, `:name:` is an emoji.
-PLAIN = re.compile(
-    r"(?:[^\W_]|[ ,.;()?%/'\"+#>–—…‘’“”-]|(?<=[^\W_])_(?=[^\W_])|(?<=\S):(?=\s|$)|[!&](?=\s))*"  # noqa: RUF001 -- they are meant
-)
 LONG = 20_000  # plain text beyond it is not read back
 
 
@@ -42,11 +38,9 @@ class SpanWriter:
 
     def write_inline(self, content: list[Node], *, single: bool = False) -> str:
         """One paragraph's content; `single` where it must stay on one line."""
-        if len(content) == 1 and _is_plain(content[0]):
+        if len(content) == 1 and self._is_plain(content[0]):
             return self._lines(content[0].text, single=single)
         nodes = merge_runs(content) if self.lossless else self._readable(content)
-        if len(nodes) == 1 and nodes[0] is not content[0] and _is_plain(nodes[0]):
-            return self._lines(nodes[0].text, single=single)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
             return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
         if not self.lossless and _reads_one_way(nodes):
@@ -59,6 +53,11 @@ class SpanWriter:
             if [self._shape(node) for node in self.reader.read_inline(words)] == wanted:
                 break
         return words
+
+    def _is_plain(self, node: Node) -> bool:
+        """Whether a node is words that need no escape wherever they stand on their line."""
+        bare = node.kind == "text" and not node.marks and not node.attrs and bool(node.text)
+        return bare and not self.reader.patterns.suspects.search(node.text)
 
     def _lines(self, words: str, *, single: bool) -> str:
         lines = paragraph_lines(words, exact=self.lossless)
@@ -78,7 +77,7 @@ class SpanWriter:
     def _readable(self, content: list[Node]) -> list[Node]:
         result: list[Node] = []
         for node in content:
-            if node.kind == "text" and not node.attrs and all(map(self._is_said, node.marks)):
+            if node.kind == "text" and not node.attrs and (not node.marks or all(map(self._is_said, node.marks))):
                 result.append(node)
             else:
                 result += self._sayable(node)
@@ -145,6 +144,9 @@ class SpanWriter:
                     if node.kind == "text"
                     else self._node(node, level, single=single or last, linked=False)
                 )
+                continue
+            if not opened and node.kind == "text" and len(node.marks) == 1 and node.marks[0].kind == "codespan":
+                parts.append(code_span(node.text))
                 continue
             marks = [mark for mark in node.marks if mark.kind != "codespan"]
             bare = self._bare(node) if marks and level < TAG_LEVEL else None
@@ -244,17 +246,6 @@ def _clings(node: Node, edge: int) -> bool:
     if node.kind != "text" or not node.text or node.marks:
         return True
     return node.text[edge].isalnum() or node.text[edge] in "*_~`{(["
-
-
-def _is_plain(node: Node) -> bool:
-    """Whether a node is words that need no escape wherever they stand on their line."""
-    return (
-        node.kind == "text"
-        and not node.marks
-        and not node.attrs
-        and bool(node.text)
-        and bool(PLAIN.fullmatch(node.text))
-    )
 
 
 def code_span(words: str) -> str:

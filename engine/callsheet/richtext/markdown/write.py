@@ -45,6 +45,7 @@ class BlockWriter:
         self.alerts = rules.alerts
         self.markers = rules.markers
         self.items = rules.listed
+        self._sorts = {"numbers": "numbers", "bullets": "bullets", **dict.fromkeys(self.items, "bullets")}
         tagged = {kind: forms for kind, forms in rules.tags.items() if rules.group(kind) == "block"}
         self._tagged = {kind: form for kind, forms in tagged.items() for form in forms if "tag" in form}
         self._writers: dict[str, Callable[[Node], str]] = {
@@ -83,8 +84,8 @@ class BlockWriter:
         parts: list[str] = []
         previous: Node | None = None
         for node in nodes if self.lossless else self._lifted(nodes):
-            if _list_sort(node, self.items):
-                alike = previous is not None and _list_sort(previous, self.items) == _list_sort(node, self.items)
+            if sort := self._sorts.get(node.kind):
+                alike = previous is not None and self._sorts.get(previous.kind) == sort
                 node.text = OTHER if alike and previous and previous.text != OTHER else ""
             words = self._checked(node) if top and self.lossless else self.block(node)
             if words:
@@ -290,7 +291,7 @@ class BlockWriter:
             lines.append(self._item(Node(self.items[node.kind]), bullet))  # a list in it needs an item before
         for item in node.content:
             if self.rules.group(item.kind) != "part":
-                if _list_sort(item, self.items):
+                if item.kind in self._sorts:
                     item.text, other = OTHER if other else "", not other
                 lines.append(indented(self.block(item), 2))
                 continue
@@ -336,10 +337,6 @@ class BlockWriter:
             head, _, tail = words.partition("\n\n")
             return words if "\n\n" in tail or EMPTY_ITEM.match(tail) else f"{head}\n{tail}"
         return words
-
-
-def _list_sort(node: Node, items: dict[str, str]) -> str:
-    return "numbers" if node.kind == "numbers" else "bullets" if node.kind == "bullets" or node.kind in items else ""
 
 
 def _of_blocks(node: Node, rules: Rules) -> bool:
