@@ -13,7 +13,7 @@ from callsheet.errors import CallsheetError, Conflict
 from callsheet.richtext.editing import Editing
 from callsheet.richtext.editing.storage_edit import StorageEdit
 from support.draws import SEED
-from support.edited_pages import EDITS, Pages, said
+from support.edited_pages import EDITS, Pages, kept_values, said
 from support.richtext import nodes
 
 WORD = re.compile(r"w\d+x")
@@ -41,6 +41,8 @@ def test_several_edits_change_what_they_are_about_and_nothing_else(amount: int, 
         result = Editing(source, format, nodes()).edited(text)
         assert Editing(result, format, nodes()).markdown() == text, f"seed {seed}: {edits}"
         if said(result) != said(wanted):
+            lost = kept_values(said(wanted)) - kept_values(said(result))
+            assert not lost, f"seed {seed}: {edits}: lost {dict(lost)}"
             wrong.append(f"seed {seed}: {', '.join(edits)}")
     if amount >= ENOUGH:  # fewer may lack one of them by chance
         assert set(made) == set(EDITS)
@@ -93,6 +95,32 @@ def test_what_must_hold_something_holds_an_empty_paragraph(gone: str) -> None:
     editing = Editing(document, "adf", nodes())
     wanted = json.loads(json.dumps(document).replace(json.dumps(words(gone)), json.dumps(holding("paragraph"))))
     assert editing.edited(editing.markdown().replace(gone, "")) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "edits"),
+    [
+        pytest.param(
+            '<ul><li data-n="1"><p>one two</p></li><li data-n="2"><p>three four five six</p></li></ul>',
+            [("- one two\n- three four five six", "- three four five six\n- seven two")],
+            id="a line that was edited, and one moved before it",
+        ),
+        pytest.param(
+            '<p>by with</p><h2 data-n="1">be is one by at two of</h2>',
+            [("by with\n\n", ""), ("by at", "by at with and")],
+            id="a line with words of one that went, which it had already",
+        ),
+    ],
+)
+def test_what_was_not_touched_keeps_its_ids(body: str, edits: list[tuple[str, str]]) -> None:
+    editing = Editing(body, "storage", nodes())
+    text = editing.markdown()
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    result = editing.edited(text)
+    ids = re.compile(r'data-n="\d"')
+    assert not Counter(ids.findall(body)) - Counter(ids.findall(result)), result
 
 
 def test_two_people_who_changed_different_words_of_a_line() -> None:

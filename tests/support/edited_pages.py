@@ -11,6 +11,8 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -606,6 +608,19 @@ def _texts(line: list[Run]) -> list[Any]:
         else:
             merged.append(one)
     return merged
+
+
+# What a page says of its nodes besides words: ids, widths, colours, anchors of comments.
+KEPT = re.compile(
+    r'data-n="\d+"|macro-id="m\d+"|ac:ref="r\d+"|width: \d+|local-id="t\d+"|colour="#\w+"|breakout-width="\d+"'
+    r"|task-id>\d+|uuid>u\d+|color: [^;]*;"
+    r'|"localId": "n\d+"|"background": "#\w+"|"colwidth": \[\d+\]|"color": "#\w+"|"id": "r\d+"|"extensionKey": "k\d+"'
+)
+
+
+def kept_values(page: str) -> Counter[str]:
+    """How often each of these stands in a page that is `said`."""
+    return Counter(KEPT.findall(page))
 
 
 def said(value: Any) -> str:
