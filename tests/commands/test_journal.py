@@ -548,6 +548,16 @@ def test_an_older_journal_is_not_taken_for_that_of_the_last_change(settled: Desk
     assert "x" in settled.fields("DEMO-1", "labels")
 
 
+def test_of_a_change_that_has_no_undo_no_journal_is_promised(settled: Desk) -> None:
+    """What was added stays, also with `journal = always`, and no setting is named that would change it."""
+    settled.environ = {**settled.environ, "SUITE_JOURNAL": "always"}
+    assert settled.run("issues", "comment", "DEMO-1", "x").exit == 0
+    done = settled.run("undo", "last", "--yes")
+    assert done.exit == 2
+    assert "error: the last change cannot be undone: `suite issues comment` of 20" in done.stderr
+    assert "hint: suite journals list shows those of earlier changes" in done.stderr
+
+
 def test_the_last_journal_may_be_in_a_file_of_ones_own(desk: Desk) -> None:
     path = relabelled(desk)
     assert desk.run("undo", "last", "--yes").exit == 0

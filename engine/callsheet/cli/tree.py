@@ -124,8 +124,9 @@ class DefinedCommand(WithHelp):
             if self.context.changed and "journal" in self.context.definition:
                 from ..commands.journal.folder import remember_last
 
-                path = self.context.journaling.path
-                remember_last(self.context.environ, self.context.program, ctx.command_path, path)
+                kept = self.context.journaling
+                words = ctx.command_path
+                remember_last(self.context.environ, self.context.program, words, kept.path, can_undo=kept.can_undo)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The global options too, which the command's own help leaves out."""

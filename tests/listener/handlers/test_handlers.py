@@ -154,7 +154,9 @@ def test_the_order_of_a_key_is_kept_and_other_keys_do_not_wait(tmp_path: Path) -
         "import asyncio\nlog = []\n"
         "async def slow(event):\n"
         "    log.append(('start', event['body']['user'], event['id']))\n"
-        "    await asyncio.sleep(0.05)\n"
+        "    while len({user for _, user, _ in log}) < 2:\n"
+        "        await asyncio.sleep(0.001)\n"
+        "    await asyncio.sleep(0.05)\n"  # in which another of the same user would start
         "    log.append(('end', event['body']['user'], event['id']))\n"
         "    open('log', 'w').write(repr(log))\n",
         encoding="utf-8",

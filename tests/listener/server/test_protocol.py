@@ -18,6 +18,7 @@ from uvicorn.server import ServerState
 from callsheet.listener.budget import ByteBudget
 from callsheet.listener.server import piecewise, responses
 from callsheet.listener.server.protocol import CLOSING, IDLE, RESPONDING, LimitedProtocol, Limits
+from support.waiting import reach
 
 MAX_BODY, MAX_HEADER = 40, 400
 
@@ -414,7 +415,7 @@ def test_the_rest_of_a_body_is_read_at_once_where_its_size_is_known(monkeypatch:
         monkeypatch.setattr(piecewise, "PIECE", half)
         monkeypatch.setattr(protocol, "read_piece", counted)
         protocol.data_received(first + second)
-        await asyncio.sleep(0.01)
+        await reach(lambda: len(connection.answers) == 2)
         assert connection.answers == [(200, b"<" + letter * MAX_BODY + b">") for letter in (b"x", b"y")]
         assert sizes == [half, half, head + MAX_BODY - 2 * half] * 2
 

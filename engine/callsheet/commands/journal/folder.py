@@ -76,15 +76,23 @@ def found_journal(environ: Mapping[str, str], program: str, word: str) -> str:
             raise UsageError("no journal was kept yet", hint=hint)
         earlier = f"{program} journals list shows those of earlier changes"
         what = f"`{change['command']}` of {change['time']}"
+        if not change.get("can_undo", True):
+            raise UsageError(f"the last change cannot be undone: {what}", hint=earlier)
         raise UsageError(f"the last change has no journal: {what}", hint=f"{hint}; {earlier}")
     if change and not os.path.exists(latest):
         raise UsageError(f"the journal of the last change is gone: {shlex.quote(latest)}")
     return str(latest)
 
 
-def remember_last(environ: Mapping[str, str], program: str, command: str, journal: str | None) -> None:
-    """Write down which change was the last one, lest an earlier one is taken for it."""
-    change = {"command": command, "time": datetime.now(UTC).isoformat(timespec="seconds"), "journal": journal}
+def remember_last(
+    environ: Mapping[str, str], program: str, command: str, journal: str | None, *, can_undo: bool
+) -> None:
+    """Write down which change was the last one, lest an earlier one is taken for it.
+
+    `can_undo`: a journal of such a change can put back what was there.
+    """
+    time = datetime.now(UTC).isoformat(timespec="seconds")
+    change = {"command": command, "time": time, "journal": journal, "can_undo": can_undo}
     with contextlib.suppress(CallsheetError):
         write_atomically(os.path.join(journal_folder(environ, program), _LAST), dump_json(change).encode())
 

@@ -30,6 +30,7 @@ class Journaling:
     def __init__(self, context: JournalOwner) -> None:
         self._context = context
         self.path: str | None = None  # of the journal that was kept of this run
+        self.can_undo = False  # whether a journal of what this run changes can put it back
         self.usual = "many"  # what holds where the person set nothing
 
     @property
@@ -44,6 +45,7 @@ class Journaling:
 
     def keeps(self, items: int, *, has_undo: bool) -> bool:
         """Whether a journal is kept of a change to so many items, where none was asked for."""
+        self.can_undo = self.can_undo or has_undo
         few = self.setting == "always" and has_undo and items > 0
         return few or (self.setting != "never" and items > _MANY)
 
