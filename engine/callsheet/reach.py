@@ -44,6 +44,7 @@ REACH: dict[str, dict[str, dict[str, Reach]]] = {
         },
         **{f"inbox {name}": _QUEUE for name in ("dead", "list", "show")},
         **{f"inbox {name}": {ITSELF: "writes", **_QUEUE} for name in ("purge", "replay")},
+        "inbox ui": {ITSELF: "listens", "port": "listens", **_QUEUE},
         **{f"alias {name}": {ITSELF: "writes"} for name in ("remove", "set")},
         **{f"config {name}": {ITSELF: "writes"} for name in ("remove", "set", "use")},
         **{f"mcp {name}": {ITSELF: "writes", "project": "writes"} for name in ("disable", "enable")},

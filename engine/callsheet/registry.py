@@ -42,6 +42,7 @@ BUILTINS: dict[str, str] = {
     "inbox purge": ".cli.builtin.inbox:purge",
     "inbox replay": ".cli.builtin.inbox:replay",
     "inbox show": ".cli.builtin.inbox:show",
+    "inbox ui": ".cli.builtin.page:inbox_ui",
     "init": ".cli.builtin.init:init",
     "listen": ".cli.builtin.listen:listen",
     "apply": ".cli.builtin.apply:apply",
@@ -96,7 +97,7 @@ READ_MORE = "read_more"
 OF_ANY_OPERATION: frozenset[str] = frozenset({"op call"})
 
 # Those that talk to others over this process's own input and output, or its sockets, until these end.
-TALKING: frozenset[str] = frozenset({"mcp start", "mcp stream"})
+TALKING: frozenset[str] = frozenset({"inbox ui", "mcp start", "mcp stream"})
 # Those that read their files again at SIGHUP, by which any other command ends.
 SERVING: frozenset[str] = frozenset({"listen", "watch", "work"})
 

@@ -40,7 +40,7 @@ def follow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             if not held.looks:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(inbox, "_inspection", lambda *_, **__: held)
+        monkeypatch.setattr(inbox, "open_inspection", lambda *_, **__: held)
         monkeypatch.setattr(inbox, "time", SimpleNamespace(sleep=pause))
         environ = {"CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(tmp_path.parent / "shared-cache")}
         return run_program("lms", ["inbox", "list", "--follow", *words], environ)

@@ -18,6 +18,7 @@ from .dispatch.runner import Runner
 from .ending import cancel_all
 from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
+from .recent.deliveries import RecentDeliveries
 from .repeated import Repeated
 from .routing.overdue import OverdueRuns
 from .routing.route_set import RouteSelection, RouteSet, check_order, check_replies, read_routes
@@ -32,12 +33,14 @@ from .telemetry.log import Log
 from .telemetry.metrics import Metrics
 from .verify.proof_settings import ProofSettings
 from .verify.proofs import variables_of
+from .verify.rejection import Rejected
 from .verify.source import Source, check_paths
 from .verify.unverified import check_proofs
 from .workers.team import Team
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
+    from .page.serve import PageServer
     from .queue.intake import Intake
     from .queue.port import Queue
     from .queue.sqlite.sharing import Sharing
@@ -68,6 +71,7 @@ class ListenOptions(NamedTuple):
     queue: str | None = None
     public_url: str = ""  # what senders call, without a path
     works: bool = False  # on what others put into the queue
+    keeps_recent: bool = False  # deliveries, to show them
 
 
 class Assembly:
@@ -89,6 +93,7 @@ class Assembly:
         self.prefix: str = catalog.get("program", catalog.program)["prefix"]
         self.definition = next(iter(catalog.all("listener").values()))
         self.log = Log(err, out)
+        self.recent = RecentDeliveries() if options.keeps_recent else None
         self.metrics = Metrics()
         self.team = Team(assignment, self.metrics) if assignment is not None else None
         self.closers: list[Callable[[], Any]] = []
@@ -105,7 +110,8 @@ class Assembly:
             1 if assignment is None else assignment.workers,
         )
         timeout = duration_seconds(self.definition["timeout"])
-        self.context = HandlerContext("", environ, self._hidden(), self.log.note, timeout, run_command)
+        report = self.log.note if self.recent is None else self.recent.watched_report(self.log.note)
+        self.context = HandlerContext("", environ, self._hidden(), report, timeout, run_command)
         self.sharing: Sharing | None = None
         self.route_set = self._read_routes(catalog)
         self.concurrency = ConcurrencyLimit(
@@ -113,6 +119,7 @@ class Assembly:
         )
         restart = partial(signal.raise_signal, signal.SIGTERM) if assignment is not None else None
         self.overdue = OverdueRuns(lambda: self.route_set, self.log.note, restart)
+        self.page: PageServer | None = None
         self.inbox: Queue | None = None
         self.worker: Worker | None = None
         self.app = self._app()
@@ -155,6 +162,7 @@ class Assembly:
             self.concurrency,
             None if self.has_queue else duration_seconds(self.definition["queue_timeout"]),
             self.metrics.observe_handler,
+            None if self.recent is None else self.recent.watch_run,
         )
         dispatcher: Dispatcher
         dispatcher = self._intake(runner) if self.has_queue else SynchronousDispatcher(self._event_table(), runner)
@@ -162,7 +170,8 @@ class Assembly:
         check_paths({source.name: source.definition for source in received})
         paths = {source.path: source for source in received}
         clients = ClientAddresses(self.options.trusted)
-        return App(paths, self.route_set.routing_table, dispatcher, self.log, self.metrics, clients, self._pages())
+        table, pages = self.route_set.routing_table, self._pages()
+        return App(paths, table, dispatcher, self.log, self.metrics, clients, pages, self.recent)
 
     def _event_table(self) -> EventTable:
         size, window = self.definition["dedup_size"], duration_seconds(self.definition["dedup_window"])
@@ -287,6 +296,8 @@ class Assembly:
     def _on_refused(self, status: int, word: str, client: str) -> None:
         self.metrics.rejected[word] += 1
         self.log.rejection(status, word, client, word.replace("_", " "))
+        if self.recent is not None:
+            self.recent.add_refused(None, Rejected(status, word, word.replace("_", " ")), client, (), b"", b"")
 
     def services(self) -> Services:
         return Services(self._start, self._stop_fetching, self._idle, self._shutdown, self.reloads.ask, self.log.note)
@@ -302,6 +313,8 @@ class Assembly:
         if self.worker is not None:
             await self.worker.start()
         self.tasks.append(asyncio.create_task(self.overdue.watch()))
+        if self.page is not None:
+            await self.page.start()
 
     def _stop_fetching(self) -> None:
         if self.worker is not None:
@@ -311,6 +324,8 @@ class Assembly:
         return self.worker is None or self.worker.idle
 
     async def _shutdown(self) -> None:
+        if self.page is not None:
+            await self.page.close()
         if self.team is not None:
             self.team.close()
         await cancel_all([*self.tasks, *self.reloads.tasks])

@@ -28,11 +28,11 @@ _PAUSE = 0.5  # seconds between two looks
 
 @contextlib.contextmanager
 def _opened(context: Context, values: ParameterValues, *, write: bool = False) -> Iterator[Inspection]:
-    with contextlib.closing(_inspection(context, values, write=write)) as inbox:
+    with contextlib.closing(open_inspection(context, values, write=write)) as inbox:
         yield inbox
 
 
-def _inspection(context: Context, values: ParameterValues, *, write: bool) -> Inspection:
+def open_inspection(context: Context, values: ParameterValues, *, write: bool) -> Inspection:
     """What an option names comes before what a variable names, and a file before a queue."""
     from ...listener.queue.kinds import select_queue
     from ...listener.queue.sqlite.inspection import FileInspection
@@ -93,10 +93,10 @@ def _follow(context: Context, inbox: Inspection, values: ParameterValues, state:
 
 
 def _show(context: Context, rows: list[dict[str, Any]]) -> None:
-    context.output(context.catalog.get("view", VIEW)).items([_worded(row) for row in rows])
+    context.output(context.catalog.get("view", VIEW)).items([worded(row) for row in rows])
 
 
-def _worded(row: dict[str, Any]) -> dict[str, Any]:
+def worded(row: dict[str, Any]) -> dict[str, Any]:
     times = {name: _moment(row[name]) for name in ("received", "due", "finished")}
     if row["state"] != "waiting":
         times["due"] = None
@@ -117,7 +117,7 @@ def _found(inbox: Inspection, word: str) -> list[dict[str, Any]]:
 def show(context: Context, values: ParameterValues) -> None:
     with _opened(context, values) as inbox:
         for row in _found(inbox, values["id"]):
-            context.output().one({**_worded(row), "payload": parse_json(row["payload"])})
+            context.output().one({**worded(row), "payload": parse_json(row["payload"])})
 
 
 def replay(context: Context, values: ParameterValues) -> None:

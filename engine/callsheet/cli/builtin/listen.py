@@ -11,7 +11,7 @@ from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
 from ...listener.server.bind import ListenAddress, parse_served_address, urls
 from .empty_values import refuse_empty
-from .serving import in_processes, opened, serve, tls_loader, unheard, withhold, writers
+from .serving import in_processes, opened, serve, tls_loader, unheard, withhold, workers_of, writers
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly, ListenOptions
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 
 def listen(context: Context, values: ParameterValues) -> None:
+    if values.get("ui") and workers_of(values.get("workers")) > 1:
+        hint = "leave out --workers, or see the events of an inbox or a queue with `webhook inbox ui`"
+        raise UsageError("--ui shows the deliveries of one process", hint=hint)
     in_processes(
         context, parse_served_address(values["addr"]), values.get("workers"), partial(_listen, context, values)
     )
@@ -39,6 +42,11 @@ def _listen(
         load_tls = tls_loader(values)
         options = options_of(values, address)
         assembly = Assembly(context.catalog, options, dict(context.environ), err, out, run_literally, part)
+        if assembly.recent is not None:
+            from .page import InboxOnPage, page_server
+
+            kept = InboxOnPage(context, values) if assembly.has_queue else None
+            assembly.page = page_server(context, assembly.recent, kept)
         with opened(address, part) as sockets:
             if part is None or part.announces:
                 with unheard():
@@ -79,6 +87,7 @@ def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> List
         insecure=bool(values.get("insecure")),
         is_public=address is not None and address.is_public,
         public_url=public_url(values.get("public-url")),
+        keeps_recent=bool(values.get("ui")),
     )
 
 
@@ -111,6 +120,8 @@ def _announce(context: Context, assembly: Assembly, sockets: list[socket.socket]
     for url in urls(sockets, "https" if secure else "http"):
         where = url if url.startswith("unix:") else "  ".join(url + path for path in paths)
         context.note(f"listening on {where}")
+    if assembly.page is not None:
+        context.note(f"page: {assembly.page.address}")
 
 
 def _warn(context: Context, assembly: Assembly) -> None:

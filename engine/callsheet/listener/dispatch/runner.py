@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -76,6 +76,8 @@ def forget_frames(error: BaseException | None) -> None:
 
 
 OnSuccess = Callable[[str], Awaitable[None]]
+# What stands around each run, for whoever shows runs: the event, the job and the result, which then says how it ended.
+WatchRun = Callable[["Event", str, "RunResult"], AbstractContextManager[None]]
 
 
 class RunResult:
@@ -93,8 +95,15 @@ class RunResult:
 class Runner:
     """`max_wait` is the longest time for a turn, in seconds; absent, a run waits as long as it takes."""
 
-    def __init__(self, concurrency: ConcurrencyLimit, max_wait: float | None, observe: HandlerObserver) -> None:
+    def __init__(
+        self,
+        concurrency: ConcurrencyLimit,
+        max_wait: float | None,
+        observe: HandlerObserver,
+        watch_run: WatchRun | None = None,
+    ) -> None:
         self.concurrency = concurrency
+        self.watch_run = watch_run
         self.max_wait = max_wait
         self._waiting_tasks = 0
         self._observe = observe
@@ -117,12 +126,16 @@ class Runner:
 
     def begin(self, event: Event, job: Job, ended: Callable[[HandlerFailed | None], None]) -> bool:
         """The same as `run` of one job, without a task. False where it needs one; else `ended` is told how it ended."""
-        if job.order or job.reply or job.circuit or job.handler.needs_task:
+        if job.order or job.reply or job.circuit or job.handler.needs_task or self.watch_run is not None:
             return False
         run = TasklessRun(event, job, (*job.concurrency_limits, self.concurrency), self._observe, ended)
         return run.begin(may_wait=self.max_wait is None)
 
     async def _run_job(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
+        with nullcontext() if self.watch_run is None else self.watch_run(event, job.id, result):
+            await self._run_to_its_end(event, job, result, on_success)
+
+    async def _run_to_its_end(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
         started = perf_counter()
         try:
             await self._run_and_reply(event, job, result)

@@ -137,6 +137,10 @@ class Inspection(Protocol):
         """Newest first, without payloads."""
         ...
 
+    def counts(self) -> Mapping[str, float]:
+        """Events by state, of the states that this kind of queue keeps."""
+        ...
+
     def find(self, word: str) -> list[dict[str, Any]]:
         """The events with an id, or else the one with a key; with `payload` (bytes), `succeeded` and `headers`."""
         ...

@@ -19,6 +19,7 @@ from .responses import BY_STATUS, Response
 
 if TYPE_CHECKING:
     from ..budget import Charge
+    from ..recent.deliveries import RecentDeliveries
     from ..routing.route import EventPlan, Job, RoutingTable
     from ..telemetry.log import Log
     from ..telemetry.metrics import Metrics
@@ -56,7 +57,9 @@ class App:
         metrics: Metrics,
         clients: ClientAddresses,
         pages: Mapping[str, Page],
+        recent: RecentDeliveries | None = None,
     ) -> None:
+        """`recent` keeps deliveries for whoever looks at them."""
         self.sources = sources
         self.success = {each.name: responses.success(each.definition.get("success", 200)) for each in sources.values()}
         self.routing_table = routing_table
@@ -65,6 +68,7 @@ class App:
         self.metrics = metrics
         self.clients = clients
         self.pages = pages
+        self.recent = recent
         self.draining = False
         self.pending: set[asyncio.Future[Any]] = set()  # what has to be waited for: handlers, the disk, a key set
 
@@ -106,6 +110,8 @@ class App:
     def _respond_to_delivery(
         self, scope: Scope, data: bytes, source: Source, started: float, deliver: Deliver, *, has_new_keys: bool = False
     ) -> Response | None:
+        if self.recent is not None:
+            scope["delivery"] = data
         try:
             _check_encoding(scope["headers"])
             if source.brings_lists:
@@ -210,6 +216,9 @@ class App:
         self.log.delivery(
             status, verdict.outcome, self.clients.name(scope), event, perf_counter() - started, verdict.detail
         )
+        if self.recent is not None:
+            source, duration = self.sources[scope["path"]], perf_counter() - started
+            self.recent.add_event(event, source, verdict, self.clients.name(scope), duration, self.routing_table)
         if verdict.reply is not None:
             return responses.make_response(status, verdict.reply.body, verdict.reply.headers)
         return self.success[event.source.name] if status == responses.OK else BY_STATUS[status]
@@ -245,6 +254,9 @@ class App:
     def _refuse(self, scope: Scope, refused: Rejected) -> Response:
         self.metrics.rejected[refused.reason] += 1
         self.log.rejection(refused.status, refused.reason, self.clients.name(scope), refused.detail)
+        if self.recent is not None:
+            sent = scope["headers"], scope["query_string"], scope.pop("delivery", b"")
+            self.recent.add_refused(self.sources.get(scope["path"]), refused, self.clients.name(scope), *sent)
         return BY_STATUS[refused.status]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .plain_token import PlainToken
@@ -21,6 +21,10 @@ class Proof(Protocol):
     def summary(self) -> str: ...
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None: ...
+
+    def matches(
+        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
+    ) -> Iterable[bool]: ...
 
 
 # The table of a source that describes it → what checks it.

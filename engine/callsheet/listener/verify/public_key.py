@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, counted
@@ -71,10 +71,15 @@ class PublicKeySignature:
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with the private half of one of the keys."""
+        if not any(self.matches(headers, body, now, request)):
+            raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the keys ({len(self.verifiers)})")
+
+    def matches(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> Iterator[bool]:
+        """For each key whether one of the signatures was made with it. Raises `Rejected` where there can be none."""
         candidates = [self._decoded(text) for text in self.signed.candidates(headers, body)]
         message = self.signed.message(headers, body, now, request)
-        if not any(verify(each, message) for verify in self.verifiers for each in candidates):
-            raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the keys ({len(self.verifiers)})")
+        for verify in self.verifiers:
+            yield any(verify(each, message) for each in candidates)
 
     def _decoded(self, text: bytes) -> bytes:
         try:

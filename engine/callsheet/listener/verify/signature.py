@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError, counted
@@ -58,14 +58,16 @@ class Signature:
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with one of the secrets."""
+        if not any(self.matches(headers, body, now, request)):
+            raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the secrets ({len(self.keys)})")
+
+    def matches(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> Iterator[bool]:
+        """For each secret whether it made one of the signatures. Raises `Rejected` where there can be none."""
         candidates = self.signed.candidates(headers, body)
         message = self.signed.message(headers, body, now, request)
         for keyed in self._hashes:
             expected = self._encode(keyed.digest(message))
-            for candidate in candidates:
-                if hmac.compare_digest(expected, candidate):
-                    return
-        raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the secrets ({len(self.keys)})")
+            yield any(hmac.compare_digest(expected, candidate) for candidate in candidates)
 
     def headers_for(
         self, body: bytes, headers: Mapping[str, str], now: float, request: SignedRequest = NO_REQUEST

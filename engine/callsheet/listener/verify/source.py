@@ -168,12 +168,16 @@ class Source:
         if not self.wants_request:
             proof.check(headers, data, now, NO_REQUEST)
             return
-        path = f"{self.path}{'?' if query else ''}{query.decode('latin-1')}"
         for other in self.other_urls:
             with suppress(Rejected):
-                proof.check(headers, data, now, SignedRequest(other + path, query))
+                proof.check(headers, data, now, self.request_of(query, other))
                 return
-        proof.check(headers, data, now, SignedRequest(self.public_url + path, query))
+        proof.check(headers, data, now, self.request_of(query))
+
+    def request_of(self, query: bytes, url: str | None = None) -> SignedRequest:
+        """What a signature may cover beside headers and body, where the sender called this address."""
+        base = self.public_url if url is None else url
+        return SignedRequest(f"{base}{self.path}{'?' if query else ''}{query.decode('latin-1')}", query)
 
     def _json(self, data: bytes) -> bytes:
         """The payload's JSON, where forms are accepted.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ....errors import CallsheetError, NotFound
@@ -59,6 +59,18 @@ class JetStreamInspection:
 
     def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
         return [_omit(_DETAILS, record) for record in self._run(self._list_events(state, limit))]
+
+    def counts(self) -> Mapping[str, float]:
+        return self._run(self._counts())
+
+    async def _counts(self) -> Mapping[str, float]:
+        consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+        dead = await stream_info(self._jetstream, self._names.dead_stream)
+        return {
+            "waiting": consumer.num_pending,
+            "running": consumer.num_ack_pending,
+            "dead": dead.state.messages if dead is not None else 0,
+        }
 
     async def _list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
         records: list[dict[str, Any]] = []

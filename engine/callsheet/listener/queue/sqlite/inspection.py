@@ -75,6 +75,9 @@ class FileInspection:
     def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
         return self._checked(lambda: list_events(self._connection, state, limit))
 
+    def counts(self) -> Mapping[str, float]:
+        return self._checked(lambda: counts(self._connection))
+
     def find(self, word: str) -> list[dict[str, Any]]:
         return self._checked(lambda: find(self._connection, word))
 

@@ -1,0 +1,208 @@
+"""The page's own server: its files, what it shows as JSON, and what it changes. On this machine, with a token.
+
+Everything of an event goes out as JSON and is put into the page as text. The page loads nothing from elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from functools import partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from urllib.parse import parse_qsl
+
+from ...errors import CallsheetError, NotAllowed, NotFound, UsageError
+from ...jsontext import dump_json, parse_json
+from ...own_host import foreign_status
+from ..server.responses import make_response
+
+if TYPE_CHECKING:
+    from ..recent.deliveries import RecentDeliveries
+    from ..server.app import Receive, Scope, Send
+    from ..server.responses import Response
+
+_FILES = {
+    "/": ("page.html", b"text/html; charset=utf-8"),
+    "/page.js": ("page.js", b"text/javascript; charset=utf-8"),
+    "/page.css": ("page.css", b"text/css; charset=utf-8"),
+}
+_POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
+    b"form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = (
+    (b"content-security-policy", _POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+_MAX_BODY = 65536
+_PAUSE = 0.5  # seconds between two looks for changes
+_SILENCE = 15.0  # seconds without a change after which a line says that the server is there
+
+
+class KeptEvents(Protocol):
+    """Events of an inbox or a queue. Called in threads, one call at a time; raises `CallsheetError`."""
+
+    def overview(self) -> dict[str, Any]: ...
+    def events(self, state: str | None) -> list[dict[str, Any]]: ...
+    def show(self, key: str, id: str) -> dict[str, Any]: ...
+    def replay(self, keys: list[Any]) -> list[dict[str, Any]]: ...
+    def purge(self, state: str, older: str) -> int: ...
+    def close(self) -> None: ...
+
+
+class PageContent(NamedTuple):
+    """What the page of one program shows: recent deliveries, kept events, or both. Calls of `kept` run in `thread`."""
+
+    title: str
+    recent: RecentDeliveries | None
+    kept: KeptEvents | None
+    thread: Executor
+
+
+class PageApp:
+    """An ASGI application. Whoever knows the token may see everything; what changes something is a POST."""
+
+    def __init__(self, content: PageContent, token: str) -> None:
+        self.content = content
+        self._token = b"bearer " + token.encode()
+        self._reads: dict[str, Callable[[Mapping[str, str]], Any]] = {
+            "/api/overview": lambda _: self._overview(),
+            "/api/deliveries": lambda _: [] if content.recent is None else content.recent.summaries(),
+            "/api/delivery": self._delivery,
+            "/api/events": lambda query: self._kept().events(query.get("state") or None),
+            "/api/event": lambda query: self._kept().show(query.get("key", ""), query.get("id", "")),
+        }
+        self._changes: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+            "/api/replay": lambda given: self._kept().replay(list(given.get("keys", ()))),
+            "/api/purge": lambda given: self._kept().purge(str(given.get("state")), str(given.get("older"))),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, method = scope["path"], scope["method"]
+        refused = foreign_status(scope["headers"])
+        if refused is not None:
+            response = _plain(refused, "this page is for this machine only")
+        elif method == "GET" and path in _FILES:
+            name, content_type = _FILES[path]
+            response = _response(200, files(__package__).joinpath(name).read_bytes(), content_type)
+        elif not self._knows_token(scope):
+            response = _plain(401, "open the address that the program printed: it ends with the token")
+        elif method == "GET" and path == "/api/changes":
+            await self._tell_changes(receive, send)
+            return
+        else:
+            response = await self._answer(scope, receive)
+        await send(response[0])
+        await send(response[1])
+
+    def _knows_token(self, scope: Scope) -> bool:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        shown = given[0][:7].lower() + given[0][7:] if len(given) == 1 else b""
+        return hmac.compare_digest(shown, self._token)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+        path, method = scope["path"], scope["method"]
+        work: Callable[[], Any]
+        if method == "GET" and path in self._reads:
+            query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+            work = partial(self._reads[path], query)
+        elif method == "POST" and path in self._changes:
+            try:
+                given = parse_json(await _body(receive))
+            except ValueError:
+                return _plain(400, "expected JSON")
+            work = partial(self._changes[path], given if isinstance(given, dict) else {})
+        else:
+            return _plain(404, "there is no such page")
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(self.content.thread, work)
+        except CallsheetError as error:
+            statuses = {UsageError: 400, NotAllowed: 403, NotFound: 404}
+            status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 500)
+            return _json(status, {"error": error.message, "hint": error.hint})
+        return _json(200, found)
+
+    def _kept(self) -> KeptEvents:
+        if self.content.kept is None:
+            raise NotFound("this listener has no inbox: start it with --inbox")
+        return self.content.kept
+
+    def _overview(self) -> dict[str, Any]:
+        recent, kept = self.content.recent, self.content.kept
+        return {
+            "title": self.content.title,
+            "deliveries": recent is not None,
+            "minutes": [] if recent is None else recent.minutes(),
+            "inbox": None if kept is None else kept.overview(),
+        }
+
+    def _delivery(self, query: Mapping[str, str]) -> dict[str, Any]:
+        number = query.get("number", "")
+        found = None
+        if self.content.recent is not None and number.isascii() and number.isdigit():
+            found = self.content.recent.find(int(number[:18]))
+        if found is None:
+            raise NotFound("this delivery is no longer kept")
+        return found
+
+    async def _tell_changes(self, receive: Receive, send: Send) -> None:
+        """Server-sent events: one each time that something changed, until whoever looks goes away."""
+        headers = [(b"content-type", b"text/event-stream"), *_HEADERS]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        gone = asyncio.ensure_future(_disconnected(receive))
+        state: Any = None
+        silent = 0.0
+        while not gone.done():
+            now = await self._state()
+            silent = 0.0 if now != state else silent + _PAUSE
+            if now != state or silent >= _SILENCE:
+                text = b"data: changed\n\n" if now != state else b": still here\n\n"
+                state, silent = now, 0.0
+                await send({"type": "http.response.body", "body": text, "more_body": True})
+            await asyncio.wait([gone], timeout=_PAUSE)
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _state(self) -> Any:
+        kept, recent = self.content.kept, self.content.recent
+        inbox = None
+        if kept is not None:
+            try:
+                inbox = await asyncio.get_running_loop().run_in_executor(self.content.thread, kept.overview)
+            except CallsheetError as error:
+                inbox = {"error": error.message}
+        return recent and recent.changes, inbox
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _body(receive: Receive) -> bytes:
+    """Raises `ValueError` for one that is too large."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > _MAX_BODY:
+            raise ValueError("too large")
+    return body
+
+
+def _json(status: int, value: Any) -> Response:
+    return _response(status, dump_json(value).encode("utf-8", "backslashreplace"), b"application/json")
+
+
+def _plain(status: int, text: str) -> Response:
+    return _json(status, {"error": text, "hint": None})
+
+
+def _response(status: int, body: bytes, content_type: bytes) -> Response:
+    return make_response(status, body, ((b"content-type", content_type), *_HEADERS))
