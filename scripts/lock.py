@@ -23,6 +23,8 @@ LOCKS = {
         "--extra",
         "nats",
         "--extra",
+        "otel",
+        "--extra",
         "socks",
         "--extra",
         "ui",

@@ -31,6 +31,7 @@ from .server.server import Services
 from .telemetry.line_writer import LineWriter
 from .telemetry.log import Log
 from .telemetry.metrics import Metrics
+from .telemetry.traces import delivery_spans
 from .verify.proof_settings import ProofSettings
 from .verify.proofs import variables_of
 from .verify.rejection import Rejected
@@ -171,7 +172,7 @@ class Assembly:
         paths = {source.path: source for source in received}
         clients = ClientAddresses(self.options.trusted)
         table, pages = self.route_set.routing_table, self._pages()
-        return App(paths, table, dispatcher, self.log, self.metrics, clients, pages, self.recent)
+        return App(paths, table, dispatcher, self.log, self.metrics, clients, pages, self.recent, delivery_spans())
 
     def _event_table(self) -> EventTable:
         size, window = self.definition["dedup_size"], duration_seconds(self.definition["dedup_window"])

@@ -36,6 +36,7 @@ def send(made: Forward) -> None:
 
 
 EVENT: Any = SimpleNamespace(
+    trace=[],
     data=b'{"a": 1}',
     scope={"id": "7", "note": "ü"},
     headers=[

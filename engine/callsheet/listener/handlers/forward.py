@@ -10,6 +10,7 @@ from ...errors import DefinitionError
 from ...jsontext import JSONError, parse_json
 from ...language.template import compile_template
 from ...urls import is_loopback
+from ..verify.event import TRACE_HEADERS
 from . import MAX_RESULT, HandlerContext, HandlerFailed
 from .address import AddressTemplate
 from .base_handler import Base
@@ -128,6 +129,7 @@ class Forward(Base):
         else:
             data, made = self.envelope.make(event)
             sent = list(made.items())
+        sent = [*((name, value) for name, value in sent if name not in TRACE_HEADERS), *event.trace]
         passed = [(name, value) for name, value in sent if name not in _NOT_PASSED and name not in own]
         return data, [*passed, (b"accept-encoding", b"identity"), *own.items()]
 

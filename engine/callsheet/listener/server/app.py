@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..routing.route import EventPlan, Job, RoutingTable
     from ..telemetry.log import Log
     from ..telemetry.metrics import Metrics
+    from ..telemetry.traces import DeliverySpans
     from ..verify.event import Event
     from ..verify.source import Source
     from .client_address import ClientAddresses
@@ -58,6 +59,7 @@ class App:
         clients: ClientAddresses,
         pages: Mapping[str, Page],
         recent: RecentDeliveries | None = None,
+        spans: DeliverySpans | None = None,
     ) -> None:
         """`recent` keeps deliveries for whoever looks at them."""
         self.sources = sources
@@ -69,6 +71,7 @@ class App:
         self.clients = clients
         self.pages = pages
         self.recent = recent
+        self.spans = spans
         self.draining = False
         self.pending: set[asyncio.Future[Any]] = set()  # what has to be waited for: handlers, the disk, a key set
 
@@ -203,6 +206,8 @@ class App:
 
     def _decide(self, event: Event) -> DispatchVerdict | asyncio.Future[DispatchVerdict]:
         plan = self._plan(event)
+        if self.spans is not None:
+            self.spans.begin(event)
         if not plan.wanted:
             return _FILTERED if plan.known else _UNKNOWN
         verdict = self.dispatcher.dispatch(event, self.routing_table.jobs(plan, event))
@@ -216,6 +221,8 @@ class App:
         self.log.delivery(
             status, verdict.outcome, self.clients.name(scope), event, perf_counter() - started, verdict.detail
         )
+        if self.spans is not None:
+            self.spans.end(event, verdict)
         if self.recent is not None:
             source, duration = self.sources[scope["path"]], perf_counter() - started
             self.recent.add_event(event, source, verdict, self.clients.name(scope), duration, self.routing_table)

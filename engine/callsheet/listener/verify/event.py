@@ -15,6 +15,10 @@ from .signed_message import Headers, text_headers
 T = TypeVar("T")
 
 
+# How a trace goes from one program to the next (W3C Trace Context).
+TRACE_HEADERS = (b"traceparent", b"tracestate")
+
+
 class lazy(Generic[T]):  # noqa: N801 - used like `property`
     """`functools.cached_property` without its lock, which costs more than what most of these hold."""
 
@@ -69,6 +73,7 @@ class Event:
         self.text = text
         self.attempt = 1
         self.charge: object = None  # what it takes of a budget, given back with it
+        self.span: Any = None  # of OpenTelemetry
         self._payload = payload
         if beside is not None:
             self.__dict__.update(header_values=beside["headers"], query_values=beside["query"])
@@ -107,6 +112,11 @@ class Event:
             self._outer_scope(payload) if self.source.record_needs_headers else {"payload": payload}
         )
         return found if found is None or type(found) in (str, int) else self.scope["event_time"]
+
+    @lazy
+    def trace(self) -> list[tuple[bytes, bytes]]:
+        """The headers by which what is sent on continues a trace: the sender's, or those of the event's own span."""
+        return [(name, value) for name, value in self.headers if name in TRACE_HEADERS]
 
     @lazy
     def query_values(self) -> dict[str, str]:
