@@ -44,6 +44,11 @@ def test_markdown_is_converted(name: str) -> None:
     to_markdown(document)
 
 
+def test_tags_that_never_end_are_words_at_once() -> None:
+    """Looked for each by itself, their ends would take minutes."""
+    assert visible(to_adf("<div " * 20_000)).count("<div") == 20_000
+
+
 DAMAGED = {
     "never closed": ("a\n\n" + '<!-- callsheet {"kind":"panel","open":1} -->\n\n' * 1000, 3),
     "never opened": ("a\n\nb\n\n<!-- /callsheet -->\n", 5),

@@ -29,14 +29,16 @@ SPACE = re.compile(r"[ \t\n\r\f]+")
 LANGUAGE_CLASS = re.compile(r"(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]+)")
 
 
-def without_open_comment(words: str) -> str:
-    """HTML in which a comment that never ends is words.
+def without_open_tags(words: str) -> str:
+    """HTML in which a comment and a tag that never end are words.
 
     The parser looks for the end of each from its start on, which takes the square of their number; and versions of
     Python differ in whether what follows is shown.
     """
-    end = words.rfind("-->") + 1
-    return words[:end] + words[end:].replace("<!--", "&lt;!--")
+    for opening, closing in (("<!--", "-->"), ("<", ">")):
+        end = words.rfind(closing) + 1
+        words = words[:end] + words[end:].replace(opening, opening.replace("<", "&lt;"))
+    return words
 
 
 class HtmlBuilder(HTMLParser):
@@ -64,14 +66,14 @@ class HtmlBuilder(HTMLParser):
         elif re.fullmatch(r"<br\s*/?>", words, re.IGNORECASE):
             self._block(Node("paragraph"))
         else:
-            self.feed(without_open_comment(node.text))
+            self.feed(without_open_tags(node.text))
             self.close()
             self.reset()
             self.hidden = []
 
     def take_inline(self, node: Node) -> None:
         if node.kind == "html":
-            self.feed(without_open_comment(node.text))
+            self.feed(without_open_tags(node.text))
             return
         words = SPACE.sub(" ", node.text) if node.kind == "text" and ends_blank(self._holder().content) else ""
         self._holder().content.append(text_node(words.lstrip(" "), node.marks) if words else node)
