@@ -24,7 +24,7 @@ from callsheet.cli.main import run
 from callsheet.client.pagination.plan import PageKind
 from callsheet.client.pagination.walk import Walk
 from callsheet.errors import DefinitionError
-from callsheet.language.checks import shapes
+from callsheet.language.checks import links
 from callsheet.language.functions import Functions
 from callsheet.language.shape import KINDS
 from callsheet.language.shape.access import AuthDefinition
@@ -71,12 +71,12 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         attribute = f"entry_{len(vars(module))}"
         setattr(module, attribute, value)
         monkeypatch.setitem(entries, name, ENTRY.format(attribute))
-        shapes.adapter.cache_clear()
-        shapes.kind_schema.cache_clear()
+        links.adapter.cache_clear()
+        links.kind_schema.cache_clear()
 
     yield add
-    shapes.adapter.cache_clear()
-    shapes.kind_schema.cache_clear()
+    links.adapter.cache_clear()
+    links.kind_schema.cache_clear()
 
 
 class Program:

@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import Any, get_type_hints
 
 from callsheet.language import shape
-from callsheet.language.shape.compiled import CompiledCommand, CompiledOperation
+from callsheet.language.shape.commands import CompiledCommand
+from callsheet.language.shape.rest import CompiledOperation
 from callsheet.sites.credentials import record
 from callsheet.sites.profiles import model
 from support.places import ROOT

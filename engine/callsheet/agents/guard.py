@@ -13,7 +13,7 @@ from ..jsonc import JsoncError, parse_jsonc, with_member
 from ..language.template import fill_template, fill_text, to_text
 
 if TYPE_CHECKING:
-    from ..language.shape.guards import GuardDefinition, GuardFile
+    from ..language.shape.agents import GuardDefinition, GuardFile
     from ..policy.rule import Decision
 
 

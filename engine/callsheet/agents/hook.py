@@ -11,7 +11,7 @@ from ..language.template import evaluate, fill_template
 from .effect import Ruling
 
 if TYPE_CHECKING:
-    from ..language.shape.guards import GuardDefinition
+    from ..language.shape.agents import GuardDefinition
 
 Judge = Callable[[str], Ruling]
 

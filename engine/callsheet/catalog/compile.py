@@ -12,7 +12,7 @@ from ..errors import DefinitionError
 from ..jsontext import JsonObject
 from ..language.as_shipped import own_definitions, shipped_paths
 from ..language.check import problems_in, refuse_problems, stale_among
-from ..language.checks.reach import class_of_command
+from ..language.checks.calls import class_of_command
 from ..language.definition import Definition, Definitions
 from ..language.deployment import missing_on
 from ..language.desugar import complete_commands

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
         AuthDefinition,
         DeploymentDefinition,
     )
-    from ..language.shape.addresses import AddressDefinition
+    from ..language.shape.agents import CompiledHost, ContainerDefinition, ToolDefinition, ToolsetDefinition
+    from ..language.shape.base import RenamedDefinition
     from ..language.shape.commands import (
+        CompiledCommand,
         GroupDefinition,
         InputDefinition,
         PaletteDefinition,
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
         ProgramDefinition,
         ViewDefinition,
     )
-    from ..language.shape.compiled import CompiledCommand, CompiledHost, CompiledOperation
     from ..language.shape.listener import (
         EnvelopeDefinition,
         EventDefinition,
@@ -34,11 +35,10 @@ if TYPE_CHECKING:
         RouteDefinition,
         SourceDefinition,
     )
-    from ..language.shape.paging import PaginatorDefinition
-    from ..language.shape.policy import ContainerDefinition
-    from ..language.shape.renamed import RenamedDefinition
-    from ..language.shape.resources import ResourceDefinition
+    from ..language.shape.resources import AddressDefinition, ResourceDefinition
     from ..language.shape.rest import (
+        CompiledOperation,
+        PaginatorDefinition,
         ParameterDefinition,
         ProductDefinition,
         SchemaDefinition,
@@ -48,14 +48,7 @@ if TYPE_CHECKING:
         NodeDefinition,
     )
     from ..language.shape.sandbox import EntityDefinition, QueryDefinition, SimulationDefinition
-    from ..language.shape.steps import (
-        Assignment,
-        LookupDefinition,
-        NamingDefinition,
-        SharedSteps,
-        SnapshotDefinition,
-    )
-    from ..language.shape.tools import ToolDefinition, ToolsetDefinition
+    from ..language.shape.steps import Assignment, LookupDefinition, NamingDefinition, SharedSteps, SnapshotDefinition
 
     class Records:
         """`get` raises `UsageError` that names the closest match; `find` gives None; `all` is by id."""

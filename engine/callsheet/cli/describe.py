@@ -10,8 +10,7 @@ from ..language.deployment import on_deployment
 
 if TYPE_CHECKING:
     from ..commands.context import Context
-    from ..language.shape.compiled import CompiledOperation
-    from ..language.shape.rest import Body, BodyPart, OperationParam, ProductDefinition
+    from ..language.shape.rest import Body, BodyPart, CompiledOperation, OperationParam, ProductDefinition
 
 PLURAL = "list of {0}"
 NARROWEST = 20  # columns of explanation; where less is left, the terminal may break lines itself

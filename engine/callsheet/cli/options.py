@@ -18,8 +18,7 @@ from ..registry import REGISTRIES
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from ..language.shape.commands import Param
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand, Param
 
     WordType = click.ParamType[str]
     NumberType = click.ParamType[float]

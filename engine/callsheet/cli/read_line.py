@@ -23,7 +23,7 @@ from .tree import DefinedCommand, root_group
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand
 
 # Builtins that change what later commands may do, or as whom.
 _SETTINGS = frozenset(

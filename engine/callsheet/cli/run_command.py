@@ -15,8 +15,7 @@ from .options import argument_name
 from .signals import release_hangup
 
 if TYPE_CHECKING:
-    from ..language.shape.commands import Param
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand, Param
 
 
 _BYTES = lazy_pattern(r"[\udc80-\udcff]")

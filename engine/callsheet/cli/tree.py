@@ -27,8 +27,7 @@ from .parser import strict, take_shared
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from ..language.shape.commands import Param
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand, Param
     from .literal import LiteralValues
 
 RunCommand = Callable[[Context, "CompiledCommand", dict[str, Any]], None]

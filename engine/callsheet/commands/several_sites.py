@@ -14,8 +14,7 @@ from .context import Context, ParameterValues
 from .streams import Streams
 
 if TYPE_CHECKING:
-    from ..language.shape.commands import ViewDefinition
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand, ViewDefinition
     from ..output import Output
 
 Run = Callable[[Context, "CompiledCommand", dict[str, Any]], None]

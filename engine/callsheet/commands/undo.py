@@ -28,7 +28,7 @@ from .steps.step_answers import calls_of, item_name
 
 if TYPE_CHECKING:
     from ..client.request.model import Request
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand
     from ..language.shape.steps import Each, ItemStep, StepDefinition
     from .context import Context
 

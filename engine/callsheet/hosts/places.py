@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..paths import stays_below
 
 if TYPE_CHECKING:
-    from ..language.shape.servers import ServerList
+    from ..language.shape.agents import ServerList
 
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _PLATFORMS: dict[str, Literal["windows", "macos"]] = {"win32": "windows", "darwin": "macos"}

@@ -13,39 +13,38 @@ from pydantic import ValidationError
 
 from ..errors import DefinitionError, closest_names, counted, did_you_mean
 from ..registry import NODES
-from .checks.addresses import address_problems
-from .checks.commands import command_problems, lookup_problems, snapshot_problems
-from .checks.conditions import comparison_findings
-from .checks.examples import CommandLines, example_findings
-from .checks.headers import header_findings
-from .checks.hosts import host_findings
-from .checks.links import link_findings
-from .checks.listener import event_findings, route_findings, source_findings
-from .checks.needs import change_findings, need_findings
-from .checks.operations import fetch_findings, operation_problems, paginator_findings
+from .checks.bodies import endless_schemas, schema_problems
+from .checks.calls import reading_findings, safety_findings
+from .checks.commands import (
+    change_findings,
+    command_problems,
+    comparison_findings,
+    lookup_problems,
+    need_findings,
+    snapshot_problems,
+    unused_findings,
+)
+from .checks.examples import CommandLines, example_findings, suggestion_findings
+from .checks.links import adapter, allowed_keys, link_findings, shape_places, together_findings
+from .checks.listener import event_findings, route_findings, signin_findings, source_findings
+from .checks.operations import address_problems, fetch_findings, header_findings, operation_problems, paginator_findings
 from .checks.params import input_findings, paging_options, param_findings
 from .checks.problem import Finding, Problem, spot, stale_by, word_problem
-from .checks.reach import reading_findings, safety_findings
-from .checks.renames import rename_findings
-from .checks.resources import resource_findings
+from .checks.resources import rename_findings, resource_findings
 from .checks.rich_text import node_findings
-from .checks.schemas import endless_schemas, schema_problems
-from .checks.shadows import case_findings, companion_findings, shadow_findings
-from .checks.shapes import adapter, allowed_keys, shape_places
-from .checks.signin import signin_findings
-from .checks.suggested import suggestion_findings
-from .checks.together import together_findings
-from .checks.tools import name_findings, tool_findings, tools_by_name, toolset_findings
+from .checks.tools import host_findings, name_findings, tool_findings, tools_by_name, toolset_findings
 from .checks.tree import (
     alias_problems,
+    case_findings,
+    companion_findings,
     default_problems,
     option_problems,
     options_of_programs,
     place_problems,
     program_problems,
+    shadow_findings,
     words_by_group,
 )
-from .checks.used import unused_findings
 from .definition import DEFAULTS, PARTS, RESOURCE, Definition, Definitions, Stale
 from .locate import Path
 from .renames import lost_definition

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from ..registry import REGISTRIES, registered_names
 from .inherit import LIKE
 from .shape import COMPLETED, KINDS, RULES
-from .shape.registered import BY_ENTRY, own_keys
+from .shape.base import BY_ENTRY, own_keys
 from .source_file import EXTEND, LANGUAGE, NEWEST
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from ..patterns import lazy_pattern
 from .deployment import deployment_variants
 
 if TYPE_CHECKING:
-    from .shape.compiled import CompiledOperation
-    from .shape.rest import OperationDefinition
+    from .shape.rest import CompiledOperation, OperationDefinition
 
 Safety = Literal["read", "write", "destroy", "local"]
 

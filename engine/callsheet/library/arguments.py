@@ -13,8 +13,7 @@ from ..language.identifier import to_identifier
 from ..language.parameters import is_json, is_required, is_table
 
 if TYPE_CHECKING:
-    from ..language.shape.commands import Param
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand, Param
 
 # What a single call may have beside the command's own values.
 OF_A_CALL = frozenset({"yes", "input"})

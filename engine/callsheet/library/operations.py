@@ -12,7 +12,7 @@ from ..language.safety import class_of_operation
 from .arguments import OF_A_CALL, checked, jsonable, python_name
 
 if TYPE_CHECKING:
-    from ..language.shape.compiled import CompiledOperation
+    from ..language.shape.rest import CompiledOperation
     from .planned import PlannedRequest
     from .results import Rows
     from .session import Session

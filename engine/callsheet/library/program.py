@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ..catalog.catalog import Child
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand
     from .planned import PlannedRequest
     from .things import ResourceThings
 

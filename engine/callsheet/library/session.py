@@ -19,7 +19,7 @@ from .results import Record, Rows
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
 _FLAGS = frozenset({"yes", "dry-run", "all"})

@@ -19,7 +19,7 @@ from .serve import toolbox_of
 
 if TYPE_CHECKING:
     from ..commands.context import Context, ParameterValues
-    from ..language.shape.hosts import HostDefinition
+    from ..language.shape.agents import HostDefinition
 
 _START = ("mcp", "start")
 

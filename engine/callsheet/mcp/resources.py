@@ -15,9 +15,9 @@ from .untrusted import clean
 
 if TYPE_CHECKING:
     from ..client.request.model import Request
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.agents import AgentsTable
+    from ..language.shape.commands import CompiledCommand
     from ..language.shape.resources import ResourceDefinition
-    from ..language.shape.tools import AgentsTable
     from .run import ToolContext, Watch
     from .toolbox import Toolbox
 

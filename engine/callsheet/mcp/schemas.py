@@ -16,9 +16,8 @@ from ..registry import PAGING
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.commands import Param, ViewDefinition
-    from ..language.shape.compiled import CompiledCommand
-    from ..language.shape.tools import ToolDefinition
+    from ..language.shape.agents import ToolDefinition
+    from ..language.shape.commands import CompiledCommand, Param, ViewDefinition
 
 Schema = dict[str, Any]
 

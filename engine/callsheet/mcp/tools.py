@@ -15,8 +15,7 @@ from .wording import for_tools
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.commands import Param
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand, Param
 
 
 class Tool(NamedTuple):

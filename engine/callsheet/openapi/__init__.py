@@ -20,8 +20,7 @@ from .unsaid import gathered, unsaid_of_document
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
-    from ..language.shape.paging import PaginatorDefinition
-    from ..language.shape.rest import OperationDefinition
+    from ..language.shape.rest import OperationDefinition, PaginatorDefinition
 
 __all__ = ["DocumentedReply", "ImportResult", "import_document", "without", "write_files"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from ..language.checks.bodies import can_hold
 from ..language.checks.links import pattern_fault
 from ..language.checks.operations import argument_misfit
-from ..language.checks.schemas import can_hold
 from .document import Document
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from .unsaid import unsaid_of_operation
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
-    from ..language.shape.paging import PaginatorDefinition
-    from ..language.shape.rest import OperationDefinition
+    from ..language.shape.rest import OperationDefinition, PaginatorDefinition
 
 _EMPTY = frozenset({"204", "205"})
 

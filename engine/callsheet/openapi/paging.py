@@ -14,7 +14,7 @@ from .parameters import documented_parameters
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
-    from ..language.shape.paging import PaginatorDefinition, Paging
+    from ..language.shape.rest import PaginatorDefinition, Paging
 
 _ASKING = ("GET", "POST")
 # What lists stand under, the most usual first, and lists that stand beside the one that was asked for.

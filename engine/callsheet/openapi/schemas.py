@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DefinitionError
+from ..language.checks.bodies import can_hold
 from ..language.checks.links import pattern_fault
-from ..language.checks.schemas import can_hold
 from ..language.source_file import way_too_deep
 from .alternatives import not_exclusive
 from .bundle import FILES

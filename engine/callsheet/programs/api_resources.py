@@ -14,8 +14,7 @@ from .obvious_operations import Resource
 from .views import id_of, jmespath_field, name_of
 
 if TYPE_CHECKING:
-    from ..language.shape.paging import PaginatorDefinition
-    from ..language.shape.rest import OperationDefinition
+    from ..language.shape.rest import OperationDefinition, PaginatorDefinition
 
 Tables = dict[str, dict[str, Any]]
 _CALLS = {"list": "list", "get": "read", "create": "create", "update": "update", "delete": "delete"}

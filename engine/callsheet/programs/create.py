@@ -24,8 +24,7 @@ from .program_names import prefix_of
 
 if TYPE_CHECKING:
     from ..language.shape.commands import CommandDefinition
-    from ..language.shape.paging import PaginatorDefinition
-    from ..language.shape.rest import OperationDefinition
+    from ..language.shape.rest import OperationDefinition, PaginatorDefinition
 
 _YOURS = """\
 # Made by `callsheet new`. It follows the document at each update, until you change it: then it is yours, and stays.

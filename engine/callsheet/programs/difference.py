@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
-from ..language.checks.reach import class_of_command
+from ..language.checks.calls import class_of_command
 from ..language.definition import PROGRAM, Definition, Definitions
 from ..language.deployment import deployment_variants
 from ..reach import ITSELF, KEYS, OPTIONS, REACH, Reach

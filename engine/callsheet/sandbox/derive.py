@@ -10,9 +10,7 @@ from ..client.request.sample import properties
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.compiled import CompiledOperation
-    from ..language.shape.paging import PaginatorDefinition
-    from ..language.shape.rest import OperationParam
+    from ..language.shape.rest import CompiledOperation, OperationParam, PaginatorDefinition
     from ..language.shape.sandbox import ActionHere, EntityDefinition
 
 

@@ -12,8 +12,7 @@ from .search import Searcher, sortable
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.compiled import CompiledOperation
-    from ..language.shape.paging import PaginatorDefinition
+    from ..language.shape.rest import CompiledOperation, PaginatorDefinition
     from ..language.shape.sandbox import Listing
     from ..language.template import Scope
     from .state import Item

@@ -11,7 +11,7 @@ from ..client.pagination.plan import page_kind
 from .refusal import RefusedError
 
 if TYPE_CHECKING:
-    from ..language.shape.paging import PaginatorDefinition
+    from ..language.shape.rest import PaginatorDefinition
 
 _USUAL, _MOST = 50, 5000
 

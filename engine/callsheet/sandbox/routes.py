@@ -11,7 +11,7 @@ from ..language.deployment import on_deployment
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.compiled import CompiledOperation
+    from ..language.shape.rest import CompiledOperation
 
 _OPERATION = ""
 

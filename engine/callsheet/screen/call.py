@@ -19,8 +19,7 @@ from .rows import ShownRow, Table, row_of
 
 if TYPE_CHECKING:
     from ..commands.context import Context
-    from ..language.shape.commands import ViewDefinition
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand, ViewDefinition
     from ..output.formats import FormatContext
 
 _AS_TEXT = ("output", "jq", "query", "template")  # options by which a person says how the result is printed

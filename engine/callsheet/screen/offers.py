@@ -10,7 +10,7 @@ from ..registry import SERVING, TALKING
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.commands import CompiledCommand
 
 _NOT_HERE = SERVING | TALKING | {"ui"}
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...agents.effect import Effect, Ruling
     from ...agents.guard import Ruled
     from ...agents.shell_words import Word
-    from ...language.shape.guards import GuardDefinition
+    from ...language.shape.agents import GuardDefinition
 
 
 def classify(context: Context, values: ParameterValues) -> None:

@@ -10,7 +10,7 @@ from ...commands.execute import extent_of
 from ...errors import UsageError
 
 if TYPE_CHECKING:
-    from ...language.shape.compiled import CompiledOperation
+    from ...language.shape.rest import CompiledOperation
 
 
 def list_operations_command(context: Context, values: ParameterValues) -> None:

@@ -18,7 +18,7 @@ from .both_ends import BothEnds
 from .walk import Page, Walk
 
 if TYPE_CHECKING:
-    from ...language.shape.paging import Fetch
+    from ...language.shape.rest import Fetch
     from ..http.reply import Reply
     from ..request.call import Call
     from .plan import PagePlan

@@ -13,8 +13,7 @@ from ..request.model import Request
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
-    from ...language.shape.paging import Fetch, PagedOperation
-    from ...language.shape.rest import OperationParam
+    from ...language.shape.rest import Fetch, OperationParam, PagedOperation
     from ..request.call import Call
 
 USUAL = 50  # a page's length where the definition tells neither default nor maximum

@@ -16,7 +16,7 @@ from .restricted import restricted_to
 from .safety import Meaning
 
 if TYPE_CHECKING:
-    from ...language.shape.policy import ContainerDefinition
+    from ...language.shape.agents import ContainerDefinition
 
 Pairs = Sequence[tuple[str, Any]]
 

@@ -22,8 +22,7 @@ from .rich_text import edited_text
 from .scope import convert_values, resolve_values
 
 if TYPE_CHECKING:
-    from ...language.shape.asking import Ask
-    from ...language.shape.commands import Param
+    from ...language.shape.commands import Ask, Param
     from ..context import Context, ParameterValues
     from ..prompts.prompts import Prompts
     from .lookup import Lookups

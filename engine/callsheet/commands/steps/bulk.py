@@ -12,8 +12,7 @@ from ...language.template import Scope, evaluate, fill_template, to_text
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
-    from ...language.shape.items import Bulk, Task
-    from ...language.shape.steps import StepDefinition
+    from ...language.shape.steps import Bulk, StepDefinition, Task
     from ..context import Context
     from .dispatcher import StepDispatcher
 

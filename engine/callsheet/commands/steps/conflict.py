@@ -10,8 +10,7 @@ from .step_answers import bound_answer
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
-    from ...language.shape.steps import ItemStep, StepDefinition
-    from ...language.shape.versions import OnConflict
+    from ...language.shape.steps import ItemStep, OnConflict, StepDefinition
     from .dispatcher import StepDispatcher
 
 

@@ -11,8 +11,7 @@ from ...output.columns import identifying
 from .unknown import Unknown
 
 if TYPE_CHECKING:
-    from ...language.shape.commands import ColumnDefinition, FieldColumns, ViewDefinition
-    from ...language.shape.compiled import CompiledCommand
+    from ...language.shape.commands import ColumnDefinition, CompiledCommand, FieldColumns, ViewDefinition
     from .lookup import Lookups
 
 _FIELD = re.compile(r"\w")

@@ -12,7 +12,7 @@ from .record import JournalRecord
 from .snapshot import Snapshots, undo_steps
 
 if TYPE_CHECKING:
-    from ...language.shape.compiled import CompiledCommand
+    from ...language.shape.commands import CompiledCommand
     from ...language.shape.steps import Each, ItemStep, StepDefinition
     from ...language.template import Scope
     from ..context import Context

@@ -15,7 +15,7 @@ from .run import Run
 from .step_answers import NOT_SENT, bound_answer, item_name
 
 if TYPE_CHECKING:
-    from ...language.shape.compiled import CompiledCommand
+    from ...language.shape.commands import CompiledCommand
     from ...language.shape.steps import Each, StepDefinition
     from ..context import Context, ParameterValues
     from .bulk import InBulk

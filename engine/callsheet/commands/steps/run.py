@@ -25,8 +25,7 @@ from .step_answers import NOT_SENT, calls_of, step_acts
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
-    from ...language.shape.commands import Param, ViewDefinition
-    from ...language.shape.compiled import CompiledCommand
+    from ...language.shape.commands import CompiledCommand, Param, ViewDefinition
     from ...language.shape.steps import Each, ItemStep, StepDefinition
     from ..context import Context, ParameterValues
     from ..dump import Dump

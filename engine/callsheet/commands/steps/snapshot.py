@@ -11,8 +11,7 @@ from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill_template, to_text
 
 if TYPE_CHECKING:
-    from ...language.shape.items import Keep
-    from ...language.shape.steps import Each, ItemStep, SnapshotDefinition
+    from ...language.shape.steps import Each, ItemStep, Keep, SnapshotDefinition
     from ..context import Context
     from .dispatcher import StepDispatcher
 

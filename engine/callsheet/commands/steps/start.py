@@ -8,7 +8,7 @@ from ...language.deployment import check_available, on_deployment
 from .run import Run
 
 if TYPE_CHECKING:
-    from ...language.shape.compiled import CompiledCommand
+    from ...language.shape.commands import CompiledCommand
     from ..context import Context, ParameterValues
 
 

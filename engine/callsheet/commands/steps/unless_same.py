@@ -8,7 +8,7 @@ from ...language.template import Scope, fill_template
 from .unknown import Unknown
 
 if TYPE_CHECKING:
-    from ...language.shape.versions import UnlessSame
+    from ...language.shape.steps import UnlessSame
 
 
 def is_same(rule: UnlessSame, body: Any, scope: Scope) -> bool:

@@ -1,8 +1,9 @@
-"""Whether commands, lookups and their steps are sound: one verb each, known parameters, names that exist there."""
+"""Whether commands, look-ups and their steps are sound, and whether each argument and option is used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import did_you_mean
@@ -13,11 +14,12 @@ from ..identifier import to_identifier
 from ..locate import Path
 from ..merge import ACTION
 from ..safety import class_of_operation
-from ..scopes import names_in
+from ..scopes import comparisons_in, names_in, root_names
+from ..template import TemplateError, expressions_in_text
+from .bodies import format_problems, value_problems
 from .calls import CallChecker, Names, Problems
-from .constants import format_problems, value_problems
-from .expression_names import RESERVED, expression_faults, part_faults, unusable_names, value_faults
-from .items import added_by, bulk_problems, keep_problems, plan_problems
+from .links import RESERVED, expression_faults, part_faults, shape_places, unusable_names, value_faults
+from .problem import Finding, Findings
 
 if TYPE_CHECKING:
     from ..shape.commands import CommandDefinition, Param
@@ -25,14 +27,64 @@ if TYPE_CHECKING:
     from ..shape.steps import (
         Assignment,
         Batch,
+        Bulk,
         Each,
+        ItemStep,
+        Keep,
         KeywordDefinition,
         LookupDefinition,
         LookupHere,
+        OnConflict,
+        Plan,
         SnapshotDefinition,
         StepDefinition,
+        UnlessSame,
     )
-    from ..shape.versions import OnConflict, UnlessSame
+
+
+# Whether what is done to many items is sound: the plan, the service's own operations, what is kept of them.
+
+
+def plan_problems(plan: Plan, names: Names, at: Path) -> Problems:
+    for key in ("when", "sample"):
+        if key in plan:
+            yield from expression_faults(plan[key], names, (*at, key))
+    yield from value_faults(plan.get("question"), names | {"total"}, (*at, "question"))
+
+
+def bulk_problems(bulk: Bulk, names: Names, at: Path) -> Problems:
+    if "when" in bulk:
+        yield from expression_faults(bulk["when"], names, (*at, "when"))
+    yield from value_faults(bulk.get("read", {}).get("args"), names | {"batch"}, (*at, "read", "args"))
+    seen = names | {"batch"} | ({"read"} if "read" in bulk else set())
+    if "items" in bulk:
+        yield from expression_faults(bulk["items"], seen, (*at, "items"))
+    for key in ("args", "body"):
+        yield from value_faults(bulk.get(key), seen, (*at, key))
+    if task := bulk.get("task"):
+        yield from value_faults(task.get("args"), names | {"started"}, (*at, "task", "args"))
+        yield from expression_faults(task["name"], names | {"item", "was"}, (*at, "task", "name"))
+
+
+def keep_problems(keep: Keep, snapshot: SnapshotDefinition | None, names: Names, at: Path) -> Problems:
+    """`args` see what the command named; the snapshot sees what they hand over."""
+    yield from value_faults(keep.get("args"), names, (*at, "args"))
+    given = {*keep.get("args", {}), "site"}
+    for here in (snapshot, *deployment_variants(snapshot).values()) if snapshot else ():
+        used = {*names_in(here.get("args")), *names_in(here.get("body"))} - {"ids", "id"}
+        used |= set(root_names(here["state"])) - {"found"}
+        for name in sorted(used - given):
+            yield at, f"the snapshot {keep['snapshot']!r} needs {name!r} in args"
+
+
+def added_by(steps: Sequence[ItemStep]) -> Names:
+    """The names that steps give their answers."""
+    named = [step["as"] for step in steps if "as" in step]
+    return {name for names in named for name in (names if isinstance(names, dict) else (names,))}
+
+
+# Whether commands, lookups and their steps are sound: one verb each, known parameters, names that exist there.
+
 
 VERBS = ("builtin", "call", "step")
 ITEM_VERBS = ("call", "edit", "find", "value", "confirm", "fail", "note")
@@ -319,3 +371,150 @@ def _own_action(table: CommandDefinition) -> StepDefinition:
 def _is_single(param: Param) -> bool:
     """Whether a parameter is never a list, whatever is given for it."""
     return not (param.get("multiple") or param.get("split") or "convert" in param)
+
+
+# Whether a command does something with each of its arguments and options.
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_REFERENCES = {"lookup": "lookup", "suggest": "lookup", "assign": "assignment"}  # what sees the command's names too
+_NO_EXPRESSIONS = frozenset(
+    {"name", "help", "about", "examples", "aliases", "metavar", "choices", "default", "call", "view"}
+)
+
+
+def unused_findings(definitions: Definitions, definition: Definition, *, usual: Mapping[str, Param]) -> Findings:
+    """A parameter that nothing uses: mostly a misspelt name. What a builtin uses is not known here.
+
+    `usual` are the options that lists have anyway.
+    """
+    table: CommandDefinition = definition.table
+    params = table.get("params", ())
+    if "builtin" in table or not params:
+        return
+    used = {*ALWAYS, *(to_identifier(param["folder"]) for param in params if "folder" in param)}
+    for said in ({**table, "params": None}, *params):
+        used |= set(_words(definitions, {key: said[key] for key in said if key not in _NO_EXPRESSIONS}))
+    for place, param in enumerate(params):
+        seen_as = {to_identifier(param["name"]), *(param[key] for key in ("front", "beside") if key in param)}
+        if not seen_as & used and param["name"] not in usual and not param.get("overrides"):
+            near = did_you_mean(param["name"], [other["name"] for other in params if other is not param])
+            yield Finding(("params", place), f"nothing in the command uses {param['name']!r}{near}")
+
+
+def _words(definitions: Definitions, value: Any) -> Iterator[str]:
+    """Every word of a table's texts that could be a name in an expression: rather too many than too few."""
+    if isinstance(value, str):
+        yield from _WORD.findall(value)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _words(definitions, item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _words(definitions, item)
+            other = definitions.get((_REFERENCES[key], item)) if key in _REFERENCES and isinstance(item, str) else None
+            yield from _WORD.findall(str(other.table)) if other else ()
+
+
+# Whether what a command compares its parameters with can be their value.
+
+
+# Their values are tables, or what was found for a word.
+_CHANGED = ("lookup", "convert", "assign", "removes", "excludes", "multiple", "split")
+
+
+def comparison_findings(_: Definitions, command: Definition) -> Findings:
+    params = _known_params(command.table)
+    for place in shape_places("command", command.table) if params else ():
+        for expression in _expressions(place.value, place.schema.get("format")):
+            for name, value in comparisons_in(expression):
+                fault = _fault(params.get(name, ()), name, value)
+                if fault is not None:
+                    yield Finding(place.path, fault)
+
+
+def _known_params(table: Any) -> dict[str, list[Mapping[str, Any]]]:
+    """Those whose values are as they are typed, by the names that expressions have for them."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    hidden: set[str] = set()
+    for here in (table, *deployment_variants(table).values()):
+        hidden |= added_by(here.get("step", ()))
+        for param in here.get("params", ()):
+            found.setdefault(to_identifier(param["name"]), []).append(param)
+    return {
+        name: params
+        for name, params in found.items()
+        if name not in hidden and not any(key in param for param in params for key in _CHANGED)
+    }
+
+
+def _expressions(value: Any, form: Any) -> Iterator[str]:
+    if isinstance(value, str) and form == "jmespath":
+        yield value
+    elif isinstance(value, str) and form in ("template", "value"):
+        try:
+            yield from expressions_in_text(value)
+        except TemplateError:
+            return
+
+
+def _fault(params: Any, name: str, value: Any) -> str | None:
+    """Why no parameter of this name, on any deployment, is ever this value."""
+    faults = [_never(param, name, value) for param in params]
+    return faults[0] if faults and None not in faults else None
+
+
+def _never(param: Mapping[str, Any], name: str, value: Any) -> str | None:
+    if value is None:
+        return None
+    if param.get("kind") == "flag":
+        return None if isinstance(value, bool) else f"{name!r} is true or false, and never {value!r}"
+    if param.get("type") in ("integer", "number"):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return None if is_number else f"{name!r} is a number, and never {value!r}"
+    words = param.get("choices")
+    if words is None or value in words:
+        return None
+    return f"{name!r} is never {value!r}{did_you_mean(str(value), words)}"
+
+
+# What the columns of a view need of commands: those that print it ask for it, and those that change it take it.
+
+
+NEEDED = "needed"
+
+
+def need_findings(definitions: Definitions, view: Definition) -> Findings:
+    if not any("needs" in column for column in view.table["columns"]):
+        return
+    everything = [*definitions.items(), *definitions.removed.items()]
+    printing = {
+        key: definition.table for key, definition in everything if key[0] == "command" and _prints(definition, view.id)
+    }
+    if any(_asks(table) for key, table in printing.items() if key in definitions):
+        return
+    for place, column in enumerate(view.table["columns"]):
+        if "needs" in column:
+            text = f"no command that prints this view asks for it: none uses {{{NEEDED}}}"
+            yield Finding(("columns", place, "needs"), text, tuple(printing))
+
+
+def _prints(command: Definition, view: str) -> bool:
+    return any(table.get("view") == view for table in (command.table, *deployment_variants(command.table).values()))
+
+
+def _asks(command: CommandDefinition) -> bool:
+    each = (command, *deployment_variants(command).values())
+    return any(NEEDED in names_in([table.get("args"), table.get("body"), table.get("step")]) for table in each)
+
+
+def change_findings(definitions: Definitions, view: Definition) -> Findings:
+    """The command that changes what a column shows takes the value that the column names."""
+    for place, column in enumerate(view.table["columns"]):
+        change = column.get("change")
+        command = definitions.get(("command", change["command"])) if change else None
+        if command is not None:  # one that there is not is told as any reference is
+            known = [param["name"] for param in command.table.get("params", ())]
+            if (name := change["value"]) not in known:
+                text = f"command {command.id!r} has no parameter {name!r}{did_you_mean(name, known)}"
+                yield Finding(("columns", place, "change", "value"), text, (("command", command.id),))

@@ -1,22 +1,207 @@
-"""What every kind has in common: references, expressions and the names they see, patterns, names, numbers."""
+"""What every kind has in common: references, expressions and the names they see, patterns, needs."""
 
 from __future__ import annotations
 
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date, time
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 from unicodedata import normalize
 
+from pydantic import TypeAdapter
+
 from ...errors import did_you_mean
+from ...registry import REGISTRIES
 from ..backtracking import takes_for_ever
 from ..definition import Definition
-from ..scopes import is_constant, names_in, root_names
+from ..locate import Path
+from ..scopes import begins_in_all, is_constant, marked_names, names_in, names_of_items, root_names
+from ..shape import KINDS, PARTS, RULES
+from ..shape.base import BY_ENTRY, KeyRule, own_keys, own_shape
 from ..template import TemplateError, compile_expression, expressions_in_text
 from .problem import Finding, Findings
-from .shapes import ShapePlace
+
+# Whether expressions name what is there, and whether it is clear what a name in a filter means.
+
+
+Faults = Iterator[tuple[Path, str]]
+
+# What expressions see besides the parameters of a command.
+RESERVED = frozenset({"given", "named", "site", "output", "columns", "needed"})
+
+
+def unusable_names(names: Collection[str], taken: Collection[str] = ()) -> Iterator[str]:
+    """Why expressions could not use the names that a definition gives to something, for each where that is so."""
+    for name in sorted(names):
+        if name in RESERVED or name in taken:
+            yield f"expressions see something else as {name!r}: give it another name"
+        elif not name.isidentifier():
+            yield f"{name!r} cannot be written in expressions: letters, digits and _ only"
+
+
+def value_faults(value: Any, names: Collection[str], at: Path) -> Faults:
+    """Of the placeholders in a (nested) value. They are told at the place of the whole value, each once."""
+    told = dict.fromkeys(text for expression in _expressions(value) for text in _name_faults(expression, names))
+    yield from ((at, text) for text in told)
+
+
+def expression_faults(expression: str, names: Collection[str], at: Path) -> Faults:
+    yield from ((at, text) for text in dict.fromkeys(_name_faults(expression, names)))
+
+
+def part_faults(expression: str, names: Collection[str], at: Path) -> Faults:
+    """Of an expression over a part of what is known, such as an answer: only `$name` is a name of the command."""
+    unknown = (
+        f"'${name}' is not known here{did_you_mean(name, names)}"
+        for name in marked_names(expression)
+        if name not in names
+    )
+    yield from ((at, text) for text in dict.fromkeys([*unknown, *_hidden(expression, names)]))
+
+
+def _expressions(value: Any) -> Iterator[str]:
+    """Those in placeholders; broken ones are none of this check's business."""
+    if isinstance(value, str):
+        try:
+            yield from expressions_in_text(value)
+        except TemplateError:
+            return
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _expressions(part)
+
+
+def _name_faults(expression: str, names: Collection[str]) -> Iterator[str]:
+    for name in root_names(expression):
+        if name not in names:
+            yield f"{name!r} is not known here{did_you_mean(name, names)}"
+    if begins_in_all(expression):
+        yield "this reads everything that is known here, not an answer: name the answer with 'as' in a step"
+    yield from _hidden(expression, names)
+
+
+def _hidden(expression: str, names: Collection[str]) -> Iterator[str]:
+    """Names in filters that the command knows too. Who writes `tag == $tag` has told the two apart."""
+    marked = set(marked_names(expression))
+    for name in names_of_items(expression):
+        if name in names and name not in marked:
+            yield f"{name!r} is taken from each item here: write ${name} for what the command knows, or @.{name}"
+
+
+# A definition's table, walked together with the JSON Schema of its kind: what is known of every place in it.
+
+
+PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+
+
+Schema = dict[str, Any]
+
+
+class ShapePlace(NamedTuple):
+    """A value in a table, where it is, and what its shape says of it."""
+
+    path: Path
+    value: Any
+    schema: Schema
+
+
+@cache
+def adapter(kind: str) -> TypeAdapter[Any]:
+    return TypeAdapter({**KINDS, **PARTS}[kind])
+
+
+@cache
+def kind_schema(kind: str) -> Schema:
+    """The JSON Schema of one kind."""
+    return adapter(kind).json_schema()
+
+
+def shape_places(kind: str, table: Any) -> list[ShapePlace]:
+    """Every value of a definition, tables and lists before what they hold."""
+    schema = kind_schema(kind)
+    found: list[ShapePlace] = []
+    _collect(schema, schema, table, (), found)
+    return found
+
+
+def allowed_keys(kind: str, table: Any, path: Path) -> list[str]:
+    """The keys that a table may have at a place."""
+    return list(_at(kind, table, path).get("properties", ()))
+
+
+def _at(kind: str, table: Any, path: Path) -> Schema:
+    root = kind_schema(kind)
+    node = root
+    for key in path:
+        node = _child(_resolve(root, node, table), key)
+        table = _part(table, key)
+    return _resolve(root, node, table)
+
+
+def _part(table: Any, key: str | int) -> Any:
+    try:
+        return table[key]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _collect(root: Schema, node: Schema, value: Any, path: Path, found: list[ShapePlace]) -> None:
+    node = _resolve(root, node, value)
+    found.append(ShapePlace(path, value, node))
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in parts:
+        _collect(root, node if node.get("format") == "value" else _child(node, key), item, (*path, key), found)
+
+
+def _resolve(root: Schema, node: Schema, value: Any) -> Schema:
+    """The schema itself: references followed, and of alternatives the one that is for such a value."""
+    if "anyOf" in node:
+        fitting = (_resolve(root, each, value) for each in node["anyOf"])
+        chosen = next((each for each in fitting if _is_for(each, value)), {})
+        return {**chosen, **{key: node[key] for key in ("sees",) if key in node}}
+    reference = node.get("$ref")
+    if reference is None:
+        return node
+    own = {key: node[key] for key in node if key != "$ref"}
+    return {**root["$defs"][reference.rpartition("/")[2]], **own}
+
+
+def _is_for(schema: Schema, value: Any) -> bool:
+    if "const" in schema:
+        return bool(schema["const"] == value and type(schema["const"]) is type(value))
+    wanted = PYTHON_TYPES.get(str(schema.get("type")))
+    return wanted is None or (isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool)))
+
+
+def _by_pattern(node: Schema) -> Any:
+    """What the values of a table are, whose keys have to fit a pattern."""
+    return next(iter(node.get("patternProperties", {}).values()), None)
+
+
+def _child(node: Schema, key: str | int) -> Schema:
+    found = (
+        node.get("items")
+        if isinstance(key, int)
+        else node.get("properties", {}).get(key) or node.get("additionalProperties") or _by_pattern(node)
+    )
+    if not isinstance(found, dict):
+        return {}
+    return {**found, "sees": node["sees"]} if "sees" in node and "sees" not in found else found
+
+
+# What every kind has in common: references, expressions and the names they see, patterns, names, numbers.
+
 
 Known = Mapping[str, set[str]]  # kind of definition, or `engine:registry` → the names that exist
 
@@ -138,3 +323,48 @@ _FORMS: dict[str, Callable[[str, Mapping[str, Any]], Iterator[str]]] = {
     "value": _template,
     "regex": _pattern,
 }
+
+
+# Whether the keys of a table go together, by the rules that stand beside its shape, and by what it names.
+
+
+def together_findings(found: list[ShapePlace]) -> Findings:
+    for place in found:
+        if isinstance(place.value, dict):
+            shapes = [str(place.schema.get("title"))]
+            if BY_ENTRY in place.schema:
+                registry, key, shared = place.schema[BY_ENTRY]
+                name = place.value.get(key)
+                if name not in REGISTRIES[registry]:
+                    continue
+                shapes.append(own_shape(registry, name).__name__)
+                yield from _of_entry(place, key, {*shared}, own_keys(registry, name))
+            for rule in (rule for shape in shapes for rule in RULES.get(shape, ())):
+                yield from (Finding((*place.path, key), text) for key, text in _broken(rule, place.value))
+
+
+def _of_entry(place: ShapePlace, named_by: str, shared: set[str], own: Mapping[str, bool]) -> Findings:
+    """The keys that its entry of a registry does not read, and those that it cannot do without."""
+    what = f"{named_by} {place.value[named_by]!r}"
+    for key in place.value:
+        if key not in own and key not in shared:
+            yield Finding((*place.path, key), f"not a key of {what}{did_you_mean(key, own)}")
+    for key in own:
+        if own[key] and key not in shared and key not in place.value:
+            yield Finding(place.path, f"{what} needs {key!r}")
+
+
+def _broken(rule: KeyRule, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    key = rule.having
+    if key not in table or (rule.values and table[key] not in rule.values):
+        return
+    named = f"{key} = {_shown(table[key])}" if rule.values else key
+    for other in rule.without:
+        if other in table:
+            yield other, f"cannot stand beside {named}"
+    if rule.needs and not any(other in table for other in rule.needs):
+        yield key, f"{named} needs {' or '.join(map(repr, rule.needs))} beside it"
+
+
+def _shown(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()

@@ -11,7 +11,7 @@ from ...registry import JOURNAL, OPTIONS, PAGING, REGISTRIES
 from ..definition import Definition, Definitions
 from ..identifier import to_identifier
 from ..locate import Path
-from .expression_names import RESERVED
+from .links import RESERVED
 from .problem import Finding, Findings
 
 if TYPE_CHECKING:

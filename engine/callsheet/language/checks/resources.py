@@ -1,4 +1,4 @@
-"""Whether what is said of a thing holds together: its calls, its parents, what can be sent back of it."""
+"""Whether what is said of a thing holds together, and what it was called earlier."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
-from ..definition import RESOURCE, Definition, Definitions
+from ..definition import PARTS, RESOURCE, Definition, Definitions
 from ..deployment import ON, deployment_variants
 from ..identifier import to_identifier
 from ..locate import Path
 from ..safety import class_of_operation
 from ..scopes import names_in
+from ..shape import KINDS
 from .bodies import resolved_schema
 from .calls import CallChecker
-from .expression_names import unusable_names, value_faults
+from .links import allowed_keys, unusable_names, value_faults
 from .problem import Finding, Findings
 from .tools import agents_findings
 
 if TYPE_CHECKING:
     from ..shape.resources import ResourceHere
+
+
+# Whether what is said of a thing holds together: its calls, its parents, what can be sent back of it.
+
 
 _OF_A_LIST = frozenset({"since", "query", "site"})
 _OF_A_THING = frozenset({"id", "found", "site"})
@@ -177,3 +182,32 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping | list):
         for part in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(part)
+
+
+# Whether what is said of earlier versions of the language is true of this one.
+
+
+def rename_findings(definitions: Definitions, renamed: Definition) -> Findings:
+    kind = renamed.id
+    keys = allowed_keys(RESOURCE, {}, ())
+    said: list[tuple[Path, str]] = [(("into", key), now) for key, now in renamed.table.get("into", {}).items()]
+    said += [(("table",), renamed.table["table"])] if "table" in renamed.table else []
+    for at, now in said:
+        if now not in keys:
+            yield Finding(at, f"a resource has no table {now!r}{did_you_mean(now, keys)}")
+    if kind not in {*KINDS, *PARTS.values()}:
+        yield Finding((), f"no kind {kind!r}{did_you_mean(kind, KINDS)}")
+        return
+    known = [id for of, id in definitions if of == kind]
+    for part in ("ids", "gone"):
+        for old in renamed.table.get(part, {}):
+            if (kind, old) in definitions:
+                yield Finding((part, old), f"there is a {kind} {old!r}")
+    for old, now in renamed.table.get("ids", {}).items():
+        if now not in known:
+            yield Finding(("ids", old), f"no {kind} {now!r}{did_you_mean(now, known)}", ((kind, now),))
+    keys = allowed_keys(kind, {}, ())
+    for old, now in renamed.table.get("keys", {}).items():
+        if "." not in old and (old in keys or now not in keys):
+            text = f"{old!r} is a key of it" if old in keys else f"it has no key {now!r}{did_you_mean(now, keys)}"
+            yield Finding(("keys", old), text)

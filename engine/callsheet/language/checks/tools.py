@@ -1,4 +1,4 @@
-"""Whether what agents are offered is there: commands that can be tools, their parameters, the names of an address."""
+"""Whether what agents are offered is there, and which files of other programs a definition may name."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
+from ...paths import stays_below
 from ...registry import FOR_AGENTS, PAGING, READ_MORE
+from ..as_shipped import shipped_table
 from ..definition import RESOURCE, Definition, Definitions
 from ..identifier import tool_name
+from ..locate import Path
 from ..safety import CHANGES
 from ..scopes import names_in
+from .calls import class_of_command
 from .problem import Finding, Findings, Key
-from .reach import class_of_command
 
 if TYPE_CHECKING:
-    from ..shape.tools import AgentsTable, Suggestion
+    from ..shape.agents import AgentsTable, Suggestion
+
+
+# Whether what agents are offered is there: commands that can be tools, their parameters, the names of an address.
+
 
 _NAME = re.compile(r"\{([a-z_]+)\}")
 
@@ -131,3 +138,29 @@ def _for_agents(command: Definition, at: tuple[Any, ...]) -> Iterator[Finding]:
 
 def _params(command: Definition) -> set[str]:
     return {str(param["name"]) for param in command.table.get("params", ())} | set(PAGING)
+
+
+# Which files of other programs a definition may name: below a project's folder, and of the home only a shipped one.
+
+
+def host_findings(definitions: Definitions, host: Definition) -> Findings:
+    """A shared definition names no file of the home, and says nothing of what is written into one."""
+    del definitions
+    for at, path in _below(host):
+        if not stays_below(path):
+            yield Finding(at, f"{path!r} has to stay below the directory: names with / between them, none of them ..")
+    own = [laid for file, laid in zip(host.files, host.laid, strict=True) if not file.shipped]
+    if own and len(own) < len(host.files):
+        if host.table.get("servers") != shipped_table(host).get("servers"):  # what was shown may be pasted back
+            text = "of a host that comes with the program it stays as it is; define one under another name"
+            yield Finding(("servers",), text)
+    elif own and "user" in host.table.get("servers", {}):
+        text = "only definitions that come with the program name files of the home directory; `project` names others"
+        yield Finding(("servers", "user"), text)
+
+
+def _below(host: Definition) -> Iterator[tuple[Path, str]]:
+    for place, file in enumerate(host.table.get("guard", {}).get("files", ())):
+        yield ("guard", "files", place, "path"), file["path"]
+    for place, path in enumerate(host.table.get("servers", {}).get("project", ())):
+        yield ("servers", "project", place), path

@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import (
-    access,
-    asking,
-    commands,
-    guards,
-    hosts,
-    listener,
-    policy,
-    renamed,
-    resources,
-    rest,
-    richtext,
-    sandbox,
-    steps,
-    tools,
-)
-from .addresses import AddressDefinition
+from . import access, agents, base, commands, listener, resources, rest, richtext, sandbox, steps
+from .base import Rules
 from .commands import (
     CommandDefinition,
     GroupDefinition,
@@ -30,10 +15,10 @@ from .commands import (
     ProgramDefinition,
     ViewDefinition,
 )
-from .key_rules import Rules
-from .paging import PaginatorDefinition
+from .resources import AddressDefinition
 from .rest import (
     OperationDefinition,
+    PaginatorDefinition,
     ParameterDefinition,
     ProductDefinition,
     SchemaDefinition,
@@ -55,15 +40,13 @@ KINDS: dict[str, Any] = {
     "palette": PaletteDefinition,
     "part": PartDefinition,
     **access.KINDS,
-    **hosts.KINDS,
+    **agents.KINDS,
     **listener.KINDS,
-    **policy.KINDS,
     **richtext.KINDS,
     **sandbox.KINDS,
     **steps.KINDS,
-    **renamed.KINDS,
+    **base.KINDS,
     **resources.KINDS,
-    **tools.KINDS,
 }
 
 # The tables of a resource that are compiled as kinds of their own.
@@ -79,9 +62,8 @@ COMPLETED = (*KINDS, "column")
 
 RULES: Rules = {
     **access.RULES,
-    **asking.RULES,
     **commands.RULES,
-    **guards.RULES,
+    **agents.RULES,
     **listener.RULES,
     **resources.RULES,
     **rest.RULES,

@@ -6,9 +6,7 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, HeaderName, HeaderText, Name, Shape, Value, reference, seeing
-from .key_rules import KeyRule, Rules
-from .registered import KeysOf
+from .base import Expression, HeaderName, HeaderText, KeyRule, KeysOf, Name, Rules, Shape, Value, reference, seeing
 
 
 class Question(Shape, total=False):

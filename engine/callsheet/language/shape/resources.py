@@ -1,4 +1,4 @@
-"""The shape of a resource: what is known of one kind of thing, in one place."""
+"""Shapes of a resource: what is known of one kind of thing, and where it is shown in the browser."""
 
 from __future__ import annotations
 
@@ -6,11 +6,49 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .addresses import AddressDefinition
-from .base import AnyExpression, Args, Expression, Name, OperationId, Shape, Template, Value, keyed_by, reference
-from .key_rules import KeyRule, Rules
+from .agents import AgentsTable
+from .base import (
+    AnyExpression,
+    Args,
+    Expression,
+    KeyRule,
+    Name,
+    OperationId,
+    Rules,
+    Shape,
+    Template,
+    Value,
+    keyed_by,
+    pattern,
+    reference,
+    seeing,
+)
 from .steps import LookupDefinition, NamingDefinition, SnapshotDefinition
-from .tools import AgentsTable
+
+# Shapes of web addresses: where things of a site are shown in the browser.
+
+
+class AddressHere(Shape, total=False):
+    """What an address's table may say differently for one deployment."""
+
+    pattern: Annotated[str, pattern(description="Regular expression: a word that matches means the thing.")]
+    url: Annotated[Template, seeing("word")]
+
+
+class AddressDefinition(Shape, total=False):
+    """Where a thing of a site is shown in the browser."""
+
+    title: Annotated[str, Field(description="What it is called where words are listed. Default: that of the resource.")]
+    pattern: Annotated[
+        str, pattern(description="Regular expression: a word that matches means the thing. Default: no word does.")
+    ]
+    service: Required[Annotated[str, reference("service", description="Whose address it is below.")]]
+    url: Required[Annotated[Template, seeing("word"), Field(description="Path and query; sees `word`.")]]
+    on: Annotated[dict[str, AddressHere], keyed_by("deployment", description="Deployment → what differs there.")]
+
+
+# The shape of a resource: what is known of one kind of thing, in one place.
+
 
 Parents = Annotated[
     dict[str, AnyExpression],

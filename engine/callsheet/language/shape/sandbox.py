@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import AnyExpression, Expression, HeaderName, Shape, Template, Value, keyed_by, reference
-from .key_rules import KeyRule, Rules
+from .base import AnyExpression, Expression, HeaderName, KeyRule, Rules, Shape, Template, Value, keyed_by, reference
 
 Entity = Annotated[str, reference("entity", description="A entity of the sandbox.")]
 

@@ -26,8 +26,7 @@ from .annotations import (
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog, Child
-    from ...language.shape.commands import Param
-    from ...language.shape.compiled import CompiledCommand
+    from ...language.shape.commands import CompiledCommand, Param
 
 _PLAIN = {"integer": WHOLE, "number": NUMBER, "path": PATH, "duration": TEXT}
 

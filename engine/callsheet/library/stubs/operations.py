@@ -10,8 +10,7 @@ from ..arguments import python_name
 from .annotations import ANY, FLAG, NUMBER, PATH, TABLE, TEXT, WHOLE, is_name, literal_annotation, several_annotation
 
 if TYPE_CHECKING:
-    from ...language.shape.compiled import CompiledOperation
-    from ...language.shape.rest import OperationParam
+    from ...language.shape.rest import CompiledOperation, OperationParam
     from .bodies import BodyTypes
 
 _PLAIN = {"integer": WHOLE, "number": NUMBER, "boolean": FLAG, "object": TABLE}

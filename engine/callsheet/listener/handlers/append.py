@@ -19,7 +19,7 @@ from .base_handler import Base
 from .threads import ThreadPool
 
 if TYPE_CHECKING:
-    from ...language.shape.handlers import AppendsEvent
+    from ...language.shape.listener import AppendsEvent
     from ..verify.event import Event
 
 # A pipe that nobody reads must not hold a thread for ever. It means nothing for ordinary files.
@@ -50,7 +50,7 @@ class _Line:
 class Append(Base):
     """Lines that come while others are written go into the file together, in one write."""
 
-    shape = ".language.shape.handlers:AppendsEvent"
+    shape = ".language.shape.listener:AppendsEvent"
     needs_task = False
 
     def __init__(self, table: AppendsEvent, context: HandlerContext) -> None:

@@ -11,7 +11,7 @@ from .command_call import command_call
 from .threads import ThreadPool
 
 if TYPE_CHECKING:
-    from ...language.shape.handlers import RunsCommand
+    from ...language.shape.listener import RunsCommand
     from ..verify.event import Event
 
 MAX_OUTPUT = 4096
@@ -20,7 +20,7 @@ MAX_OUTPUT = 4096
 class Command(Base):
     """Where `run` is a text it holds the command's words, and `params` the values of its arguments and options."""
 
-    shape = ".language.shape.handlers:RunsCommand"
+    shape = ".language.shape.listener:RunsCommand"
 
     def __init__(self, table: RunsCommand, context: HandlerContext) -> None:
         super().__init__(table, context)

@@ -19,7 +19,7 @@ from .content import fill_headers
 if TYPE_CHECKING:
     import httpx
 
-    from ...language.shape.handlers import ForwardsEvent
+    from ...language.shape.listener import ForwardsEvent
     from ..verify.event import Event
 
 # Of the connection, not of the message (RFC 9110, 7.6.1), or meant for this listener only.
@@ -52,7 +52,7 @@ _DEEPEST = 100
 class Forward(Base):
     """Sends the event on to an address."""
 
-    shape = ".language.shape.handlers:ForwardsEvent"
+    shape = ".language.shape.listener:ForwardsEvent"
 
     def __init__(self, table: ForwardsEvent, context: HandlerContext) -> None:
         super().__init__(table, context)

@@ -18,7 +18,7 @@ from .process import MAX_OUTPUT, Process
 from .process_start import EncodedEnvironment, encode_environment
 
 if TYPE_CHECKING:
-    from ...language.shape.handlers import RunsProgram
+    from ...language.shape.listener import RunsProgram
     from ..verify.event import Event
 
 
@@ -54,7 +54,7 @@ class Executable:
 class HandlerProgram(Base):
     """Runs a program; the event is JSON on its standard input."""
 
-    shape = ".language.shape.handlers:RunsProgram"
+    shape = ".language.shape.listener:RunsProgram"
 
     def __init__(self, table: RunsProgram, context: HandlerContext) -> None:
         super().__init__(table, context)

@@ -19,7 +19,7 @@ from .python_process import PythonProcesses
 from .threads import ThreadPool
 
 if TYPE_CHECKING:
-    from ...language.shape.handlers import CallsFunction
+    from ...language.shape.listener import CallsFunction
     from ..verify.event import Event
 
 
@@ -34,7 +34,7 @@ class Python(Base):
     Where the table names a program, that is its second argument.
     """
 
-    shape = ".language.shape.handlers:CallsFunction"
+    shape = ".language.shape.listener:CallsFunction"
 
     def __init__(self, table: CallsFunction, context: HandlerContext) -> None:
         super().__init__(table, context)
