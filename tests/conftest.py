@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.sites.credentials import encryption
+from callsheet.sites.credentials import encrypted
 from support import compiled, draws
 from support.canary import leaking_files, leaks
 from support.fakesite import FakeSite
@@ -100,7 +100,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.fixture(scope="session", autouse=True)
 def _cheap_passwords() -> None:
     """A password is meant to cost time, which hundreds of tests with a key store are not about."""
-    encryption._COST.update(memory=1024, iterations=1)
+    encrypted._COST.update(memory=1024, iterations=1)
 
 
 @pytest.fixture(scope="session")

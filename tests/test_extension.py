@@ -132,7 +132,7 @@ def test_an_output_format(shop: Program, outside: Any) -> None:
     assert shop(*argv, definitions=SHOP, exchanges=[things()]) == "BALL!\nKITE!\n"
     with pytest.raises(AssertionError, match="did you mean 'shout'"):
         shop(*argv, "-o", "shoot", definitions=SHOP)
-    from callsheet.sites.profiles.model import PROFILES
+    from callsheet.sites.profiles.validate import PROFILES
 
     site = {"base_url": "https://shop.example", "output": "shout"}
     assert PROFILES.validate_python({"sites": {"shop": site}}) == {"sites": {"shop": site}}

@@ -21,15 +21,15 @@ BUILTINS: dict[str, str] = {
     "auth logout": ".cli.builtin.auth:logout",
     "auth status": ".cli.builtin.auth:status",
     "completion": ".cli.builtin.completion:completion",
-    "config list-sites": ".cli.builtin.config:list_sites",
-    "config path": ".cli.builtin.config:path",
-    "config remove": ".cli.builtin.config:remove",
-    "config set": ".cli.builtin.config:set_key",
-    "config use": ".cli.builtin.config:use",
-    "config view": ".cli.builtin.config:view",
+    "config list-sites": ".cli.builtin.auth:list_sites",
+    "config path": ".cli.builtin.auth:path",
+    "config remove": ".cli.builtin.auth:remove",
+    "config set": ".cli.builtin.auth:set_key",
+    "config use": ".cli.builtin.auth:use",
+    "config view": ".cli.builtin.auth:view",
     "convert": ".cli.builtin.convert:convert",
     "definitions check": ".cli.builtin.definitions:check",
-    "definitions import": ".cli.builtin.definitions_import:import_definitions",
+    "definitions import": ".cli.builtin.definitions:import_definitions",
     "definitions path": ".cli.builtin.definitions:path",
     "definitions schema": ".cli.builtin.definitions:schema",
     "definitions show": ".cli.builtin.definitions:show",
@@ -43,7 +43,7 @@ BUILTINS: dict[str, str] = {
     "inbox replay": ".cli.builtin.inbox:replay",
     "inbox show": ".cli.builtin.inbox:show",
     "inbox ui": ".cli.builtin.page:inbox_ui",
-    "init": ".cli.builtin.init:init",
+    "init": ".cli.builtin.auth:init",
     "listen": ".cli.builtin.listen:listen",
     "apply": ".cli.builtin.apply:apply",
     "plan": ".cli.builtin.apply:plan",
@@ -69,15 +69,15 @@ BUILTINS: dict[str, str] = {
     "trigger": ".cli.builtin.trigger:trigger",
     "open": ".cli.builtin.open:open_in_browser",
     "programs check": ".cli.builtin.programs:check",
-    "programs install": ".cli.builtin.programs_share:install",
+    "programs install": ".cli.builtin.programs:install",
     "programs link": ".cli.builtin.programs:link",
     "programs list": ".cli.builtin.programs:list_programs",
     "programs new": ".cli.builtin.programs:new",
     "programs remove": ".cli.builtin.programs:remove",
     "programs run": ".cli.builtin.programs:run_program",
-    "programs stubs": ".library.stubs.command:write_stubs",
-    "programs share": ".cli.builtin.programs_share:share",
-    "programs update": ".cli.builtin.programs_update:update",
+    "programs stubs": ".library.stubs.package:write_stubs",
+    "programs share": ".cli.builtin.programs:share",
+    "programs update": ".cli.builtin.programs:update",
     "ui": ".screen.start:show_screen",
     "undo": ".cli.builtin.journals:undo_journal",
     "sql": ".cli.builtin.mirror:sql",
@@ -119,13 +119,13 @@ QUEUES: dict[str, str] = {
 }
 
 CONVERTERS: dict[str, str] = {
-    "adf": ".commands.steps.rich_text:adf",
+    "adf": ".commands.steps.converters:adf",
     "json": ".commands.steps.converters:from_json",
-    "markdown": ".commands.steps.rich_text:markdown",
-    "storage": ".commands.steps.rich_text:storage",
+    "markdown": ".commands.steps.converters:markdown",
+    "storage": ".commands.steps.converters:storage",
     "text": ".commands.steps.converters:plain",
-    "wiki": ".commands.steps.rich_text:wiki",
-    "wiki-of-adf": ".commands.steps.rich_text:wiki_of_adf",
+    "wiki": ".commands.steps.converters:wiki",
+    "wiki-of-adf": ".commands.steps.converters:wiki_of_adf",
 }
 
 # How a column shows its value.
@@ -149,18 +149,18 @@ COLUMN_FORMATS: dict[str, str] = {
 
 # What completes an option or argument besides the ids of a kind of definition.
 COMPLETERS: dict[str, str] = {
-    "alias": ".cli.completion.local:aliases",
-    "definition": ".cli.completion.local:ids",
-    "journal": ".cli.completion.local:journals",
-    "kind": ".cli.completion.local:kinds",
-    "http-method": ".cli.completion.local:methods",
-    "parameter-of-operation": ".cli.completion.local:parameters",
-    "own-program": ".cli.completion.local:own_programs",
-    "program-name": ".cli.completion.local:programs",
-    "setting": ".cli.completion.local:settings",
-    "setting-value": ".cli.completion.local:setting_values",
-    "site": ".cli.completion.local:sites",
-    "tag": ".cli.completion.local:tags",
+    "alias": ".cli.completion.complete_value:aliases",
+    "definition": ".cli.completion.complete_value:ids",
+    "journal": ".cli.completion.complete_value:journals",
+    "kind": ".cli.completion.complete_value:kinds",
+    "http-method": ".cli.completion.complete_value:methods",
+    "parameter-of-operation": ".cli.completion.complete_value:parameters",
+    "own-program": ".cli.completion.complete_value:own_programs",
+    "program-name": ".cli.completion.complete_value:programs",
+    "setting": ".cli.completion.complete_value:settings",
+    "setting-value": ".cli.completion.complete_value:setting_values",
+    "site": ".cli.completion.complete_value:sites",
+    "tag": ".cli.completion.complete_value:tags",
 }
 
 # How a result is printed.
@@ -185,17 +185,17 @@ AUTH_SCHEMES: dict[str, str] = {
 
 # How the next page is asked for.
 PAGINATION: dict[str, str] = {
-    "offset": ".client.pagination.offset:OFFSET",
-    "array": ".client.pagination.offset:ARRAY",
-    "token": ".client.pagination.token:TOKEN",
-    "link": ".client.pagination.link:LINK",
-    "page": ".client.pagination.page:PAGE",
+    "offset": ".client.pagination.kinds:OFFSET",
+    "array": ".client.pagination.kinds:ARRAY",
+    "token": ".client.pagination.kinds:TOKEN",
+    "link": ".client.pagination.kinds:LINK",
+    "page": ".client.pagination.kinds:PAGE",
 }
 
 
 # What a simulated site does that no definition can say.
 BEHAVIORS: dict[str, str] = {
-    "rank": ".sandbox.behaviors:rank",
+    "rank": ".sandbox.site:rank",
 }
 
 # Converters that read what a person writes as Markdown.

@@ -92,7 +92,7 @@ def test_an_installed_program_starts_itself_again(tmp_path: Path, cache: Path) -
 
 COLLECTING = """
 import gc, sys
-from callsheet.cli import run_command
+from callsheet.cli import tree
 from callsheet.cli.entry import suite
 
 def begin():
@@ -100,7 +100,7 @@ def begin():
     original()
     print(gc.isenabled(), gc.get_freeze_count() > 0)
 
-original, run_command.begin = run_command.begin, begin
+original, tree.begin = tree.begin, begin
 
 sys.argv = ["suite", "version"]
 suite()

@@ -69,8 +69,7 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
     import click
 
     from callsheet.cli.describe import example
-    from callsheet.cli.run_command import run_command
-    from callsheet.cli.tree import root_group
+    from callsheet.cli.tree import root_group, run_command
     from callsheet.commands.context import Context
     from callsheet.commands.streams import Streams
     from callsheet.errors import CallsheetError

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.client.http.reply import Reply
-from callsheet.client.pagination import fetch, pages
+from callsheet.client.pagination import pages
+from callsheet.client.pagination import pages as fetch
 from callsheet.client.pagination.walk import Page
 from callsheet.client.request.model import Request
 from callsheet.commands.dump import Dump

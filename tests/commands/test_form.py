@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.commands.steps.form import FormField, form, read_form
+from callsheet.commands.steps.asking import FormField, form, read_form
 from callsheet.errors import UsageError
 
 FIELDS = [FormField("Labels"), FormField("Severity", required=True, values=["High", "Low"]), FormField("Due: date")]

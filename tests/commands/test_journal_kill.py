@@ -20,7 +20,7 @@ from callsheet.commands.journal.folder import found_journal, fresh_path, journal
 from callsheet.commands.journal.recorded import DONE, LEFT, UNDER_WAY, read_journal
 from callsheet.commands.journal.writer import continued, new_journal
 from callsheet.errors import CallsheetError, UsageError
-from callsheet.sandbox.faults import Faults
+from callsheet.sandbox.site import Faults
 from support.cases import Done, nobody, run_program
 from support.simulated import serving
 from support.waiting import PATIENCE, at_most

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.language.deployment import on_deployment
+from callsheet.language.merge import on_deployment
 from support.cases import load_cases, nobody, run_case
 from support.places import CASES
 

@@ -12,8 +12,8 @@ import pytest
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.client.request.call import Call, call_of
 from callsheet.errors import UsageError
-from callsheet.language.definition import PARTS
-from callsheet.language.deployment import on_deployment
+from callsheet.language.merge import on_deployment
+from callsheet.language.source_file import PARTS
 from support.cases import nobody
 from support.places import SHARED
 

@@ -9,9 +9,9 @@ import pytest
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.commands.steps.step_answers import step_acts
-from callsheet.language.deployment import on_deployment
 from callsheet.language.functions import parse_expression
-from callsheet.language.identifier import to_identifier
+from callsheet.language.merge import on_deployment
+from callsheet.language.parameters import to_identifier
 from support.cases import nobody
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.language.definition import Definition, Definitions, SourceFile
 from callsheet.language.desugar import complete_commands
+from callsheet.language.source_file import Definition, Definitions, SourceFile
 
 ALL = {"name": "all", "type": "boolean"}
 MOST = {"name": "max", "type": "integer"}

@@ -8,8 +8,8 @@ import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.language import locate
-from callsheet.language.locate import holds, line_of
+from callsheet.language import source_file
+from callsheet.language.source_file import holds, line_of
 
 TEXT = '''\
 # a comment with = and [brackets]
@@ -97,13 +97,13 @@ def test_quotes_may_stand_before_the_end_of_a_long_string() -> None:
 def test_a_file_is_walked_once_for_all_its_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file with hundreds of them took longer than anybody waits."""
     walks: list[str] = []
-    walk = locate.keys_of
+    walk = source_file.keys_of
 
     def counted(text: str) -> Any:
         walks.append(text)
         return walk(text)
 
-    monkeypatch.setattr(locate, "keys_of", counted)
+    monkeypatch.setattr(source_file, "keys_of", counted)
     text = "".join(f"[view.v{number}]\nid = 'id'\n" for number in range(50))
-    assert [locate.line_of(text, ("view", f"v{number}", "id")) for number in range(50)] == [*range(2, 101, 2)]
+    assert [source_file.line_of(text, ("view", f"v{number}", "id")) for number in range(50)] == [*range(2, 101, 2)]
     assert walks == [text]

@@ -13,14 +13,14 @@ from callsheet.language import shape
 from callsheet.language.shape.commands import CompiledCommand
 from callsheet.language.shape.rest import CompiledOperation
 from callsheet.sites.credentials import record
-from callsheet.sites.profiles import model
+from callsheet.sites.profiles import validate
 from support.places import ROOT
 
 ENGINE = ROOT / "engine" / "callsheet"
 MODULES = [import_module(f"{shape.__name__}.{found.name}") for found in pkgutil.iter_modules(shape.__path__)]
 SHAPES: dict[str, Any] = {
     name: value
-    for module in (*MODULES, model, record)
+    for module in (*MODULES, validate, record)
     for name, value in vars(module).items()
     if isinstance(value, type)
     and issubclass(value, dict)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.language.short_links import letters_of, number_of
+from callsheet.language.functions import letters_of, number_of
 
 
 @given(st.integers(0, 2**64 - 1))

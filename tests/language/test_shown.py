@@ -15,7 +15,7 @@ from callsheet.language.layers import Layer
 from callsheet.language.load import load_definitions
 from callsheet.language.programs import definition_layers
 from callsheet.language.source_file import EXTEND
-from callsheet.openapi.layout import definition_file_text
+from callsheet.openapi.definition_files import definition_file_text
 
 
 @pytest.mark.slow

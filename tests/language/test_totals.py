@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.language.totals import sum_alike
+from callsheet.language.functions import sum_alike
 
 WORDS = st.sampled_from(["a", "b", None])
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.language.trees import indented_tree
+from callsheet.language.functions import indented_tree
 
 NUMBERS = st.integers(min_value=0, max_value=6)
 

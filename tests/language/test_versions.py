@@ -12,11 +12,11 @@ from callsheet import registry
 from callsheet.catalog.compile import sound_definitions
 from callsheet.errors import DefinitionError
 from callsheet.language.check import check_definitions
-from callsheet.language.definition import PARTS, RESOURCE, Definitions
 from callsheet.language.layers import Layer
 from callsheet.language.load import load_definitions
 from callsheet.language.renames import KIND
 from callsheet.language.shape import KINDS
+from callsheet.language.source_file import PARTS, RESOURCE, Definitions
 from support.places import CASES, DEFINITIONS
 
 BASE = """

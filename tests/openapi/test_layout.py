@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.openapi.layout import WIDTH, definition_file_text
+from callsheet.openapi.definition_files import WIDTH, definition_file_text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 VALUES = st.recursive(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.openapi.prose import first_paragraph
+from callsheet.openapi.schemas import first_paragraph
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from callsheet.errors import DefinitionError
 from callsheet.openapi import import_document
-from callsheet.openapi.document import Document
-from callsheet.openapi.swagger import as_openapi_3
+from callsheet.openapi.document import Document, as_openapi_3
 from support import places as cases
 
 JSON = "application/json"

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from callsheet.programs.naming import named_commands, words_of
-from callsheet.programs.nouns import Nouns, command_word
+from callsheet.programs.naming import Nouns, command_word, named_commands, words_of
 from support.places import CASES, DEFINITIONS
 
 TABLE = tomllib.loads((CASES / "command_names.toml").read_text(encoding="utf-8"))

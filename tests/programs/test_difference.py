@@ -11,9 +11,9 @@ import pytest
 
 from callsheet import reach
 from callsheet.cli.main import run
-from callsheet.language.definition import Definition
 from callsheet.language.layers import Layer
 from callsheet.language.load import load_definitions
+from callsheet.language.source_file import Definition
 from callsheet.registry import REGISTRIES
 from support.places import CASES, DEFINITIONS
 from support.sampled import sampled

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from callsheet.openapi import DocumentedReply
-from callsheet.programs.naming import named_commands, words_of
-from callsheet.programs.nouns import command_word
+from callsheet.programs.naming import command_word, named_commands, words_of
 from support.places import DEFINITIONS
 
 NAMING = tomllib.loads((DEFINITIONS / "client" / "program.toml").read_text(encoding="utf-8"))["program"]["client"][

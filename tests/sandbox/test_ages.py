@@ -12,7 +12,7 @@ import pytest
 
 from callsheet.language import dates
 from callsheet.sandbox import site as sandbox_site
-from callsheet.sandbox.moments import parse_item_time
+from callsheet.sandbox.search import parse_item_time
 from support.simulated import site
 
 _DAY = datetime(2026, 11, 24, tzinfo=UTC)

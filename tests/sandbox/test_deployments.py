@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from callsheet.client.request.call import replace_base
 from callsheet.language.compiled_jmespath import is_true
-from callsheet.language.deployment import on_deployment
+from callsheet.language.merge import on_deployment
 from callsheet.language.template import evaluate
 from callsheet.sandbox.site import SandboxRequest, SandboxSite
 from support.places import CASES

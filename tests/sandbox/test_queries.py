@@ -15,9 +15,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.sandbox.queries.lexer import QuerySyntaxError
-from callsheet.sandbox.queries.parser import Grammar
-from callsheet.sandbox.queries.query_model import Condition, Empty, Function, Joined, Negation, Values
+from callsheet.sandbox.queries import Condition, Empty, Function, Grammar, Joined, Negation, QuerySyntaxError, Values
 from callsheet.sandbox.site import SandboxSite
 from support.draws import chance
 from support.simulated import ask, site

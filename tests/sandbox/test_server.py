@@ -9,9 +9,8 @@ import httpx
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.sandbox.faults import Faults, fault
 from callsheet.sandbox.server import Server
-from callsheet.sandbox.site import SandboxRequest
+from callsheet.sandbox.site import Faults, SandboxRequest, fault
 from support.simulated import TOKEN, ask, serving, site
 from support.waiting import PATIENCE
 

@@ -25,11 +25,10 @@ from callsheet.output.formats import FormatContext
 from callsheet.policy.load import from_variable
 from callsheet.screen.call import CommandAnswer, CommandLine, Person, ScreenCall, run_line
 from callsheet.screen.list_page import ListPage
-from callsheet.screen.rows import Table, row_of
+from callsheet.screen.row_list import Table, plain, plain_line, row_of, styled_text
 from callsheet.screen.start import show_screen
-from callsheet.screen.text import plain, plain_line, styled_text
 from callsheet.screen.text_page import TextPage
-from callsheet.sites.site_policy import CatalogNames
+from callsheet.sites.site import CatalogNames
 from support.canary import SITES, TOKEN
 from support.hostile_text import EVERYTHING, acts
 from support.moving import Mover, move

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError
-from callsheet.sites.credentials.consent import matches_state
-from callsheet.sites.credentials.oauth import Authority
-from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
+from callsheet.sites.credentials.oauth import Authority, UnauthenticatedClient, matches_state
 from support.fakes import FakeSite
 from support.server import Scripted, exchange, reply, serve
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from callsheet.client.http import incoming
+from callsheet.client.http import reply as replies
 from callsheet.client.http.download import write_to
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.richtext.storage.xml import ENTITY
@@ -34,7 +34,7 @@ def bomb(size: int, wrap: Callable[[bytes], bytes] = gzip.compress) -> bytes:
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_a_small_answer_that_becomes_a_large_one_is_given_up(coding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(incoming, "LARGEST", 8 * MIB)
+    monkeypatch.setattr(replies, "LARGEST", 8 * MIB)
     body = bomb(400 * MIB // 8, zlib.compress if coding == "deflate" else gzip.compress)
     with shop([exchange("GET", ITEM, reply(body=body, headers={**JSON, "Content-Encoding": coding}))]) as here:
         tracemalloc.start()
@@ -49,7 +49,7 @@ def test_a_small_answer_that_becomes_a_large_one_is_given_up(coding: str, monkey
 
 
 def test_an_answer_without_compression_and_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(incoming, "LARGEST", MIB)
+    monkeypatch.setattr(replies, "LARGEST", MIB)
     endless = reply(headers=JSON, chunks=lambda: (b" " * 65536 for _ in range(10_000)))
     with shop([exchange("GET", ITEM, endless)]) as here:
         assert "larger than 1 MiB" in here.fail("getItem", {"id": "1"}).message
@@ -65,7 +65,7 @@ def test_a_compression_that_was_not_asked_for_is_refused(coding: str) -> None:
 
 
 def test_a_download_has_no_limit_and_stays_flat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(incoming, "LARGEST", MIB)
+    monkeypatch.setattr(replies, "LARGEST", MIB)
 
     class Sink(io.RawIOBase):
         def write(self, data: object) -> int:

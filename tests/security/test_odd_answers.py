@@ -17,7 +17,7 @@ import pytest
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.client.request.model import Request
 from callsheet.errors import UsageError
-from callsheet.language.identifier import to_identifier
+from callsheet.language.parameters import to_identifier
 from callsheet.language.template import UnfitValue, evaluate, evaluate_part, fill_template
 from support.cases import nobody
 from support.draws import chance

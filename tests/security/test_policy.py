@@ -20,7 +20,7 @@ from callsheet.listener.handlers.command import Command
 from callsheet.policy import load
 from callsheet.policy.facts import Facts
 from callsheet.policy.policy import Policy, PolicySource, class_rules
-from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
+from callsheet.sites.credentials.oauth import UnauthenticatedClient
 from support.cases import Done, environment, run_program
 from support.fakes import FakeSite
 from support.server import Server, exchange, reply, serve
@@ -337,7 +337,7 @@ OTHER_SENDERS = {
     "listener/handlers/forward.py",  # events for a fixed address
     "listener/verify/fetch.py",  # public keys
     "sandbox/process.py",  # the sandbox's own process on this machine, with a token made for it
-    "sandbox/webhooks.py",  # made-up events of a sandbox, to an address that a person registered there
+    "sandbox/site.py",  # made-up events of a sandbox, to an address that a person registered there
 }
 
 

@@ -14,7 +14,7 @@ from urllib.error import HTTPError
 import pytest
 
 from callsheet.errors import CallsheetError, NotAllowed
-from callsheet.sites.credentials.consent import returned_url
+from callsheet.sites.credentials.oauth import returned_url
 from support.listening import until
 from support.ports import free_port
 

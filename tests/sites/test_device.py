@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError, NotAllowed
-from callsheet.sites.credentials.device import DeviceCode, device_code
+from callsheet.sites.credentials.oauth import DeviceCode, device_code
 
 GIVEN = {"user_code": "WDJB-MJHT", "device_code": "d", "verification_uri": "https://a.example/d"}
 

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.errors import CallsheetError, NotAllowed
-from callsheet.sites.credentials import encryption as sealed
-from callsheet.sites.credentials.encrypted import EncryptedFile
-from callsheet.sites.credentials.encryption import decrypt, encrypt
+from callsheet.sites.credentials import encrypted as sealed
+from callsheet.sites.credentials.encrypted import EncryptedFile, decrypt, encrypt
 from support.canary import CANARY
 
 SECRET = {"token": f"{CANARY}-token", "origin": "https://a.example.org:443"}

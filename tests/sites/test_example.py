@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from callsheet.sites.profiles.model import Access, Profiles, SiteProfile
+from callsheet.sites.profiles.validate import Access, Profiles, SiteProfile
 from support.places import ROOT
 from support.shell import Shell
 

@@ -10,7 +10,7 @@ import keyring
 import pytest
 
 from callsheet.errors import NotAllowed
-from callsheet.sites.credentials import silent
+from callsheet.sites.credentials import keychain
 
 
 def store(module: str) -> object:
@@ -41,12 +41,12 @@ def test_a_store_that_may_ask_is_not_read(
     answers: dict[str, Callable[[], bool]] = {"_without_windows": lambda: mac, "_is_open": lambda: collection}
     monkeypatch.setattr(keyring, "get_keyring", lambda: found)
     for name, answer in answers.items():
-        monkeypatch.setattr(silent, name, answer)
+        monkeypatch.setattr(keychain, name, answer)
     if allowed:
-        silent.key_store_is_silent()
+        keychain.key_store_is_silent()
     else:
         with pytest.raises(NotAllowed, match="may ask for a password"):
-            silent.key_store_is_silent()
+            keychain.key_store_is_silent()
 
 
 @pytest.mark.parametrize(("answer", "silenced"), [(0, True), (-25308, False), (1, False)])
@@ -60,5 +60,5 @@ def test_windows_are_switched_off_where_the_system_lets_them(
         return answer
 
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(SecKeychainSetUserInteractionAllowed=allow))
-    assert silent._without_windows() is silenced
+    assert keychain._without_windows() is silenced
     assert given == [0]

@@ -13,16 +13,13 @@ import pytest
 
 from callsheet import registry
 from callsheet.client.http.redirect import with_query
-from callsheet.commands.signin.browser import device_consent
-from callsheet.commands.signin.ways import check_way, usual_way, ways_of
+from callsheet.commands.signin.obtain import check_way, device_consent, usual_way, ways_of
 from callsheet.errors import DefinitionError, NotAllowed, UsageError
 from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
 from callsheet.language.load import load_definitions
-from callsheet.sites.credentials.device import DeviceCode
-from callsheet.sites.credentials.oauth import Authority
+from callsheet.sites.credentials.oauth import Authority, DeviceCode, UnauthenticatedClient
 from callsheet.sites.credentials.schemes import Secret, scheme_named
-from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
 from support.fakes import FakeSite
 from support.server import Received, Scripted, Server, exchange, reply
 from support.shop import shop

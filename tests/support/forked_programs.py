@@ -86,9 +86,9 @@ _LOADED_BY = (
 _ALSO = (
     "callsheet.client.http.client",
     "callsheet.sites.credentials.encrypted",
-    "callsheet.sites.credentials.encryption",
+    "callsheet.sites.credentials.encrypted",
     "callsheet.client.pagination.ahead",
-    "callsheet.client.pagination.fetch",
+    "callsheet.client.pagination.pages",
     "callsheet.listener.assemble",
     "encodings.idna",
     "uvicorn",
@@ -118,7 +118,7 @@ def _serve(address: str, interpreter: str) -> None:
     """`interpreter` starts what our programs start in their turn."""
     load()
     # A password is meant to cost time, which is not what these runs are about.
-    sys.modules["callsheet.sites.credentials.encryption"]._COST.update(memory=1024, iterations=1)
+    sys.modules["callsheet.sites.credentials.encrypted"]._COST.update(memory=1024, iterations=1)
     import gc
     import select
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from callsheet.language.checks.links import ShapePlace
-from callsheet.language.locate import line_of
+from callsheet.language.source_file import line_of
 
 Tables = dict[str, dict[str, Any]]
 Keys = tuple[str | int, ...]

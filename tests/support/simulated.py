@@ -15,9 +15,8 @@ import httpx
 from callsheet.catalog.catalog import open_catalog
 from callsheet.client.request.model import Request
 from callsheet.sandbox.actions import Answer
-from callsheet.sandbox.faults import Faults
 from callsheet.sandbox.server import Server
-from callsheet.sandbox.site import SandboxRequest, SandboxSite
+from callsheet.sandbox.site import Faults, SandboxRequest, SandboxSite
 from support.published import DOCUMENTS, SPECS, document
 from support.waiting import PATIENCE
 

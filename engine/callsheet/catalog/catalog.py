@@ -97,7 +97,7 @@ class Catalog(Records):
 
     def kinds(self) -> dict[str, int]:
         """The kinds in use, and how many definitions each has."""
-        from ..language.definition import PARTS
+        from ..language.source_file import PARTS
 
         counts = dict(self.query("SELECT kind, count(*) FROM definition GROUP BY kind"))
         return {kind: count for kind, count in counts.items() if kind not in PARTS.values()}

@@ -13,12 +13,12 @@ from ..jsontext import JsonObject
 from ..language.as_shipped import own_definitions, shipped_paths
 from ..language.check import problems_in, refuse_problems, stale_among
 from ..language.checks.calls import class_of_command
-from ..language.definition import Definition, Definitions
-from ..language.deployment import missing_on
 from ..language.desugar import complete_commands
 from ..language.layers import Layer
 from ..language.load import load_definitions
+from ..language.merge import missing_on
 from ..language.renames import former_ids
+from ..language.source_file import Definition, Definitions
 from ..language.template import TemplateError, fill_text
 from . import tokens
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from ..language.deployment import on_deployment
+from ..language.merge import on_deployment
 
 if TYPE_CHECKING:
     from ..commands.context import Context
@@ -70,7 +70,7 @@ def _example_parts(parts: dict[str, BodyPart]) -> Iterator[str]:
 
 
 def _example_body(context: Context, body: Body) -> list[str]:
-    from ..client.request.media import is_json, is_text
+    from ..client.request.model import is_json, is_text
     from ..client.request.sample import ANYTHING, body_sample
     from ..jsontext import dump_json
 

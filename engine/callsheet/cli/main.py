@@ -18,7 +18,7 @@ from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, name_program
 from ..paths import shipped_definitions
 from ..terminal import guarded_stream
-from .parser import ElsewhereOption, similar_option
+from .options import ElsewhereOption, similar_option
 from .tree import root_group
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _told(context: Context, error: Exception) -> CallsheetError:
 
 
 def _run(context: Context, arguments: list[str], values: LiteralValues | None) -> int:
-    from .run_command import run_command
+    from .tree import run_command
 
     _check(arguments)
     group = root_group(context, run_command, values)

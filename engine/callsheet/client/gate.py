@@ -13,8 +13,7 @@ from ..policy.facts import Facts
 from ..policy.policy import Policy, PolicyVerdict
 from ..urls import url_origin
 from .request.model import Request
-from .request.named import named_in
-from .request.safety import Meaning, Templates, meaning
+from .request.safety import Meaning, Templates, meaning, named_in
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog

@@ -13,7 +13,7 @@ from .progress import with_progress
 
 if TYPE_CHECKING:
     from ..client.http.reply import Reply
-    from ..client.pagination.fetch import Fetching
+    from ..client.pagination.pages import Fetching
     from ..client.pagination.plan import PagePlan
     from ..client.pagination.walk import Page
     from ..client.request.build import Builder
@@ -179,7 +179,7 @@ def fetching_of(context: Context, requests: Builder, request: Request, plan: Pag
     """How the items of a long list are read by their ids, where the operation says so."""
     if plan.fetch is None or request.operation is None:
         return None
-    from ..client.pagination.fetch import Fetching
+    from ..client.pagination.pages import Fetching
 
     call, gate = requests.call(request.operation), context.client().gate
     return Fetching(

@@ -88,8 +88,7 @@ def _refuse(context: Context, command: CompiledCommand, values: Mapping[str, Any
 
 def _refuse_unknown(context: Context, names: list[str]) -> None:
     """A name that is misspelt is found before any site is asked."""
-    from ..sites.profiles.choose import site_settings
-    from ..sites.profiles.read_profiles import read_profiles
+    from ..sites.profiles.choose import read_profiles, site_settings
 
     profiles = read_profiles(context.catalog, context.environ)
     for name in names:

@@ -7,8 +7,8 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import CallsheetError, Conflict, NotFound, UsageError
-from ..language.deployment import on_deployment
-from ..language.identifier import to_identifier
+from ..language.merge import on_deployment
+from ..language.parameters import to_identifier
 from .execute import check_operation, refuse_when_read_only
 from .journal.folder import fresh_path
 from .journal.recorded import DONE, UNDER_WAY, Recorded
@@ -16,10 +16,8 @@ from .journal.writer import hold_journal, new_journal
 from .resources.things import Things
 from .steps.dispatcher import StepDispatcher
 from .steps.each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
-from .steps.lookup import Lookups
-from .steps.precompute import precompute_each
-from .steps.record import JournalRecord
-from .steps.recording import followed, head_of, shown_path
+from .steps.lookup import Lookups, precompute_each
+from .steps.recording import JournalRecord, followed, head_of, shown_path
 from .steps.resume import step_of
 from .steps.scope import of_the_run
 from .steps.sequence import ItemRun, StepRun

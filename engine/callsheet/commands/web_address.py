@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..language.deployment import on_deployment
+from ..language.merge import on_deployment
 from ..language.template import fill_text
 
 if TYPE_CHECKING:

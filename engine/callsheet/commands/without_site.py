@@ -16,7 +16,7 @@ def check_change(context: Context, safety: Safety, what: str) -> None:
     from ..errors import NotAllowed
     from ..policy.facts import Facts
     from ..sites.profiles.choose import Variables
-    from ..sites.site_policy import policy_here
+    from ..sites.site import policy_here
 
     policy = policy_here(
         context.catalog,

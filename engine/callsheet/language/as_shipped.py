@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .definition import Definition, Definitions
-from .deployment import ON, deployment_variants
-from .merge import lay_over
+from .merge import ON, deployment_variants, lay_over
 from .safety import Safety, class_here, class_of_operation, is_milder
+from .source_file import Definition, Definitions
 
 if TYPE_CHECKING:
     from .shape.rest import OperationDefinition

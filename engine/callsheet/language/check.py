@@ -45,13 +45,11 @@ from .checks.tree import (
     shadow_findings,
     words_by_group,
 )
-from .definition import DEFAULTS, PARTS, RESOURCE, Definition, Definitions, Stale
-from .locate import Path
+from .desugar import is_derived
 from .renames import lost_definition
 from .shape import COMPLETED, KINDS
 from .shape.base import SOME_WORDS
-from .source_file import EXTEND
-from .unfold_resources import is_derived
+from .source_file import DEFAULTS, EXTEND, PARTS, RESOURCE, Definition, Definitions, Path, Stale
 
 
 def check_definitions(

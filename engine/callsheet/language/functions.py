@@ -1,7 +1,9 @@
-"""The functions that expressions may use beyond JMESPath's own. Loaded with the first real expression."""
+"""The functions that expressions may use beyond JMESPath's own, and what they work with."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import os
 import re
 import threading
@@ -16,13 +18,108 @@ from jmespath.visitor import Options
 
 from ..errors import did_you_mean
 from ..jsontext import dump_json
-from . import queries, short_links, trees
+from . import queries
 from .filenames import file_name
 from .root_names import RootInterpreter, RootParser
-from .totals import sum_alike, sum_so_far
 
 if TYPE_CHECKING:
     from jmespath.functions import _Signature
+
+
+# Numbers as the letters of a short link: their bytes, the lowest first, in base64 without the zeros at the end.
+#
+# So the wiki writes the id of a page in `/x/LETTERS`.
+
+
+_PLAIN = str.maketrans("-_", "/+")
+_IN_LINKS = str.maketrans("/+", "-_")
+_LONGEST = 11  # letters of eight bytes
+
+
+def number_of(letters: str) -> int | None:
+    """None for what no number is written as."""
+    if not 0 < len(letters) <= _LONGEST:
+        return None
+    padded = letters.translate(_PLAIN) + "A" * (-len(letters) % 4)
+    try:
+        return int.from_bytes(base64.b64decode(padded, validate=True), "little")
+    except (binascii.Error, ValueError):
+        return None
+
+
+def letters_of(number: int) -> str:
+    data = number.to_bytes(max(1, (number.bit_length() + 7) // 8), "little")
+    return base64.b64encode(data).decode().rstrip("=").translate(_IN_LINKS).rstrip("A") or "A"
+
+
+# Sums of a number over things that are alike.
+
+
+def sum_alike(items: list[Any], names: list[str], number: str) -> list[dict[str, Any]]:
+    """For all items with the same values under `names` one object with these and the sum, in the order of the first.
+
+    What is no number counts as nothing.
+    """
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        alike = {name: item.get(name) for name in names}
+        total = found.setdefault(tuple(map(repr, alike.values())), {**alike, number: 0})
+        value = item.get(number)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            total[number] += value
+    return list(found.values())
+
+
+def sum_so_far(items: list[Any], number: str) -> list[dict[str, Any]]:
+    """Each object of the list with the sum of `number` up to it; what is no number counts as nothing."""
+    found: list[dict[str, Any]] = []
+    total: int | float = 0
+    for item in items:
+        if isinstance(item, dict):
+            value = item.get(number)
+            total += value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+            found.append({**item, number: total})
+    return found
+
+
+# Lists of things that name what they are below, as trees.
+
+
+_INDENT = "  "
+
+
+def indented_tree(items: list[Any], id: str, parent: str) -> Iterator[dict[str, Any]]:
+    """Each item behind the one it is below, in the order of the list, with its `indent`.
+
+    What is below nothing in the list is at the top; what is below itself comes last, so that nothing is left out.
+    """
+    tables = [item for item in items if isinstance(item, dict)]
+    known = {str(item.get(id)) for item in tables}
+    below: dict[str, list[dict[str, Any]]] = {}
+    for item in tables:
+        above = str(item.get(parent))
+        below.setdefault(above if above in known else "", []).append(item)
+    seen: set[int] = set()
+    waiting = [(item, 0) for item in reversed(below.get("", []))]
+    while waiting:
+        item, level = waiting.pop()
+        if id_of(item) in seen:
+            continue
+        seen.add(id_of(item))
+        yield {**item, "indent": _INDENT * level}
+        waiting += [(each, level + 1) for each in reversed(below.get(str(item.get(id)), []))]
+    yield from ({**item, "indent": ""} for item in tables if id_of(item) not in seen)
+
+
+def id_of(item: dict[str, Any]) -> int:
+    """What tells an item from others that say the same of themselves."""
+    return id(item)
+
+
+# The functions that expressions may use beyond JMESPath's own. Loaded with the first real expression.
+
 
 _TEXT: _Signature = {"types": ["string"]}
 _OF_UNKNOWN = frozenset({"add", "not_null", "to_array"})
@@ -153,7 +250,7 @@ class Functions(functions.Functions):
     @functions.signature(_ANY, _TEXT, _TEXT)
     def _func_nested(self, items: Any, id: str, parent: str) -> list[Any]:
         """Items as a tree, each behind what it is below, with an `indent` of two spaces a level."""
-        return list(trees.indented_tree(items or [], id, parent))
+        return list(indented_tree(items or [], id, parent))
 
     @functions.signature({"types": ["array"]})
     def _func_from_items(self, pairs: list[Any]) -> dict[str, Any]:
@@ -182,12 +279,12 @@ class Functions(functions.Functions):
     @functions.signature(_TEXT)
     def _func_from_letters(self, text: str) -> int | None:
         """The number that the letters of a short link stand for; null for others."""
-        return short_links.number_of(text)
+        return number_of(text)
 
     @functions.signature({"types": ["number"]})
     def _func_to_letters(self, number: float) -> str | None:
         """The letters of a short link for a whole number."""
-        return short_links.letters_of(int(number)) if number >= 0 else None
+        return letters_of(int(number)) if number >= 0 else None
 
     @functions.signature(_TEXT, _TEXT)
     def _func_difference(self, before: str, after: str) -> str:

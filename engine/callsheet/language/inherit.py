@@ -12,13 +12,10 @@ from typing import Any
 
 from ..errors import did_you_mean
 from .checks.problem import PART, Finding, Problem, stale_by, word_problem
-from .definition import Definition, Definitions, Inherited
-from .deployment import ON
-from .identifier import to_identifier
-from .locate import Path
-from .merge import CALLS, Table, idle_removals, lay_over, merge_tables
+from .merge import CALLS, ON, Table, idle_removals, lay_over, merge_tables
+from .parameters import to_identifier
 from .renames import lost_definition
-from .source_file import DEEPEST, place_in
+from .source_file import DEEPEST, Definition, Definitions, Inherited, Path, place_in
 
 LIKE = "like"
 SHARED = "input"  # the kind of shared parameters

@@ -7,13 +7,24 @@ from typing import Any
 
 from ..errors import DefinitionError, counted, did_you_mean
 from .as_shipped import hold_classes, hold_containers
-from .definition import DEFAULTS, PROGRAM, Definition, Definitions, SourceFile, Stale
+from .desugar import unfold_resources
 from .inherit import merge_all, name_shared
 from .layers import Layer, files_of
 from .merge import Table, merge_tables
 from .renames import gone_definition, present_id, renamed_keys, with_new_keys, with_resources
-from .source_file import EXTEND, LANGUAGE, NEWEST, place_in, read_definition_file
-from .unfold_resources import unfold_resources
+from .source_file import (
+    DEFAULTS,
+    EXTEND,
+    LANGUAGE,
+    NEWEST,
+    PROGRAM,
+    Definition,
+    Definitions,
+    SourceFile,
+    Stale,
+    place_in,
+    read_definition_file,
+)
 
 # What a program takes over from those that it uses. The rest is what a program says of itself.
 _TAKEN_OVER = (

@@ -1,11 +1,14 @@
-"""One definition laid over another: the rule of overlays, and of what differs on a deployment."""
+"""One definition laid over another: overlays of files, and what differs on a deployment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar, cast
 
-from ..errors import did_you_mean
+from ..errors import UsageError, did_you_mean
+
+# One definition laid over another: the rule of overlays, and of what differs on a deployment.
+
 
 Table = dict[str, Any]  # of a definition as its files have it, before its shape is checked
 
@@ -124,3 +127,40 @@ def _idle_items(under: Table, over: Table) -> Iterator[tuple[tuple[str | int, ..
             for place, item in enumerate(value):
                 if item.get("remove") is True and item["name"] not in names:
                     yield (key, place), did_you_mean(str(item["name"]), map(str, names))
+
+
+# What a definition is on one deployment: its `on` tables, laid over the rest of it by one rule for every kind.
+
+
+ON = "on"
+_Definition = TypeVar("_Definition", bound=Mapping[str, Any])
+
+
+def on_deployment(table: _Definition, deployment: str) -> _Definition:
+    """The definition as it is there. `on` itself is gone from what comes back where something differs.
+
+    The table of the deployment is laid over the rest as an overlay is: tables key by key, lists of named tables name
+    by name, all else replaced. Where it has a `call` (or steps), what belonged to the call below does not go with it.
+    """
+    different = table.get(ON, {}).get(deployment)
+    if not different:
+        return table
+    rest = {key: value for key, value in table.items() if key != ON}
+    return cast("_Definition", merge_tables(rest, different, afresh=True))
+
+
+def deployment_variants(table: _Definition) -> dict[str, _Definition]:
+    """Deployment → the definition as it is there, for those that `on` names."""
+    return {deployment: on_deployment(table, deployment) for deployment in table.get(ON, ())}
+
+
+def missing_on(*tables: Mapping[str, Any]) -> list[str]:
+    """The deployments that lack what these definitions are together, such as an operation and its product."""
+    named = [(word, here) for table in tables for word, here in deployment_variants(table).items()]
+    return list(dict.fromkeys(word for word, here in named if here.get("unavailable")))
+
+
+def check_available(table: Mapping[str, Any], what: str, deployment: str) -> None:
+    """Raises `UsageError` when a definition, as it is on this deployment, says that it does not exist there."""
+    if reason := table.get("unavailable"):
+        raise UsageError(f"{what} does not exist on {deployment}: {reason}")

@@ -1,4 +1,4 @@
-"""What the definition of a parameter says about its use."""
+"""What the definition of a parameter says about its use, and names as expressions write them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .shape.commands import CommandDefinition, Param
+
+
+# What the definition of a parameter says about its use.
+
 
 TAKEN_AWAY = "-"  # before a word of a parameter that `removes`
 
@@ -37,3 +41,19 @@ def is_table(param: Param) -> bool:
 def help_without_input(param: Param) -> str:
     """Its help, without what it says of standard input, which a program does not give."""
     return "; ".join(part for part in str(param.get("help", "")).split("; ") if "standard input" not in part)
+
+
+# Names as expressions and agents write them.
+
+
+_LONGEST_TOOL = 64
+
+
+def to_identifier(name: str) -> str:
+    """`space-id` → `space_id`."""
+    return name.replace("-", "_").replace(".", "_")
+
+
+def tool_name(words: str) -> str:
+    """The words of a command, or a name that it has for agents, as the name of a tool: `pets list` → `pets_list`."""
+    return to_identifier(words.replace(" ", "_"))[:_LONGEST_TOOL]

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import DefinitionError, UsageError, did_you_mean
 from ..paths import config_directory, shipped_definitions
-from .definition import PROGRAM
 from .layers import COMMON, Layer, files_of, layers_with, variable_of
-from .locate import line_of
-from .source_file import text_of
+from .source_file import PROGRAM, line_of, text_of
 
 if TYPE_CHECKING:
     from .merge import Table

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .definition import DEFAULTS, RESOURCE, Definitions, SourceFile
-from .locate import Path
 from .merge import merge_tables
-from .source_file import place_in
+from .source_file import DEFAULTS, RESOURCE, Definitions, Path, SourceFile, place_in
 
 if TYPE_CHECKING:
     from .merge import Table

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from ..patterns import lazy_pattern
-from .deployment import deployment_variants
+from .merge import deployment_variants
 
 if TYPE_CHECKING:
     from .shape.rest import CompiledOperation, OperationDefinition

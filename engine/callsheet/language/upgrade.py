@@ -7,12 +7,24 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DefinitionError
-from .definition import DEFAULTS, RESOURCE, Definitions, SourceFile
 from .layers import Layer, files_of
 from .load import overlay_definition
-from .locate import Path, keys_of, line_of, part_of_key
 from .renames import Renamed, moved_definition, present_id, renamed_keys, with_new_keys, with_resources
-from .source_file import EXTEND, LANGUAGE, NEWEST, read_definition_file, text_of
+from .source_file import (
+    DEFAULTS,
+    EXTEND,
+    LANGUAGE,
+    NEWEST,
+    RESOURCE,
+    Definitions,
+    Path,
+    SourceFile,
+    keys_of,
+    line_of,
+    part_of_key,
+    read_definition_file,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from .merge import Table

@@ -9,8 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, did_you_mean
-from ..language.identifier import to_identifier
-from ..language.parameters import is_json, is_required, is_table
+from ..language.parameters import is_json, is_required, is_table, to_identifier
 
 if TYPE_CHECKING:
     from ..language.shape.commands import CompiledCommand, Param

@@ -1,19 +1,69 @@
-"""What a call gives: the rows of a list, or one record."""
+"""What a call gives: rows or one record, what a dry run plans, and how a notebook shows them."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
-from ..calls.fields import field_of
+from ..calls.fields import detailed_fields, field_of
 from ..errors import UsageError
-from ..output.columns import Columns
-from ..output.formats import FormatContext
+from ..output.columns import Columns, with_names
+from ..output.formats import FormatContext, plain
+from ..terminal import escape_text as escape_active
 
 if TYPE_CHECKING:
+    from ..language.shape.commands import ViewDefinition
     from .context import ScriptCall
+
+
+# Results as HTML for a notebook. Every text is escaped: what others wrote is shown and never acts.
+
+
+_SHOWN_COLUMNS = 8  # of rows that no view describes
+
+
+def rows_table(
+    rows: Sequence[Any], view: ViewDefinition | None, context: FormatContext, *, has_more: bool = False
+) -> str:
+    """The columns of the view, as a terminal has them."""
+    if not rows:
+        return "<p>no results</p>"
+    columns = with_names(Columns(view, None, context).resolve(rows, _SHOWN_COLUMNS), rows, context)
+    head = _row("th", [column.name for column in columns])
+    body = "".join(_row("td", [column.cell(row, context) for column in columns]) for row in rows)
+    more = "<p>and more</p>" if has_more else ""
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{more}"
+
+
+def record_table(thing: dict[str, Any], view: ViewDefinition | None, context: FormatContext) -> str:
+    """Every column that says something, a line each, then the parts that the view shows in full."""
+    columns = with_names(Columns(view, None, context).all_columns, [thing], context)
+    if columns:
+        lines = [[column.name, column.cell(thing, context)] for column in columns]
+    else:
+        lines = [[name, plain(value, context)] for name, value in thing.items()]
+    parts = detailed_fields(thing, view, context) if view else {}
+    lines += [[name.upper(), plain(value, context)] for name, value in parts.items()]
+    return f"<table><tbody>{''.join(_line(name, text) for name, text in lines if text)}</tbody></table>"
+
+
+def _line(name: str, text: str) -> str:
+    return f'<tr><th>{_text(name)}</th><td style="white-space: pre-wrap">{_text(text)}</td></tr>'
+
+
+def _row(tag: str, texts: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{_text(text)}</{tag}>' for text in texts)}</tr>"
+
+
+def _text(text: str) -> str:
+    return escape(escape_active(text))
+
+
+# What a call gives: the rows of a list, or one record.
+
 
 _SHOWN = 50  # rows in a notebook
 _COLUMNS = 20  # of rows that no view describes
@@ -31,7 +81,6 @@ class Record(dict[str, Any]):
         return Record, (dict(self),)
 
     def _repr_html_(self) -> str:
-        from .notebook import record_table
 
         if self._call is None:
             return record_table(self, None, FormatContext())
@@ -102,8 +151,6 @@ class Rows(Iterator[dict[str, Any]]):
 
     def _repr_html_(self) -> str:
         """The next rows as a table; they are still there for whoever goes through them."""
-        from .notebook import rows_table
-
         with self._lock:
             while len(self._seen) <= _SHOWN:
                 try:

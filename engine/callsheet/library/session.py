@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..cli.main import call_command, telling
 from ..errors import CallsheetError, UsageError, name_program
-from ..language.identifier import to_identifier
+from ..language.parameters import to_identifier
 from ..policy.load import from_variable
-from ..sites.site_policy import CatalogNames
+from ..sites.site import CatalogNames
 from .arguments import CallArguments
 from .context import ScriptCall, ScriptContext
 from .results import Record, Rows

@@ -60,7 +60,7 @@ class Thing:
         return f"<{self._things.title} {self.id}>"
 
     def _repr_html_(self) -> str:
-        from .notebook import record_table
+        from .results import record_table
 
         view = self._things.definition.get("view")
         return record_table(self.raw, self._call.catalog.get("view", view) if view else None, self._call.formats())

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, did_you_mean
 from ..integers import parse_whole_number
-from ..language.identifier import to_identifier
-from ..language.parameters import is_json
+from ..language.parameters import is_json, to_identifier
 from .schemas import DRY_RUN, FIELDS, Schema
 
 if TYPE_CHECKING:

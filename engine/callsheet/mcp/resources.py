@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from ..client.request.media import is_json
+from ..client.request.model import is_json
 from ..errors import CallsheetError, UsageError, name_program
+from ..language.desugar import title_of
 from ..language.template import TemplateError, evaluate, fill_template, to_text
-from ..language.unfold_resources import title_of
 from ..output.error_text import describe_error
 from .untrusted import clean
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..calls.fields import name_of_field
-from ..language.identifier import to_identifier
-from ..language.parameters import help_without_input, is_json, is_required, is_table
+from ..language.parameters import help_without_input, is_json, is_required, is_table, to_identifier
 from ..registry import PAGING
 
 if TYPE_CHECKING:

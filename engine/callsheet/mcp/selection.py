@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError, did_you_mean
-from ..language.deployment import on_deployment
+from ..language.merge import on_deployment
 from ..language.safety import CHANGES
 from ..policy.rule import CLASSES
 from ..registry import OF_ANY_OPERATION

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..language.deployment import deployment_variants
-from ..language.identifier import tool_name
+from ..language.merge import deployment_variants
+from ..language.parameters import tool_name
 from ..language.safety import Safety
 from ..registry import FOR_AGENTS, OF_ANY_OPERATION, READ_MORE
 from .schemas import Schema, input_schema, offered

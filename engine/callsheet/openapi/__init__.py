@@ -7,15 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DefinitionError
-from .credentials import CredentialPlace, add_access, credentials_of, take_out
-from .definition_files import files_of, write_files
+from .definition_files import files_of, introduction_of, write_files
 from .document import Document, read_document
 from .earlier import NO_IMPORT, EarlierImport, ImportDifference, difference_from, names_since
-from .ids import assign_ids
-from .introduce import introduction_of
-from .operations import ImportRules, operation_of
-from .replies import DocumentedReply, reply_of
+from .operations import DocumentedReply, ImportRules, assign_ids, operation_of, reply_of
 from .schemas import Schemas
+from .security import CredentialPlace, add_access, credentials_of, take_out
 from .unsaid import gathered, unsaid_of_document
 
 if TYPE_CHECKING:

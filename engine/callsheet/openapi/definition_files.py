@@ -1,22 +1,149 @@
-"""Definitions of one product → the files of its directory, and the directory on disk."""
+"""Definitions of one product → the files of its directory, as a person likes to read them."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ..errors import UsageError
 from ..files import make_private_directory
 from ..language.source_file import EXTEND
 from ..written import write_output_file
-from .ids import file_slug
-from .layout import definition_file_text
-from .schemas import references
+from .document import Document, url_path
+from .operations import file_slug
+from .schemas import first_paragraph, references
+from .security import access_of
 
 if TYPE_CHECKING:
+    from ..jsontext import JsonObject
     from ..language.shape.rest import OperationDefinition
+
+
+# Definitions as TOML that a person likes to read: one parameter a line, short tables inline, long ones apart.
+
+
+WIDTH = 120
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_ALWAYS_APART = frozenset({"properties"})
+_ALWAYS_LISTED = frozenset({"params"})
+
+
+def definition_file_text(kinds: Mapping[str, Mapping[str, Mapping[str, Any]]], above: str = "") -> str:
+    """`{kind: {id: table}}` as the text of a definition file; `above` is a table that all stand in."""
+    blocks = []
+    for kind, tables in kinds.items():
+        for id, table in tables.items():
+            blocks.append("\n".join(_table((kind, id), table, above=f"{above}." if above else "")))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _table(path: tuple[str, ...], table: Mapping[str, Any], brackets: str = "[]", above: str = "") -> Iterator[str]:
+    """A table's header, its own lines, and after them the tables that do not fit on a line."""
+    begin, end = brackets[: len(brackets) // 2], brackets[len(brackets) // 2 :]
+    yield f"{begin}{above}{'.'.join(map(_key, path))}{end}"
+    apart = []
+    for key, value in table.items():
+        if _stands_apart(key, value, len(path)):
+            apart.append((key, value))
+        else:
+            yield from _lines(key, value)
+    for key, value in apart:
+        if isinstance(value, list):
+            for item in value:
+                yield ""
+                yield from _table((*path, key), item, "[[]]", above)
+        else:
+            yield ""
+            yield from _table((*path, key), value, above=above)
+
+
+def _stands_apart(key: str, value: Any, depth: int) -> bool:
+    if isinstance(value, dict):
+        return (key in _ALWAYS_APART and depth == 2) or not _fits(key, value)
+    if _is_tables(value) and key not in _ALWAYS_LISTED:
+        return any(len(_inline(item)) + 3 > WIDTH for item in value)
+    return False
+
+
+def _fits(key: str, value: Any) -> bool:
+    return len(_key(key)) + 3 + len(_inline(value)) <= WIDTH
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def _lines(key: str, value: Any) -> Iterator[str]:
+    if _is_tables(value) and (key in _ALWAYS_LISTED or not _fits(key, value)):
+        yield f"{_key(key)} = ["
+        for item in value:
+            yield from _listed(item)
+        yield "]"
+    elif isinstance(value, list) and not _fits(key, value):
+        yield f"{_key(key)} = ["
+        yield from _wrapped(value, "  ")
+        yield "]"
+    else:
+        yield f"{_key(key)} = {_inline(value)}"
+
+
+def _listed(item: Mapping[str, Any]) -> Iterator[str]:
+    """One table of a list; where it is too long its longest list goes over several lines."""
+    line = f"  {_inline(item)},"
+    lists = [key for key, value in item.items() if isinstance(value, list)]
+    if len(line) <= WIDTH or not lists:
+        yield line
+        return
+    long = max(lists, key=lambda key: len(_inline(item[key])))
+    short = {key: value for key, value in item.items() if key != long}
+    opening = _inline(short).removesuffix(" }")
+    yield f"  {opening}, {_key(long)} = ["
+    yield from _wrapped(item[long], "    ")
+    yield "  ] },"
+
+
+def _wrapped(values: list[Any], indent: str) -> Iterator[str]:
+    line = indent
+    for value in values:
+        piece = f"{_inline(value)},"
+        if line != indent and len(line) + len(piece) + 1 > WIDTH:
+            yield line
+            line = indent
+        line += piece if line == indent else f" {piece}"
+    yield line
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{_key(key)} = {_inline(item)}" for key, item in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inline, value))}]"
+    if isinstance(value, str):
+        return _quoted(value)
+    return json.dumps(value)
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _quoted(key)
+
+
+def _quoted(text: str) -> str:
+    """A text in quotes; one with backslashes in the quotes that leave them alone, where it can be."""
+    if "\\" in text and text.isprintable() and "'" not in text:
+        return f"'{text}'"
+    # A lone surrogate is no character; TOML has no way to write one.
+    whole = text.encode("utf-8", "replace").decode()
+    return json.dumps(whole, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+# Definitions of one product → the files of its directory, and the directory on disk.
+
 
 MARK = "# Generated by `definitions import`"
 UNTAGGED = "untagged"
@@ -55,10 +182,10 @@ def files_of(
         texts[SHARED] = {"schema": shared}
     if introduction:
         texts[PRODUCT] = introduction
-    found = {name: _text(product, definition_file_text(kinds), kinds) for name, kinds in texts.items()}
+    found = {name: _file_text(product, definition_file_text(kinds), kinds) for name, kinds in texts.items()}
     if former:
         kinds = {"renamed": {"operation": dict(former)}}
-        found[FORMER] = _text(product, definition_file_text(kinds, EXTEND), {EXTEND: kinds})
+        found[FORMER] = _file_text(product, definition_file_text(kinds, EXTEND), {EXTEND: kinds})
     return {f"{directory_of(product)}/{name}.toml": text for name, text in found.items()}
 
 
@@ -94,7 +221,7 @@ def _tagged(operations: Mapping[str, OperationDefinition], schemas: Tables) -> d
     return {**kinds, "schema": schemas} if schemas else kinds
 
 
-def _text(product: str, tables: str, kinds: Mapping[str, Any]) -> str:
+def _file_text(product: str, tables: str, kinds: Mapping[str, Any]) -> str:
     head = f"{MARK}: importing again replaces this file.\n# Corrections belong into ../{product}.toml, laid over it.\n"
     text = f"{head}\n{tables}"
     if tomllib.loads(text) != kinds:
@@ -140,3 +267,47 @@ def generated_files(target: str, product: str) -> Iterator[str]:
             with open(path, encoding="utf-8", errors="replace") as file:
                 if file.readline().startswith(MARK):
                     yield path
+
+
+# The product and service definitions of a document whose product nobody has defined yet.
+
+
+# The fields in which services commonly word their errors, the most telling first.
+ERRORS = (
+    "[errors[].[message, detail, title][], errors[?type(@) == 'string'], detail, title, message, error_description, "
+    "error.message, error]"
+)
+
+
+def introduction_of(
+    document: Document, product: str, order: int, title: str | None, base_url: str | None, notes: list[str]
+) -> dict[str, JsonObject]:
+    servers = document.servers()
+    url = base_url or next((server for server in servers if _is_absolute(server)), None)
+    info = document.table(document.tree.get("info"))
+    name = title or first_paragraph(info.get("title")) or product
+    service: JsonObject = {"title": name}
+    if url:
+        service["base_url"] = _root(url) if base_url is None else base_url.rstrip("/")
+    table: JsonObject = {"title": name, "order": order, "service": product}
+    if servers and (base := url_path(servers[0])):
+        table["base"] = base
+    table["errors"] = ERRORS
+    docs = document.table(document.tree.get("externalDocs")).get("url")
+    if isinstance(docs, str) and _is_absolute(docs):
+        table["docs"] = docs.replace("{", "{{").replace("}", "}}")
+    access = access_of(document, product, url or "", notes)
+    if access:
+        service["auth"] = list(access)
+    made = {"service": {product: service}, "product": {product: table}}
+    return {**made, "auth": access} if access else made
+
+
+def _is_absolute(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme in ("http", "https") and bool(parts.netloc)
+
+
+def _root(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

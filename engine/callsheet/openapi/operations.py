@@ -1,23 +1,158 @@
-"""One documented operation → its definition."""
+"""One documented operation → its definition: parameters, answer, paging, help."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from .bodies import ANY, JSON, body_of, is_json
+from ..language.safety import removes_something
 from .document import Document, HttpOperation
-from .ids import file_slug, first_tag
-from .paging import paging_of, success_codes
-from .parameters import params_of
-from .prose import first_paragraph
-from .removals import takes_away
-from .schemas import Schemas
+from .paging import LISTS, paging_of, properties_of, reply_schema, success_codes
+from .schemas import ANY, JSON, Schemas, body_of, facts_of, first_paragraph, is_json, params_of
 from .unsaid import unsaid_of_operation
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
     from ..language.shape.rest import OperationDefinition, PaginatorDefinition
+
+
+# What an operation answers, as far as its document tells: one thing or a list, and the fields that it has.
+
+
+_MOST_FIELDS = 40
+
+
+class DocumentedReply(NamedTuple):
+    """`fields` are those of one thing, name → what its schema says; `items` is the key that a list stands under."""
+
+    is_list: bool
+    items: str | None
+    fields: dict[str, JsonObject]
+
+
+def reply_of(document: Document, call: HttpOperation, table: Mapping[str, Any]) -> DocumentedReply:
+    """`table` is the operation as it was imported."""
+    if table.get("reply", "json") != "json":
+        return DocumentedReply(is_list=False, items=None, fields={})
+    schema = reply_schema(document, call)
+    if schema.get("type") == "array":
+        return DocumentedReply(is_list=True, items=None, fields=_fields(document, schema.get("items")))
+    properties = properties_of(document, schema)
+    items = table.get("paginate", {}).get("items") or _list_in(document, properties)
+    if items:
+        inner: Any = schema
+        for name in items.split("."):
+            inner = properties_of(document, inner).get(name)
+        return DocumentedReply(is_list=True, items=items, fields=_fields(document, document.table(inner).get("items")))
+    return DocumentedReply(is_list="paginate" in table, items=None, fields=_fields(document, schema))
+
+
+def _list_in(document: Document, properties: Mapping[str, Any]) -> str | None:
+    """The list that a reply is there for: one under a usual name, or the only member that is not a plain value."""
+    lists = [name for name, node in properties.items() if document.table(node).get("type") == "array"]
+    usual = [name for name in LISTS if name in lists]
+    if usual:
+        return usual[0]
+    plain = ("string", "integer", "number", "boolean")
+    rest = [name for name, node in properties.items() if document.table(node).get("type") not in plain]
+    has_identity = {"id", "name", "key", "uuid"} & properties.keys()
+    return lists[0] if len(lists) == 1 and not has_identity and len(rest) <= len(lists) + 1 else None
+
+
+def _fields(document: Document, schema: Any) -> dict[str, JsonObject]:
+    table = document.table(schema)
+    alternatives = table.get("oneOf") or table.get("anyOf") or ()
+    found = dict(properties_of(document, table))
+    for part in alternatives:
+        found = {**properties_of(document, part), **found}
+    return {str(name): _facts(document, found[name]) for name in list(found)[:_MOST_FIELDS]}
+
+
+def _facts(document: Document, schema: Any) -> JsonObject:
+    """What a field holds; of a list also that its items are texts, which a parameter need not say."""
+    facts = facts_of(document, schema)
+    if facts.get("type") == "array" and "items" not in facts:
+        item = document.table(document.table(schema).get("items"))
+        facts |= {"items": "string"} if item.get("type") == "string" else {}
+    return facts
+
+
+# Operations that take something away, though their method does not say so.
+
+
+def takes_away(call: HttpOperation, id: str) -> bool:
+    """By a word of the id or of the end of the path. A definition corrects it where another call takes it back."""
+    literal = [segment for segment in call.path.split("/") if segment and "{" not in segment]
+    return removes_something(call.method, [id.rpartition(".")[2], *literal[-1:]])
+
+
+# Which operation gets which id, so that no two of a program share one.
+
+
+def assign_ids(calls: Sequence[HttpOperation], product: str, taken: Collection[str]) -> list[str]:
+    """One id a call, in order; `taken` are those of the products that come before.
+
+    The first to have an operation id gets it bare, the next one behind the product, the next behind product and
+    tag, the next behind the path segment that tells them apart.
+    """
+    owners: dict[str, str] = dict.fromkeys(taken, "")
+    return [_assign(call, product, owners) for call in calls]
+
+
+def _assign(call: HttpOperation, product: str, owners: dict[str, str]) -> str:
+    for candidate in _candidates(call, product, owners):
+        if candidate not in owners:
+            owners[candidate] = call.path
+            return candidate
+    raise AssertionError("an endless row of candidates ended")
+
+
+def _candidates(call: HttpOperation, product: str, owners: dict[str, str]) -> Iterator[str]:
+    name = operation_name(call)
+    yield name
+    yield f"{product}.{name}"
+    tag = first_tag(call)
+    if tag:
+        yield f"{product}.{tag_word(tag)}.{name}"
+    rivals = {segment for id, path in owners.items() if id.endswith(name) for segment in path.split("/")}
+    for segment in call.path.split("/"):
+        if segment and "{" not in segment and segment not in rivals:
+            yield f"{product}.{segment}.{name}"
+    count = 2
+    while True:
+        yield f"{product}.{name}-{count}"
+        count += 1
+
+
+def operation_name(call: HttpOperation) -> str:
+    """The document's operation id, or one made of method and path: `getPetsByPetId`."""
+    given = call.operation.get("operationId")
+    if isinstance(given, str) and given.strip():
+        return re.sub(r"\s+", "-", given.strip())
+    words = [call.method.lower()]
+    for segment in call.path.split("/"):
+        words += ["By"] if segment.startswith("{") else []
+        words += [word[:1].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", segment)]
+    return "".join(words)
+
+
+def first_tag(call: HttpOperation) -> str:
+    tags = call.operation.get("tags")
+    return str(tags[0]) if isinstance(tags, list) and tags else ""
+
+
+def tag_word(tag: str) -> str:
+    return re.sub(r"\s+", "-", tag.strip().lower())
+
+
+def file_slug(text: str) -> str:
+    """A tag as a file name."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+# One documented operation → its definition.
+
 
 _EMPTY = frozenset({"204", "205"})
 

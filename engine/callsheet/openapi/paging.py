@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..client.pagination.plan import page_kind
 from ..language.functions import parse_expression, paths_in_expression
-from .bodies import is_json
 from .document import Document, HttpOperation
-from .parameters import documented_parameters
+from .schemas import documented_parameters, is_json
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject

@@ -1,22 +1,241 @@
-"""The schemas of request bodies, as definitions that name one another."""
+"""The schemas and values of a document, as definitions that name one another."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from html import unescape
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import DefinitionError
 from ..language.checks.bodies import can_hold
 from ..language.checks.links import pattern_fault
+from ..language.checks.operations import argument_misfit
 from ..language.source_file import way_too_deep
-from .alternatives import not_exclusive
-from .bundle import FILES
-from .document import Document, pointer
-from .prose import first_paragraph
+from .document import FILES, Document, HttpOperation, pointer
+from .unsaid import unsaid_of_parameter
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
+    from ..language.shape.rest import OperationParam
+
+
+# What the schema of a single value says: type, format, allowed values, bounds.
+
+
+_DEEPEST = 8
+# What is known already, by table of the document and depth: parts may share parts, each level many of them.
+_Known = dict[tuple[int, int], "JsonObject"]
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
+
+
+def facts_of(document: Document, schema: Any) -> JsonObject:
+    """The keys of a parameter that its schema decides; a plain string says nothing."""
+    known: _Known = {}
+    merged = _merged(document, schema, 0, known)
+    kind = _type(merged)
+    facts: JsonObject = {} if kind == "string" else {"type": kind}
+    values = merged
+    if kind == "array":
+        values = _merged(document, merged.get("items"), 0, known)
+        item = _type(values)
+        # No style says how objects or lists inside a list are written in a URL: their items are taken as text.
+        facts |= {"items": item} if item in ("integer", "number", "boolean") else {}
+    if isinstance(values.get("format"), str):
+        facts["format"] = values["format"]
+    if enum := [
+        value
+        for value in values.get("enum", ())
+        if value is not None and argument_misfit(cast("OperationParam", {**facts, "pattern": ""}), value) is None
+    ]:
+        facts["enum"] = enum
+    if isinstance(values.get("pattern"), str) and pattern_fault(values["pattern"]) is None:
+        facts["pattern"] = values["pattern"]
+    if kind in ("integer", "number"):
+        facts |= {key: merged[key] for key in ("minimum", "maximum") if _is_number(merged.get(key))}
+    if "default" in merged and (default := _default(merged["default"], kind)) is not None:
+        facts["default"] = default
+    return {
+        key: value
+        for key, value in facts.items()
+        if key != "default" or argument_misfit(cast("OperationParam", facts), value) is None
+    }
+
+
+def _merged(document: Document, schema: Any, depth: int, known: _Known) -> JsonObject:
+    """One flat table out of references, `allOf`, and alternatives that agree on a type."""
+    found = document.table(schema)
+    if depth > _DEEPEST:
+        return dict(found)
+    place = (id(found), depth)
+    if place not in known:
+        known[place] = _flat(document, dict(found), depth, known)
+    return dict(known[place])
+
+
+def _flat(document: Document, table: JsonObject, depth: int, known: _Known) -> JsonObject:
+    for part in table.pop("allOf", None) or ():
+        table = {**_merged(document, part, depth + 1, known), **table}
+    alternatives = table.pop("oneOf", None) or table.pop("anyOf", None)
+    if alternatives:
+        table |= _common([_merged(document, part, depth + 1, known) for part in alternatives])
+    if "const" in table:
+        table["enum"] = [table.pop("const")]
+    return table
+
+
+def _common(alternatives: list[JsonObject]) -> JsonObject:
+    """What holds whichever alternative is taken."""
+    real = [table for table in alternatives if table.get("type") != "null"]
+    kinds = {_type(table) for table in real}
+    if len(kinds) != 1:
+        return {"type": "string"}
+    common: JsonObject = {"type": kinds.pop()}
+    if len(real) == 1:
+        return real[0]
+    if all("enum" in table for table in real):
+        common["enum"] = [value for table in real for value in table["enum"]]
+    return common
+
+
+def _type(table: Mapping[str, Any]) -> str:
+    named = [kind for kind in _names(table.get("type")) if kind in _TYPES]
+    if len(named) == 1:
+        return named[0]
+    if not named:
+        if isinstance(table.get("properties"), dict):
+            return "object"
+        if "items" in table:
+            return "array"
+        enum = [value for value in table.get("enum", ()) if value is not None]
+        return next((kind for kind in _TYPES if enum and all(fits(value, kind) for value in enum)), "string")
+    return "string"
+
+
+def _names(value: Any) -> Iterator[str]:
+    yield from [value] if isinstance(value, str) else value if isinstance(value, list) else ()
+
+
+def fits(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _TYPES[kind])
+
+
+def _is_number(value: Any) -> bool:
+    return can_hold("minimum", value)
+
+
+def _default(value: Any, kind: str) -> Any:
+    """A default of the documented type, one written as text read as that type; nothing when it does not fit."""
+    if isinstance(value, str) and kind == "boolean":
+        return {"true": True, "false": False}.get(value.lower())
+    if isinstance(value, str) and kind == "integer" and value.lstrip("-").isdigit():
+        return int(value)
+    if kind == "array" and isinstance(value, str):
+        return [piece.strip() for piece in value.split(",") if piece.strip()] or None
+    if kind == "array" and not isinstance(value, list):
+        return [value] if isinstance(value, int) else None
+    if not fits(value, kind) or value in ("", [], {}):
+        return None
+    return value
+
+
+# Alternatives that a document calls exclusive and does not keep apart.
+
+
+_PROSE = frozenset({"description", "default"})  # what says nothing about which values fit
+_OF_OBJECTS = frozenset({"type", "required", "properties", "additionalProperties"})
+_AS_MANY_HOPS = 8
+
+
+def not_exclusive(table: Any, schemas: Mapping[str, JsonObject]) -> None:
+    """Turn `oneOf` into `anyOf`, here and inside, where the least that one form takes always fits another form too.
+
+    Many documents mean it so. Taken by the letter they would allow no request at all in such a form.
+    """
+    if isinstance(table, list):
+        for item in table:
+            not_exclusive(item, schemas)
+    elif isinstance(table, dict):
+        parts = table.get("oneOf")
+        if isinstance(parts, list) and "anyOf" not in table:
+            forms = [_resolved(part, schemas) for part in parts]
+            if any(_least_fits(one, other) for one, other in permutations(forms, 2)):
+                table["anyOf"] = table.pop("oneOf")
+        for item in table.values():
+            not_exclusive(item, schemas)
+
+
+def _resolved(part: Any, schemas: Mapping[str, JsonObject]) -> JsonObject:
+    for _ in range(_AS_MANY_HOPS):
+        if not isinstance(part, dict) or set(part) - _PROSE != {"ref"}:
+            break
+        part = schemas.get(part["ref"], {})
+    return _bare(part) if isinstance(part, dict) else {}
+
+
+def _bare(schema: JsonObject) -> JsonObject:
+    return {key: value for key, value in schema.items() if key not in _PROSE}
+
+
+def _least_fits(one: JsonObject, other: JsonObject) -> bool:
+    """Whether whatever has no more than `one` demands is taken by `other`; false where that is not plain to see."""
+    if not one or one == other:
+        return bool(one)
+    if "properties" not in one or not (set(one) | set(other)) <= _OF_OBJECTS:
+        return set(other) == {"type"} and _is_among(one.get("type"), other["type"])
+    if one.get("type", "object") != other.get("type", "object"):
+        return False
+    needed = one.get("required", [])
+    return set(other.get("required", ())) <= set(needed) and all(_is_taken(name, one, other) for name in needed)
+
+
+def _is_taken(name: str, one: JsonObject, other: JsonObject) -> bool:
+    said, known = one["properties"].get(name), other.get("properties", {})
+    if name not in known:
+        return "additionalProperties" not in other
+    return isinstance(said, dict) and (_bare(said) == _bare(known[name]) or not _bare(known[name]))
+
+
+def _is_among(kind: Any, kinds: Any) -> bool:
+    wide = {kinds} if isinstance(kinds, str) else set(kinds)
+    narrow = {kind} if isinstance(kind, str) else set(kind or ())
+    return bool(narrow) and narrow <= wide | ({"integer"} if "number" in wide else set())
+
+
+# A document's descriptions as plain help text.
+
+
+def first_paragraph(text: Any) -> str:
+    """The first paragraph of a Markdown or HTML description on one line, without markup."""
+    if not isinstance(text, str):
+        return ""
+    text = re.sub(r"<\s*(?:br|/p|/li|/h\d)\s*/?>", "\n\n", text, flags=re.IGNORECASE)
+    text = unescape(re.sub(r"<[^<>]*>", "", text))
+    paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", text))
+    return _plain(next((paragraph for paragraph in paragraphs if _plain(paragraph)), ""))
+
+
+def _plain(text: str) -> str:
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
+    text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"^\s*(?:#+|[-*+>]|\d+\.)\s+", "", text, flags=re.MULTILINE)
+    text = re.sub(r"(\*\*|__|`)(.+?)\1", r"\2", text)
+    text = re.sub(r"(?<![\w*])([*_])(?=\S)([^*_\n]+?)(?<=\S)\1(?![\w*])", r"\2", text)
+    return " ".join(text.split())
+
+
+# The schemas of request bodies, as definitions that name one another.
+
 
 _ONE = ("items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else", "unevaluatedItems")
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -261,3 +480,205 @@ def references(table: Any) -> Iterator[str]:
                 yield from references(list(value.values()))
             elif key in _ONE or key in _MANY:
                 yield from references(value)
+
+
+# Documented parameters → `params` of an operation.
+
+
+# Named by OpenAPI itself as never being parameters: they follow from the body, the reply and the credential.
+_NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})
+_STYLES = {
+    ("spaceDelimited", False): "space",
+    ("pipeDelimited", False): "pipe",
+    ("deepObject", True): "deep",
+    ("deepObject", False): "deep",
+    ("form", False): "comma",
+}
+
+
+def params_of(document: Document, call: HttpOperation, notes: list[str], *, descriptions: bool) -> list[JsonObject]:
+    """The parameters worth a line, in the document's order: path, query and header, cookies left out."""
+    found = []
+    for parameter in documented_parameters(document, call):
+        place = parameter.get("in")
+        if place not in ("path", "query", "header"):
+            notes.append(f"{call.method} {call.path}: {place} parameter {parameter.get('name')!r} is left out")
+        elif not (place == "header" and str(parameter["name"]).lower() in _NOT_PARAMETERS):
+            record = _record(document, call, parameter, notes, descriptions=descriptions)
+            named = f"{call.method} {call.path}: {parameter['name']!r}"
+            notes.extend(f"{named} {text}" for text in unsaid_of_parameter(document, parameter))
+            if set(record) != {"name", "in", "required"} or place != "path":
+                found.append(record)
+    return found
+
+
+def documented_parameters(document: Document, call: HttpOperation) -> list[JsonObject]:
+    """Parameters of the path item and the operation; the operation's own stand in the place of the item's."""
+    merged: dict[tuple[Any, Any], JsonObject] = {}
+    for node in (*(call.item.get("parameters") or ()), *(call.operation.get("parameters") or ())):
+        parameter = document.table(node)
+        if isinstance(parameter.get("name"), str) and parameter["name"]:
+            merged[parameter.get("in"), parameter["name"]] = parameter
+    placeholders = {piece.partition("}")[0] for piece in call.path.split("{")[1:]}
+    return [found for key, found in merged.items() if key[0] != "path" or key[1] in placeholders]
+
+
+def _record(
+    document: Document, call: HttpOperation, parameter: Mapping[str, Any], notes: list[str], *, descriptions: bool
+) -> JsonObject:
+    facts = facts_of(document, parameter.get("schema"))
+    if parameter.get("style") == "deepObject" and facts.get("type") != "array":
+        facts = {"type": "object"}  # whatever else it may be: nothing else is written so
+    record: JsonObject = {"name": parameter["name"]}
+    if parameter["in"] != "query":
+        record["in"] = parameter["in"]
+    if parameter.get("required") is True or parameter["in"] == "path":
+        record["required"] = True
+    record |= facts
+    if facts.get("type") in ("array", "object"):
+        record |= _style(parameter)
+    if "content" in parameter:
+        notes.append(f"{call.method} {call.path}: {parameter['name']!r} is sent as the text it is given")
+    if parameter.get("deprecated") is True:
+        record["deprecated"] = True
+    text = first_paragraph(parameter.get("description")) if descriptions else ""
+    return {**record, "help": text} if text else record
+
+
+def _style(parameter: Mapping[str, Any]) -> dict[str, str]:
+    """How a list or object is written, where that is not the default of its place."""
+    name = style_of(parameter.get("style", "form"), explode=parameter.get("explode"))
+    return {"style": name} if name and parameter["in"] == "query" else {}
+
+
+def style_of(style: str, *, explode: bool | None) -> str | None:
+    """A style of OpenAPI as definitions call it; None for the usual one."""
+    return _STYLES.get((style, style == "form" if explode is None else explode))
+
+
+# Documented request bodies → `body` of an operation.
+
+
+JSON = "application/json"
+JSON_PATCH = "application/json-patch+json"  # RFC 6902: a list of changes, whatever a document says of it
+MULTIPART = "multipart/form-data"
+FORM = "application/x-www-form-urlencoded"
+ANY = "*/*"
+FILE_PART = "file"  # the name of the part where a document describes an upload as a bare list of files
+
+
+def body_of(
+    document: Document, call: HttpOperation, id: str, schemas: Schemas, *, notes: list[str], descriptions: bool
+) -> JsonObject | None:
+    node = call.operation.get("requestBody")
+    request = document.table(node)
+    content = request.get("content")
+    if not isinstance(content, dict) or not content:
+        return None
+    media = choose_media(content)
+    schema = (content[media] or {}).get("schema")
+    body: JsonObject = {}
+    kind = media.partition(";")[0].strip().lower()
+    if kind == ANY and document.table(schema):
+        kind = JSON
+    if kind != JSON:
+        body["media"] = kind
+    if is_json(kind) and (kind != JSON_PATCH or document.table(schema).get("type") == "array"):
+        name = schemas.body(schema, id, node)
+        body |= {"schema": name} if name else {}
+    elif kind in (MULTIPART, FORM):
+        encoding = document.table((content[media] or {}).get("encoding"))
+        body["parts"] = _parts(document, schema, encoding, descriptions=descriptions)
+        if kind == MULTIPART and _is_meant_as_a_file(document, schema, body["parts"]):
+            body["parts"][FILE_PART]["file"] = True
+            notes.append(f"{call.method} {call.path}: the part {FILE_PART!r} is taken for a file")
+    if request.get("required") is not True:
+        body["optional"] = True
+    others = sorted(set(content) - {media, ANY})
+    if others:
+        notes.append(f"{call.method} {call.path}: sent as {kind}; also documented: {', '.join(others)}")
+    return body
+
+
+def is_json(media: str) -> bool:
+    kind = media.partition(";")[0].strip().lower()
+    return kind == JSON or kind.endswith("+json")
+
+
+def choose_media(content: Mapping[str, Any]) -> str:
+    """The media type that is easiest to give on a command line: JSON, then parts, then form, then a file."""
+    ranks = (
+        lambda media: media == JSON,
+        is_json,
+        lambda media: media.startswith(MULTIPART),
+        lambda media: media.startswith(FORM),
+        lambda media: media != ANY,
+    )
+    for fits in ranks:
+        for media in content:
+            if fits(media):
+                return media
+    return next(iter(content))
+
+
+def _parts(document: Document, schema: Any, encoding: JsonObject, *, descriptions: bool) -> JsonObject:
+    table = document.table(schema)
+    merged = dict(table.get("properties") or {})
+    required = set(table.get("required") or ())
+    for part in table.get("allOf") or ():
+        merged |= document.table(part).get("properties") or {}
+        required |= set(document.table(part).get("required") or ())
+    if not merged:
+        return {FILE_PART: {"file": True, "many": table.get("type") == "array", "required": True}}
+    parts = {}
+    for name, node in merged.items():
+        how = _encoded(document.table(encoding.get(name)))
+        parts[str(name)] = _part(document, node, how, required=name in required, descriptions=descriptions)
+    return parts
+
+
+def _encoded(said: Mapping[str, Any]) -> dict[str, str]:
+    """How a part is written, where a document says so."""
+    media = str(said.get("contentType", ""))
+    if is_json(media):
+        return {"media": media}
+    style = style_of(str(said.get("style", "form")), explode=said.get("explode"))
+    return {"style": style} if style else {}
+
+
+def _part(document: Document, node: Any, how: dict[str, str], *, required: bool, descriptions: bool) -> JsonObject:
+    table = document.table(node)
+    many = table.get("type") == "array"
+    inner = document.table(table.get("items")) if many else table
+    part: JsonObject = {}
+    if _is_file(inner):
+        part["file"] = True
+    else:
+        kind = facts_of(document, inner).get("type", "string")
+        kind = "object" if how.get("style") == "deep" and not many else kind
+        part |= {} if kind == "string" else {"type": kind}
+        part |= how
+    if many:
+        part["many"] = True
+    if required:
+        part["required"] = True
+    text = first_paragraph(table.get("description")) if descriptions else ""
+    return {**part, "help": text} if text else part
+
+
+def _is_meant_as_a_file(document: Document, schema: Any, parts: Mapping[str, Any]) -> bool:
+    """Whether the part called file is one, though documented as a text like any other.
+
+    Nothing needs this media type but files. Where it has no other, the path of the file would be sent as a text.
+    """
+    part = parts.get(FILE_PART)
+    if part is None or "type" in part or any(each.get("file") for each in parts.values()):
+        return False
+    node = document.table((document.table(schema).get("properties") or {}).get(FILE_PART))
+    return not {"format", "enum", "const", "items"} & node.keys()
+
+
+def _is_file(schema: Mapping[str, Any]) -> bool:
+    return schema.get("format") == "binary" or (
+        "contentMediaType" in schema and not is_json(str(schema["contentMediaType"]))
+    )

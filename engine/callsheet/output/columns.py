@@ -3,19 +3,88 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, closest_names, did_you_mean
 from ..language.template import TemplateError, compile_expression
 from ..patterns import lazy_pattern
-from . import automatic
 from .clean import one_line
-from .formats import FOR_READERS, Format, FormatContext, column_format, plain
+from .formats import FOR_READERS, Format, FormatContext, column_format, name_of, plain
 from .table import Cell
 
 if TYPE_CHECKING:
     from ..language.shape.commands import ColumnDefinition, ViewDefinition
+
+
+# What items without a view have to show: their leaves, and the nested objects that have a name.
+
+
+Path = tuple[str | int, ...]
+
+_DEPTH = 4
+
+
+def paths(sample: Iterable[Any], context: FormatContext) -> list[Path]:
+    """The paths of the leaves in a sample of items, in order of first appearance.
+
+    Links and what is empty in the whole sample are left out, unless there is nothing else.
+    """
+    found: dict[Path, bool] = {}
+    for item in sample:
+        for path, value in leaves(item, context):
+            found[path] = found.get(path, False) or _is_shown(value)
+    return [path for path, telling in found.items() if telling] or list(found)
+
+
+def leaves(value: Any, context: FormatContext, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every leaf under a value with its path; a named object and a list inside an object count as leaves."""
+    if isinstance(value, dict) and value and len(path) < _DEPTH and not (path and _is_named(value, context)):
+        for key, item in value.items():
+            yield from leaves(item, context, (*path, key))
+    elif isinstance(value, list) and not path:
+        yield from (((index,), item) for index, item in enumerate(value))
+    else:
+        yield path, value
+
+
+def getter(path: Path) -> Callable[[Any], Any]:
+    def get(item: Any) -> Any:
+        for step in path:
+            if isinstance(item, dict) and isinstance(step, str):
+                item = item.get(step)
+            elif isinstance(item, list) and isinstance(step, int) and step < len(item):
+                item = item[step]
+            else:
+                return None
+        return item
+
+    return get
+
+
+def _is_named(value: dict[str, Any], context: FormatContext) -> bool:
+    """Whether an object is a mere reference to something with a name.
+
+    One that holds such references itself is structure, unless it is a thing of its own with an id.
+    """
+    if name_of(value, context) is None:
+        return False
+    nested = (item for item in value.values() if isinstance(item, dict))
+    return _has_id(value, context) or not any(name_of(item, context) is not None for item in nested)
+
+
+def _has_id(value: dict[str, Any], context: FormatContext) -> bool:
+    return context.id is not None and name_of(value, FormatContext(text=context.id)) is not None
+
+
+def _is_shown(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value) and not value.startswith(("https://", "http://"))
+    return value is not None and value not in ([], {})
+
+
+# Which columns a table or csv has: the view's, those asked for, or those the items suggest.
+
 
 Item = Any
 
@@ -227,7 +296,35 @@ def _lenient(expression: str) -> Callable[[Item], Any]:
 def _suggested(sample: Iterable[Item], context: FormatContext) -> dict[str, Column]:
     """The columns that a sample of items suggests, by folded name."""
     columns: dict[str, Column] = {}
-    for path in automatic.paths(sample, context):
+    for path in paths(sample, context):
         name = ".".join(map(str, path)).upper() or "VALUE"
-        columns.setdefault(name.casefold(), Column(name, automatic.getter(path)))
+        columns.setdefault(name.casefold(), Column(name, getter(path)))
     return columns
+
+
+# Names that people know in the place of ids, for the columns of a table that say so.
+
+
+def with_names(columns: Sequence[Column], items: Sequence[Any], context: FormatContext) -> list[Column]:
+    """The columns with the names of the ids that they hold in these items; an id without a name stays as it is."""
+    if context.names is None:
+        return list(columns)
+    wanted: dict[str, list[str]] = {}
+    for column in columns:
+        if column.names:
+            wanted.setdefault(column.names, []).extend(_ids(column, items))
+    known = {naming: context.names(naming, ids) for naming, ids in wanted.items() if ids}
+    return [_named(column, known[column.names]) if column.names in known else column for column in columns]
+
+
+def _ids(column: Column, items: Iterable[Any]) -> list[str]:
+    values = (column.value(item) for item in items)
+    return list(dict.fromkeys(value for value in values if isinstance(value, str)))
+
+
+def _named(column: Column, names: Mapping[str, str]) -> Column:
+    def value(item: Any) -> Any:
+        found = column.value(item)
+        return names.get(found, found) if isinstance(found, str) else found
+
+    return column._replace(value=value)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..language.template import TemplateError, evaluate
 from ..terminal import paint
 from .clean import lines, one_line
-from .columns import Column, from_definition
+from .columns import Column, from_definition, with_names
 from .formats import MARKDOWN, Format, FormatContext, column_format, plain
-from .names import with_names
 from .table import Cell, display_width, side_by_side, table
 
 if TYPE_CHECKING:

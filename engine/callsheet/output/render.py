@@ -10,11 +10,9 @@ from ..errors import CallsheetError, UsageError, did_you_mean
 from ..jsontext import dump_json
 from ..language.template import TemplateError, evaluate
 from ..registry import OUTPUT_FORMATS, resolve_entry
-from . import automatic
 from .clean import lines, one_line
-from .columns import Column, Columns
+from .columns import Column, Columns, leaves, with_names
 from .formats import FormatContext, plain
-from .names import with_names
 
 _SAMPLE = 50  # items that are looked at to choose columns
 _TABLE_COLUMNS = 8
@@ -178,7 +176,7 @@ def _leaves(value: dict[str, Any], layout: Layout) -> Iterator[str]:
 
     rows = (
         (one_line(".".join(map(str, path))), one_line(plain(leaf, layout.context)))
-        for path, leaf in automatic.leaves(value, layout.context)
+        for path, leaf in leaves(value, layout.context)
         if leaf not in (None, "", [], {})
     )
     return table(None, rows, width=layout.width)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..language.identifier import to_identifier
-from ..openapi.bodies import JSON, is_json
+from ..language.parameters import to_identifier
+from ..openapi.schemas import JSON, is_json
 from .command_parameters import members_of
-from .nouns import Nouns, command_word
+from .naming import Nouns, command_word
 from .obvious_operations import Resource
 from .views import id_of, jmespath_field, name_of
 

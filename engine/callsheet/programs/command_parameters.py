@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .nouns import command_word
+from .naming import command_word
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject

@@ -7,20 +7,18 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.checks.problem import Key
-from ..language.definition import Definitions
 from ..language.layers import Layer
 from ..language.load import load_definitions
-from ..language.source_file import EXTEND, LANGUAGE, NEWEST
+from ..language.source_file import EXTEND, LANGUAGE, NEWEST, Definitions
 from ..openapi import ImportResult, import_document
-from ..openapi.credentials import CredentialPlace
+from ..openapi.definition_files import definition_file_text
 from ..openapi.earlier import NO_IMPORT, EarlierImport
-from ..openapi.layout import definition_file_text
+from ..openapi.security import CredentialPlace
 from ..openapi.sound import SoundImport, without_unsound_operations
 from .api_resources import Api
 from .everyday import TakenNames, everyday, shared_views
-from .manifest import NO_MANIFEST, Manifest, changes_of_files, is_untouched
-from .naming import words_of
-from .program_names import prefix_of
+from .naming import prefix_of, words_of
+from .share import NO_MANIFEST, Manifest, changes_of_files, is_untouched
 
 if TYPE_CHECKING:
     from ..language.shape.commands import CommandDefinition

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageError
 from ..language.checks.calls import class_of_command
-from ..language.definition import PROGRAM, Definition, Definitions
-from ..language.deployment import deployment_variants
+from ..language.merge import deployment_variants
+from ..language.source_file import PROGRAM, Definition, Definitions
 from ..reach import ITSELF, KEYS, OPTIONS, REACH, Reach
 
 _HOSTS = re.compile(r"(?:https?|wss?|nats|tls)://[^/\s\"'?#]+", re.IGNORECASE)

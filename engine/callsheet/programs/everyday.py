@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.safety import class_of_operation
-from ..openapi.bodies import JSON, is_json
+from ..openapi.schemas import JSON, is_json
 from .api_resources import Api, WordedCommand, add_resources
 from .command_parameters import (
     DATA,
@@ -19,8 +19,7 @@ from .command_parameters import (
     option_name,
     options_of,
 )
-from .naming import CommandWords, NamedCommand, named_commands
-from .nouns import command_word
+from .naming import CommandWords, NamedCommand, command_word, named_commands
 from .obvious_operations import resources_of
 from .views import jmespath_field, view_of
 

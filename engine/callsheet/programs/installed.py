@@ -15,7 +15,7 @@ from ..language.programs import program_names, program_table
 from ..openapi.definition_files import save_files
 from ..paths import cache_directory, config_directory, own_definitions, settings_directory, shipped_definitions
 from .launcher import find_launcher
-from .manifest import FileChanges, Manifest, manifest_of, write_manifest
+from .share import FileChanges, Manifest, manifest_of, write_manifest
 
 OWN, BUILT_IN = "own", "built in"
 

@@ -1,20 +1,83 @@
-"""What the commands for the operations of an API are called: the words of the path, and a verb that says what is done.
-
-The path comes first: `GET /customers/{id}/sources` is `customers sources list`. A verb in the path is the verb
-(`/orders/{id}/cancel`), else the method says it, and an operation's id only where it says more: a DELETE that an API
-calls `removeMember` is `members remove`.
-"""
+"""Names of operations as a person would call them: verbs, nouns, names of programs."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .nouns import Nouns, command_word
+from ..errors import UsageError
 
 if TYPE_CHECKING:
     from ..language.shape.rest import OperationDefinition
+
+
+# Words of an API as words of a command line, and one thing out of many: `petId` → `pet-id`, `statuses` → `status`.
+
+
+_CHECKER = "typeguard"
+_SINGULAR = re.compile(r"(?:ss|us|is)$")  # analysis, bus, address: never many
+
+
+def command_word(text: str) -> str:
+    """A name of an API as a word of a command line: `petId` → `pet-id`, `Pets & co` → `pets-co`."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3-\2\4", text)
+    return re.sub(r"[^a-z0-9]+", "-", spaced.lower()).strip("-")
+
+
+class Nouns:
+    """`unchanging` are words that look like many and are not."""
+
+    def __init__(self, unchanging: Collection[str] = ()) -> None:
+        self._unchanging = frozenset(unchanging)
+        self.singular = cache(self.singular)  # type: ignore[method-assign]  # an API has few words, each many times
+
+    def singular(self, name: str) -> str:
+        """One of what a word names; a word of one thing as it is. Of several words the last one counts."""
+        before, hyphen, last = name.rpartition("-")
+        if not last.endswith(("s", "ren", "people", "men")) or last in self._unchanging or _SINGULAR.search(last):
+            return name
+        found = _engine().singular_noun(last)
+        return f"{before}{hyphen}{found}" if found else name
+
+    def are_same(self, one: str, other: str) -> bool:
+        return one == other or self.singular(one) == self.singular(other)
+
+
+@cache
+def _engine() -> Any:
+    with _without_checker():
+        from inflect import engine
+
+    return engine()
+
+
+@contextmanager
+def _without_checker() -> Iterator[None]:
+    """The library has its own arguments checked, which takes it a second to prepare and this has no use for."""
+    if _CHECKER in sys.modules:
+        yield
+        return
+    unchecked = ModuleType(_CHECKER)
+    unchecked.typechecked = lambda function: function  # type: ignore[attr-defined]
+    sys.modules[_CHECKER] = unchecked
+    try:
+        yield
+    finally:
+        del sys.modules[_CHECKER]
+
+
+# What the commands for the operations of an API are called: the words of the path, and a verb that says what is
+# done.
+#
+# The path comes first: `GET /customers/{id}/sources` is `customers sources list`. A verb in the path is the verb
+# (`/orders/{id}/cancel`), else the method says it, and an operation's id only where it says more: a DELETE that an
+# API calls `removeMember` is `members remove`.
+
 
 _PARAMETER = re.compile(r"\{[^{}]+\}(?:\.\w+)?")
 _CALL = re.compile(r"[A-Za-z]+(?:\.[A-Za-z]+)+")
@@ -257,3 +320,28 @@ def _verbs_said(id: str, table: Mapping[str, Any], method: str, words: CommandWo
         if verbs[0] in words.actions:
             return verbs
     return []
+
+
+# What a program may be called, and how its environment variables begin.
+
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_LONGEST = 40
+# Names that Windows keeps for devices.
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(10))}
+
+
+def check_name(name: str) -> None:
+    """Raise `UsageError` for what cannot be the name of a command on every system."""
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST:
+        raise UsageError(
+            f"{name!r} is not a valid program name",
+            hint="lower-case letters, digits and single hyphens, a letter first",
+        )
+    if name in _DEVICES:
+        raise UsageError(f"{name!r} is not a valid program name: Windows keeps it for a device")
+
+
+def prefix_of(name: str) -> str:
+    """`my-shop` → `MY_SHOP`."""
+    return name.upper().replace("-", "_")

@@ -6,12 +6,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from ..registry import BEHAVIORS, resolve_entry
-from .entities import BRIEF, Entities, Entity
+from .entities import (
+    BRIEF,
+    Entities,
+    Entity,
+    RefusedError,
+    compile_render,
+    condition_holds,
+    looks_at_item,
+    refused,
+    render_expression,
+    without_null,
+)
 from .lists import FIND, HEADERS, Asked, Lists, seen_by_views
-from .moments import parse_item_time
-from .refusal import RefusedError, refused
-from .rendering import compile_render, condition_holds, looks_at_item, render_expression, without_null
-from .search import Searcher
+from .search import Searcher, parse_item_time
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog

@@ -1,22 +1,105 @@
-"""The entities of a simulated site: finding items, making and changing them, and showing them in views."""
+"""The entities of a simulated site: finding, making and changing items, and showing them."""
 
 from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..client.request.sample import service_sample
-from ..language.deployment import on_deployment
+from ..language.compiled_jmespath import compile_fast
+from ..language.merge import on_deployment
+from ..language.scopes import names_in, root_names
+from ..language.template import TemplateError, compile_template, is_true, split_template, to_text
 from .derive import derived
-from .rendering import Render, compile_render, names_used, render_expression, without_null
 from .state import Item, State
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.sandbox import EntityDefinition, Identity, SimulationDefinition
+    from ..language.shape.sandbox import EntityDefinition, Identity, Refusal, SimulationDefinition
     from ..language.template import Scope
+
+
+# Templates of answers. Unlike those of requests they keep what is null: an answer says so.
+
+
+Render = Callable[[Mapping[str, Any]], Any]
+MEMBERS = "@members"
+
+
+def compile_render(template: Any) -> Render:
+    """The template as a function of a scope, made once."""
+    if isinstance(template, str):
+        return _text(template)
+    if isinstance(template, Mapping):
+        return _table(template)
+    if isinstance(template, list):
+        items = [compile_render(value) for value in template]
+        return lambda scope: [item(scope) for item in items]
+    return lambda _: template
+
+
+def _table(template: Mapping[str, Any]) -> Render:
+    """`@members` stands for the members of another table."""
+    parts = [(key, compile_render(value)) for key, value in template.items() if key != MEMBERS]
+    if MEMBERS not in template:
+        return lambda scope: {key: part(scope) for key, part in parts}
+    others = compile_render(template[MEMBERS])
+
+    def table(scope: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: part(scope) for key, part in parts} | (others(scope) or {})
+
+    return table
+
+
+def _text(template: str) -> Render:
+    pieces = list(split_template(template))
+    if len(pieces) == 1 and pieces[0][0]:
+        return render_expression(pieces[0][1])
+    parts = compile_template(template)
+    return lambda scope: "".join(part if isinstance(part, str) else to_text(part(scope)) for part in parts)
+
+
+@lru_cache(maxsize=4096)
+def render_expression(text: str) -> Render:
+    """The value of an expression; null where it meets what it is not made for, as the requests of strangers do."""
+    evaluate = compile_fast(text)
+
+    def value(scope: Mapping[str, Any]) -> Any:
+        try:
+            return evaluate(scope)
+        except (TemplateError, TypeError):
+            return None
+
+    return value
+
+
+def condition_holds(text: str, scope: Mapping[str, Any]) -> bool:
+    return is_true(render_expression(text)(scope))
+
+
+@lru_cache(maxsize=1000)
+def looks_at_item(text: str) -> bool:
+    """Whether an expression can be different for each item."""
+    return "item" in root_names(text)
+
+
+def names_used(template: Any) -> frozenset[str]:
+    return frozenset(names_in(template))
+
+
+def without_null(value: Any) -> Any:
+    """Tables without their members that are null, at every depth."""
+    kind = type(value)
+    if kind is dict:
+        return {key: without_null(item) for key, item in value.items() if item is not None}
+    return [without_null(item) for item in value] if kind is list else value
+
+
+# The entities of a simulated site: finding items, making and changing them, and showing them in views.
+
 
 _USUAL: Identity = {"kind": "text-number"}
 _UNSAID: SimulationDefinition = {"error": {"message": "{message}"}}
@@ -217,3 +300,29 @@ class Entities:
 
 def _present(members: Any) -> Item:
     return {name: value for name, value in (members or {}).items() if value is not None}
+
+
+# Why a simulated service does not do what it was asked.
+
+
+class RefusedError(Exception):
+    """An answer that is an error; its body is written as the product writes its errors."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str | None = None,
+        fields: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message or str(status))
+        self.status = status
+        self.message = message
+        self.fields = dict(fields or {})
+        self.headers = dict(headers or {})
+
+
+def refused(rule: Refusal, scope: Mapping[str, Any]) -> RefusedError:
+    """The refusal that a definition describes."""
+    message = compile_render(rule["message"])(scope) if "message" in rule else None
+    return RefusedError(rule["status"], message, compile_render(rule.get("fields", {}))(scope))

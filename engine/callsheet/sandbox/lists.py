@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .entities import DEFAULT, Entities
+from .entities import DEFAULT, Entities, compile_render, condition_holds, render_expression
 from .paging import Window, facts, window
-from .rendering import compile_render, condition_holds, render_expression
 from .search import Searcher, sortable
 
 if TYPE_CHECKING:

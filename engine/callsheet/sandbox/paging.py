@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from ..client.pagination.plan import page_kind
-from .refusal import RefusedError
+from .entities import RefusedError
 
 if TYPE_CHECKING:
     from ..language.shape.rest import PaginatorDefinition

@@ -1,19 +1,28 @@
-"""Searching a entity with a query: which items it means, in which order."""
+"""Searching an entity with a query: which items it means, in which order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from .conditions import Comparison, OperatorError, comparison, key_parts
-from .history import HistoryCondition, Mistake
-from .moments import edge_of_period, parse_item_time, parse_time_span
-from .queries.lexer import QuerySyntaxError
-from .queries.parser import Grammar
-from .queries.query_model import Clause, Condition, Empty, Function, Joined, Negation, Operand, Query, Values
-from .refusal import RefusedError
-from .rendering import compile_render, condition_holds, names_used, render_expression
+from .entities import RefusedError, compile_render, condition_holds, names_used, render_expression
+from .queries import (
+    Clause,
+    Condition,
+    Empty,
+    Function,
+    Grammar,
+    Joined,
+    Negation,
+    Operand,
+    Predicate,
+    Query,
+    QuerySyntaxError,
+    Values,
+)
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -22,6 +31,342 @@ if TYPE_CHECKING:
     from .entities import Entities, Entity
     from .paging import Window
     from .state import Item
+
+
+# Moments that queries name: dates, spans back from now, and where days, weeks, months and years start and end.
+
+
+_SPAN = re.compile(r"(?P<sign>[+-]?)(?P<number>\d{1,6})(?P<unit>[yMwdhm]?)")
+_UNITS = {"w": timedelta(weeks=1), "d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+_DATE = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::\d{2})?)?\Z")
+
+
+def parse_item_time(text: str) -> datetime:
+    """A time as items keep it (ISO 8601); a bare date is its first minute."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        match = re.match(r"(.*[+-]\d\d)(\d\d)\Z", text)
+        found = datetime.fromisoformat(f"{match[1]}:{match[2]}" if match else text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def moment_of_word(text: str, now: datetime) -> datetime:
+    """What a query writes as a date: `2026-01-31`, `2026/01/31 09:30`, `-7d`, `4w 2d`; raises `ValueError`."""
+    written = text.strip()
+    match = _DATE.match(written)
+    if match:
+        year, month, day, hour, minute = (int(part) if part else 0 for part in match.groups())
+        return datetime(year, month, day, hour, minute, tzinfo=now.tzinfo)
+    if written.isdigit() and len(written) > 6:
+        return datetime.fromtimestamp(int(written) / 1000, tz=UTC)
+    return now + parse_time_span(written, "m")
+
+
+def parse_time_span(text: str, usual: str) -> timedelta:
+    """`-7d`, `4w 2d`, `1d 12h`: one sign for all parts; raises `ValueError`."""
+    total, position = timedelta(), 0
+    sign = -1 if text.startswith("-") else 1
+    compact = text.replace(" ", "")
+    while position < len(compact):
+        match = _SPAN.match(compact, position)
+        unit = (match["unit"] or usual) if match else ""
+        if match is None or unit not in _UNITS or (match["sign"] and position):
+            raise ValueError(text)
+        total += int(match["number"]) * _UNITS[unit]
+        position = match.end()
+    if not compact:
+        raise ValueError(text)
+    return sign * total
+
+
+def edge_of_period(unit: str, *, end: bool, now: datetime, shift: str = "") -> datetime:
+    """Where the day, week (from Sunday), month or year of now starts or ends, moved by `-1`, `+2w` and the like."""
+    start = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit == "week":
+        start -= timedelta(days=(start.weekday() + 1) % 7)
+    elif unit == "month":
+        start = start.replace(day=1)
+    elif unit == "year":
+        start = start.replace(month=1, day=1)
+    start = _shifted(start, shift, unit)
+    return _shifted(start, "1", unit) - timedelta(milliseconds=1) if end else start
+
+
+def _shifted(start: datetime, shift: str, unit: str) -> datetime:
+    if not shift:
+        return start
+    match = _SPAN.fullmatch(shift.strip())
+    if match is None:
+        raise ValueError(shift)
+    number = int(match["number"]) * (-1 if match["sign"] == "-" else 1)
+    letter = match["unit"] or {"day": "d", "week": "w", "month": "M", "year": "y"}[unit]
+    if letter in _UNITS:
+        return start + number * _UNITS[letter]
+    months = start.year * 12 + start.month - 1 + (number * 12 if letter == "y" else number)
+    return start.replace(year=months // 12, month=months % 12 + 1)
+
+
+# Comparing the values of a field with the words of a query, by the field's kind.
+
+
+Comparison = Callable[[Sequence[Any]], bool]
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda left, right: left < right,
+    ">": lambda left, right: left > right,
+    "<=": lambda left, right: left <= right,
+    ">=": lambda left, right: left >= right,
+}
+_EQUAL = ("=", "in")
+_UNEQUAL = ("!=", "not in")
+_EMPTINESS = {"is": True, "=": True, "is not": False, "!=": False}
+
+
+class OperatorError(Exception):
+    """The field's kind has no such comparison."""
+
+
+def comparison(field: QueryField, operator: str, wanted: list[str] | None, now: datetime) -> Comparison:
+    """Whether the values of a field fit. `wanted` is None where they are compared with nothing.
+
+    Raises `OperatorError`, and `ValueError` with the word that is none of the field's kind.
+    """
+    if wanted is None:
+        if operator not in _EMPTINESS:
+            raise OperatorError(operator)
+        return (lambda values: not values) if _EMPTINESS[operator] else bool
+    kind = field.get("kind", "name")
+    return _KINDS[kind](operator, wanted, now)
+
+
+def _names(operator: str, wanted: list[str], _: datetime) -> Comparison:
+    """Words are equal whatever their letters; what has no value is unequal to nothing."""
+    known = {word.casefold() for word in wanted}
+    if operator in _EQUAL:
+        return lambda values: any(str(value).casefold() in known for value in values)
+    if operator in _UNEQUAL:
+        return lambda values: bool(values) and not any(str(value).casefold() in known for value in values)
+    if operator in ("~", "!~"):
+        return _text(operator, wanted, _)
+    raise OperatorError(operator)
+
+
+def _keys(operator: str, wanted: list[str], now: datetime) -> Comparison:
+    if operator not in _ORDER:
+        return _names(operator, wanted, now)
+    compare, limit = _ORDER[operator], key_parts(wanted[0])
+
+    def holds(values: Sequence[Any]) -> bool:
+        return any(key_parts(str(value))[0] == limit[0] and compare(key_parts(str(value)), limit) for value in values)
+
+    return holds
+
+
+def key_parts(text: str) -> tuple[str, int]:
+    head, _, number = text.casefold().rpartition("-")
+    return head, int(number) if number.isdigit() else 0
+
+
+def _numbers(operator: str, wanted: list[str], _: datetime) -> Comparison:
+    numbers = [_number(word) for word in wanted]
+    if operator in _ORDER:
+        compare = _ORDER[operator]
+        return lambda values: any(compare(float(value), numbers[0]) for value in values)
+    if operator in _EQUAL:
+        return lambda values: any(float(value) in numbers for value in values)
+    if operator in _UNEQUAL:
+        return lambda values: bool(values) and not any(float(value) in numbers for value in values)
+    raise OperatorError(operator)
+
+
+def _number(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise ValueError(word) from None
+
+
+def _dates(operator: str, wanted: list[str], now: datetime) -> Comparison:
+    moments = [moment_of(word, now) for word in wanted]
+    if operator in _ORDER:
+        compare = _ORDER[operator]
+        return lambda values: any(compare(parse_item_time(str(value)), moments[0]) for value in values)
+    if operator in _EQUAL:
+        return lambda values: any(parse_item_time(str(value)) in moments for value in values)
+    if operator in _UNEQUAL:
+        return lambda values: bool(values) and not any(parse_item_time(str(value)) in moments for value in values)
+    raise OperatorError(operator)
+
+
+def moment_of(word: str, now: datetime) -> datetime:
+    try:
+        return parse_item_time(word) if "T" in word else moment_of_word(word, now)
+    except ValueError:
+        raise ValueError(word) from None
+
+
+def _text(operator: str, wanted: list[str], _: datetime) -> Comparison:
+    """All words must be there, in any order; words in quotation marks together, and `*` stands for any letters."""
+    if operator not in ("~", "!~"):
+        raise OperatorError(operator)
+    patterns = [re.compile(pattern) for word in wanted for pattern in _patterns(word)]
+
+    def holds(values: Sequence[Any]) -> bool:
+        text = " ".join(str(value) for value in values).casefold()
+        return all(pattern.search(text) for pattern in patterns)
+
+    if operator == "~":
+        return holds
+    return lambda values: bool(values) and not holds(values)
+
+
+def _patterns(text: str) -> list[str]:
+    found = []
+    for phrase, word in re.findall(r'"([^"]*)"|(\S+)', text.casefold()):
+        parts = re.findall(r"[\w*?]+", phrase or word)
+        if parts:
+            found.append(r"\W+".join(rf"\b{_wild(part)}" for part in parts) + ("" if word else r"\b"))
+    return found
+
+
+def _wild(word: str) -> str:
+    return re.escape(word).replace(r"\*", r"\w*").replace(r"\?", r"\w")
+
+
+_KINDS: dict[str, Callable[[str, list[str], datetime], Comparison]] = {
+    "name": _names,
+    "key": _keys,
+    "number": _numbers,
+    "date": _dates,
+    "text": _text,
+}
+
+
+# Conditions on what a field was, and on when and by whom it was changed.
+
+
+Mistake = Literal["syntax", "field", "value", "function", "operator"]
+_DAY = "on"
+_LONG_AGO = parse_item_time("0001-01-02")
+
+
+class Search(Protocol):
+    """The query that a condition belongs to."""
+
+    now: datetime
+    entities: Entities
+    people: str
+    refs: Mapping[str, str]
+
+    def operand(self, name: str, field: QueryField, operand: Operand | None) -> list[str]: ...
+
+    def refuse(self, kind: Mistake, **told: Any) -> RefusedError: ...
+
+    def referred(self, entity: str, id: Any) -> Any: ...
+
+
+class Period(NamedTuple):
+    """A value, and from when until when the field had it, and who gave it."""
+
+    value: Any
+    start: datetime
+    end: datetime
+    by: str | None
+
+
+class HistoryCondition:
+    """`was` and `changed`, with their predicates, over the changes that items keep."""
+
+    def __init__(self, search: Search, name: str, field: QueryField, clause: Condition) -> None:
+        self.search = search
+        self.member = field.get("history")
+        if self.member is None:
+            raise search.refuse("operator", field=name, operator=clause.operator)
+        self.target = search.refs.get(self.member)
+        self.operator = clause.operator
+        self.wanted = self._words(name, field, clause.operand)
+        self.predicates = {each.word: self._predicate(name, field, each) for each in clause.predicates}
+
+    def _words(self, name: str, field: QueryField, operand: Operand | None) -> set[str] | None:
+        """None stands for nothing: the field was empty."""
+        if operand is None or isinstance(operand, Empty):
+            return None
+        return {word.casefold() for word in self.search.operand(name, field, operand)}
+
+    def _predicate(self, name: str, field: QueryField, predicate: Predicate) -> Any:
+        if predicate.word in ("from", "to"):
+            return self._words(name, field, predicate.operand)
+        items = predicate.operand.items if isinstance(predicate.operand, Values) else (predicate.operand,)
+        words = [word for item in items for word in self.search.operand(name, {}, item)]
+        if predicate.word == "by":
+            people = [self.search.entities.find(self.search.people, word) for word in words]
+            return {person["id"] for person in people if person}
+        try:
+            return [moment_of(word, self.search.now) for word in words]
+        except ValueError as error:
+            raise self.search.refuse("value", field=name, value=str(error)) from None
+
+    def __call__(self, scope: Mapping[str, Any]) -> bool:
+        periods = self._periods(scope)
+        if self.operator == "changed":
+            return any(self._is_change(before, after) for before, after in pairwise(periods))
+        found = any(self._was(period) for period in periods)
+        return not found if "not" in self.operator else found
+
+    def _periods(self, scope: Mapping[str, Any]) -> list[Period]:
+        changes = [each for each in scope.get("history") or [] if each["field"] == self.member]
+        end = self.search.now + timedelta(days=1)
+        if not changes:
+            value = self._raw(scope)
+            return [Period(value, _LONG_AGO, end, None)]
+        times = [parse_item_time(each["at"]) for each in changes]
+        found = [Period(changes[0].get("from"), _LONG_AGO, times[0], None)]
+        for place, change in enumerate(changes):
+            until = times[place + 1] if place + 1 < len(times) else end
+            found.append(Period(change.get("to"), times[place], until, change.get("by")))
+        return found
+
+    def _raw(self, scope: Mapping[str, Any]) -> Any:
+        value = scope.get(self.member or "")
+        return value.get("id") if isinstance(value, dict) else value
+
+    def _is(self, value: Any, wanted: set[str] | None) -> bool:
+        if wanted is None:
+            return value is None
+        return bool(wanted & {word.casefold() for word in self._names(value)})
+
+    def _names(self, value: Any) -> list[str]:
+        if value is None:
+            return []
+        item = self.search.referred(self.target, value) if self.target else None
+        if not isinstance(item, dict) or self.target is None:
+            return [str(value)]
+        return [item["id"], *self.search.entities[self.target].names_of(item)]
+
+    def _was(self, period: Period) -> bool:
+        return self._is(period.value, self.wanted) and self._fits(period, period.start, period.end)
+
+    def _is_change(self, before: Period, after: Period) -> bool:
+        came = "from" not in self.predicates or self._is(before.value, self.predicates["from"])
+        went = "to" not in self.predicates or self._is(after.value, self.predicates["to"])
+        return came and went and self._fits(after, after.start, after.start)
+
+    def _fits(self, period: Period, start: datetime, end: datetime) -> bool:
+        asked = self.predicates
+        if "by" in asked and period.by not in asked["by"]:
+            return False
+        if "before" in asked and not start < asked["before"][0]:
+            return False
+        if "after" in asked and not end > asked["after"][0]:
+            return False
+        days = asked.get(_DAY)
+        if days and not (start < days[0] + timedelta(days=1) and end >= days[0]):
+            return False
+        return "during" not in asked or (start <= asked["during"][-1] and end >= asked["during"][0])
+
+
+# Searching a entity with a query: which items it means, in which order.
+
 
 Test = Callable[[Mapping[str, Any]], bool]
 _DEEPEST = 10

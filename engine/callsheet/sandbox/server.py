@@ -13,9 +13,8 @@ import msgspec
 
 from ..own_host import foreign_status
 from .actions import Answer
-from .faults import CUT, PAGE, SLOW, Faults
-from .refusal import RefusedError
-from .site import SandboxRequest, SandboxSite
+from .entities import RefusedError
+from .site import CUT, PAGE, SLOW, Faults, SandboxRequest, SandboxSite
 
 MAX_BODY = 64 * 1024 * 1024
 CONTROL = "/.sandbox/"

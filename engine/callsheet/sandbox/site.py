@@ -1,10 +1,19 @@
-"""A simulated site: one request in, one answer out."""
+"""A simulated site: one request in, one answer out, with faults on demand and events to other programs."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection, Mapping
+import heapq
+import hmac
+import itertools
+import queue
+import random
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from datetime import datetime
 from email.parser import BytesParser
@@ -14,21 +23,197 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from ..errors import UsageError
+from ..durations import duration_seconds
+from ..errors import UsageError, did_you_mean
 from .actions import Actions, Answer
-from .entities import Entities
+from .entities import Entities, RefusedError, compile_render, condition_holds, without_null
 from .lists import Asked
-from .moments import parse_time_span
-from .other_bases import OtherBases
-from .refusal import RefusedError
-from .rendering import compile_render, without_null
-from .routes import RouteMatch, Routes
+from .routes import OtherBases, RouteMatch, Routes
+from .search import parse_time_span
 from .state import State, StateError
 
 if TYPE_CHECKING:
+    import httpx
+
     from ..catalog.catalog import Catalog
+    from ..language.shape.sandbox import WebhookDefinition
+    from ..language.template import Scope
     from .state import Item
-    from .webhooks import Webhooks
+
+
+# Faults on demand: failures at a rate, latency, and a limit of requests.
+
+
+CUT, SLOW, PAGE = "break", "slow", "html"
+WORDS = (CUT, SLOW, PAGE)
+_MINUTE = 60.0
+_LIMIT = 100  # what a 429 that was asked for says of a limit that nobody set
+
+
+class Fault(NamedTuple):
+    """`word` is the status of an answer, or what happens to it; `rate` is between 0 and 1."""
+
+    word: str
+    rate: float
+
+    @property
+    def status(self) -> int | None:
+        return int(self.word) if self.word.isdigit() else None
+
+
+def fault(text: str) -> Fault:
+    """`503:0.1`, `break:0.05`; raises `UsageError`."""
+    word, separator, number = text.partition(":")
+    try:
+        rate = float(number) if separator else 1.0
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate <= 1:
+        raise UsageError(f"--fail {text!r}: the rate is a number from 0 to 1", hint="for example --fail 503:0.1")
+    if word.isdigit() and 400 <= int(word) <= 599:
+        return Fault(word, rate)
+    if word in WORDS:
+        return Fault(word, rate)
+    raise UsageError(
+        f"--fail {text!r}: expected a status from 400 to 599, or one of {', '.join(WORDS)}{did_you_mean(word, WORDS)}"
+    )
+
+
+class Faults:
+    """Decides what happens to a request; `rate_limit` is a number of requests a minute, 0 for none."""
+
+    def __init__(
+        self,
+        wanted: list[Fault],
+        latency: float = 0.0,
+        rate_limit: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.wanted = wanted
+        self.latency = latency
+        self.rate_limit = rate_limit
+        self._clock = clock
+        self._recent: deque[float] = deque()
+
+    def chosen(self) -> Fault | None:
+        for each in self.wanted:
+            if random.random() < each.rate:  # noqa: S311  nothing secret hangs on it
+                return each
+        return None
+
+    def limited(self) -> Mapping[str, object] | None:
+        """What a 429 tells, where too many requests came within a minute."""
+        if not self.rate_limit:
+            return None
+        now = self._clock()
+        while self._recent and self._recent[0] <= now - _MINUTE:
+            self._recent.popleft()
+        if len(self._recent) < self.rate_limit:
+            self._recent.append(now)
+            return None
+        return self.too_many(max(1, round(self._recent[0] + _MINUTE - now)))
+
+    def too_many(self, seconds: int = 1) -> Mapping[str, object]:
+        """What a 429 tells of the limit, and of the seconds until requests pass again."""
+        reset = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+        return {"seconds": seconds, "limit": self.rate_limit or _LIMIT, "reset": reset}
+
+
+# Telling another program of each change, as the simulated service would: signed, and again where it did not work.
+
+
+_MOST = 1000
+_TIMEOUT = 20.0
+_USUAL_WAIT = "1s"
+
+
+class _Delivery(NamedTuple):
+    """When it is due, what is sent, and how often it was tried before; `number` keeps the order of equals."""
+
+    due: float
+    number: int
+    id: str
+    body: bytes
+    rules: WebhookDefinition
+    tries: int
+
+
+class Webhooks:
+    """Events are sent by a thread of their own, so that no answer waits for them; too many at once are let go.
+
+    `secret` signs them where the product signs. Each further try comes after twice the wait of the one before.
+    """
+
+    def __init__(self, url: str, secret: str | None = None) -> None:
+        self.url = url
+        self.secret = secret
+        self.failed = 0  # events that were given up
+        self._numbers = itertools.count()
+        self._new: queue.Queue[_Delivery] = queue.Queue(_MOST)
+        self._later: list[_Delivery] = []
+        threading.Thread(target=self._send_all, daemon=True).start()
+
+    def send(self, event: Any, rules: WebhookDefinition) -> None:
+        body = msgspec.json.encode(event)
+        try:
+            self._new.put_nowait(_Delivery(0.0, next(self._numbers), str(uuid.uuid4()), body, rules, 0))
+        except queue.Full:
+            self.failed += 1
+
+    def _send_all(self) -> None:
+        import httpx
+
+        with httpx.Client(timeout=_TIMEOUT, trust_env=False) as client:
+            while True:
+                delivery = self._next()
+                if self._is_done(client, delivery):
+                    continue
+                tries = delivery.tries + 1
+                if tries > delivery.rules.get("retries", 0):
+                    self.failed += 1
+                    continue
+                wait = duration_seconds(delivery.rules.get("wait", _USUAL_WAIT)) * 2 ** (tries - 1)
+                heapq.heappush(self._later, delivery._replace(due=time.monotonic() + wait, tries=tries))
+
+    def _next(self) -> _Delivery:
+        """A new one, or one that is due again."""
+        while True:
+            rest = self._later[0].due - time.monotonic() if self._later else None
+            if rest is not None and rest <= 0:
+                return heapq.heappop(self._later)
+            try:
+                return self._new.get(timeout=rest)
+            except queue.Empty:
+                continue
+
+    def _is_done(self, client: httpx.Client, delivery: _Delivery) -> bool:
+        """Whether it arrived, or is not to be tried again."""
+        import httpx
+
+        try:
+            status: int | None = client.post(
+                self.url, content=delivery.body, headers=self._headers(delivery)
+            ).status_code
+        except (httpx.HTTPError, httpx.InvalidURL):
+            status = None
+        if status is not None and status < 400:
+            return True
+        again = condition_holds(delivery.rules.get("again", "`false`"), {"status": status})
+        self.failed += not again
+        return not again
+
+    def _headers(self, delivery: _Delivery) -> dict[str, str]:
+        told: Mapping[str, Any] = {"id": delivery.id, "retry": delivery.tries or None}
+        own = without_null(compile_render(delivery.rules.get("headers", {}))(told))
+        headers = {"Content-Type": "application/json", **{name: str(value) for name, value in own.items()}}
+        signature = delivery.rules.get("signature")
+        if signature and self.secret:
+            made = hmac.new(self.secret.encode(), delivery.body, signature["algorithm"]).hexdigest()
+            headers[signature["header"]] = signature.get("prefix", "") + made
+        return headers
+
+
+# A simulated site: one request in, one answer out.
 
 
 File = tuple[str, str, bytes]  # name, media type, content
@@ -234,3 +419,38 @@ def _json(body: bytes, media: str) -> Any:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
         raise RefusedError(400, "the body is not valid JSON") from None
+
+
+# What a simulated site does that no definition can say: functions `(entities, members, scope)`.
+
+
+def rank(entities: Entities, members: Mapping[str, Any], scope: Scope) -> None:
+    """Put `items` of a `entity` in front of the item `before`, or behind the item `after`.
+
+    The member `rank` of an item is a number; the smaller ones come first.
+    """
+    del scope
+    entity = members["entity"]
+    moved = [found for each in members.get("items") or [] if (found := entities.find(entity, each))]
+    others = sorted(
+        (item for item in entities.state.items(entity) if item["id"] not in {each["id"] for each in moved}),
+        key=lambda item: item.get("rank") or 0,
+    )
+    anchor = entities.find(entity, members.get("before") or members.get("after"))
+    ids = [item["id"] for item in others]
+    place = ids.index(anchor["id"]) + ("before" not in members or members["before"] is None) if anchor else len(ids)
+    low = others[place - 1].get("rank", 0) if place else None
+    high = others[place].get("rank", 0) if place < len(others) else None
+    for number, item in enumerate(moved, 1):
+        item["rank"] = _between(low, high, number / (len(moved) + 1))
+        entities.keep(entity, item)
+
+
+def _between(low: float | None, high: float | None, part: float) -> float:
+    if low is None and high is None:
+        return part
+    if low is None:
+        return (high or 0) - 1 + part
+    if high is None:
+        return low + part
+    return low + (high - low) * part

@@ -11,11 +11,10 @@ from textual.binding import Binding, BindingType
 
 from ..output.table import Cell
 from .board_page import BoardPage, changeable_columns
-from .call import CommandAnswer, CommandLine, command_of, table_of
+from .call import CommandAnswer, CommandLine, OfferedCommand, command_of, commands, lists, table_of
 from .dialogs import ChoiceDialog
 from .list_page import ListPage
-from .offers import OfferedCommand, commands, lists
-from .rows import ShownRow, Table
+from .row_list import ShownRow, Table
 from .running import CommandApp
 from .text_page import TextPage
 

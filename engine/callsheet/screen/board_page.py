@@ -10,12 +10,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from ..output.columns import from_definition
-from .call import CommandAnswer, CommandLine
+from .call import CommandAnswer, CommandLine, actions
 from .list_page import ListPage
-from .offers import actions
-from .row_list import RowList
-from .rows import ShownRow, Table
-from .text import plain_line
+from .row_list import RowList, ShownRow, Table, plain_line
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -11,9 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ..output.table import Cell
-from .row_list import RowList
-from .rows import ShownRow, Table
-from .text import plain
+from .row_list import RowList, ShownRow, Table, plain
 
 if TYPE_CHECKING:
     from textual import events

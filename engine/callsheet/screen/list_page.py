@@ -16,13 +16,10 @@ from textual.widgets import Input, Static
 from ..commands.browser import show_in_browser
 from ..commands.web_address import web_address
 from ..errors import CallsheetError, RateLimited
-from .call import CommandAnswer, CommandLine, run_line, told
+from .call import CommandAnswer, CommandLine, OfferedCommand, actions, reader, run_line, told
 from .dialogs import ChoiceDialog
-from .offers import OfferedCommand, actions, reader
-from .row_list import RowList
-from .rows import ShownRow, Table
+from .row_list import RowList, ShownRow, Table, plain_line
 from .running import CommandApp
-from .text import plain_line
 from .text_page import TextPane, thing_text
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..commands.prompts.editor import edited
 from ..errors import CallsheetError, RateLimited
 from .call import CommandAnswer, CommandLine, ScreenCall, run_line, told
 from .dialogs import AgreeDialog, ChoiceDialog, Dialog, TextDialog
-from .text import plain, plain_line
+from .row_list import plain, plain_line
 
 if TYPE_CHECKING:
     from ..commands.context import Context

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from ..output.columns import Columns
 from ..output.detail import Manner, detail, sections_of
 from .call import CommandAnswer
-from .text import plain, plain_line, styled_text
+from .row_list import plain, plain_line, styled_text
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

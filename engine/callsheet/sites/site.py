@@ -1,10 +1,10 @@
-"""The site a command talks to: its addresses, how one is known there, and its defaults."""
+"""The site a command talks to: its addresses, how one is known there, its defaults and its policy."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import urlsplit
@@ -12,19 +12,66 @@ from urllib.parse import urlsplit
 from ..catalog.catalog import Catalog
 from ..errors import CallsheetError, UsageError
 from ..language.template import fill_template
-from ..policy.policy import PolicySource
+from ..policy.load import load_policy, of_site
+from ..policy.policy import Policy, PolicySource
 from ..urls import base_url, url_origin
 from .credentials.schemes import Credential, Secret, consent_of, scheme_named, takes_secret
 from .credentials.secrets import Secrets, absolute, access_to, account_of_secret
-from .profiles.choose import ChosenSite, Variables, choose_site, rate_options
-from .profiles.read_profiles import read_profiles
-from .site_policy import policy_here
+from .profiles.choose import ChosenSite, Variables, choose_site, rate_options, read_profiles
 
 if TYPE_CHECKING:
     from ..language.shape.access import ConsentAuth
     from ..language.shape.rest import ServiceDefinition
     from .credentials.record import CredentialRecord
-    from .profiles.model import Access, SiteProfile
+    from .profiles.validate import Access, SiteProfile
+
+
+# The policy that holds where a site is in use.
+
+
+VARIABLE = "POLICY"
+
+
+class CatalogNames:
+    """What the rules of a policy may mention, out of the definitions."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    @property
+    def program(self) -> str:
+        return self._catalog.program
+
+    def operation(self, name: str) -> str | None:
+        found = self._catalog.find("operation", name)
+        return self._catalog.canonical("operation", name) if found is not None else None
+
+    def operations(self) -> Collection[str]:
+        return self._catalog.ids("operation")
+
+    def kinds(self) -> Collection[str]:
+        return self._catalog.ids("container")
+
+
+def policy_here(
+    catalog: Catalog,
+    variables: Variables,
+    environ: Mapping[str, str],
+    *,
+    sites: Mapping[str, Mapping[str, Any]] = {},
+    restrictions: Iterable[PolicySource] = (),
+    warn: Callable[[str], None] = lambda _: None,
+) -> Policy:
+    """What machine, `sites` (settings by name), environment and `restrictions` of whoever runs this say together.
+
+    Raises `UsageError` or `NotAllowed` where it cannot be known what is forbidden.
+    """
+    names = CatalogNames(catalog)
+    own = [source for name, settings in sites.items() for source in of_site(name, settings, names)]
+    return load_policy(variables.name(VARIABLE), environ, names, own=[*own, *restrictions], warn=warn)
+
+
+# The site a command talks to: its addresses, how one is known there, and its defaults.
 
 
 class Site:
@@ -219,8 +266,7 @@ class Site:
         access = self.access(service)
 
         def renew(record: CredentialRecord) -> CredentialRecord:
-            from .credentials.oauth import Authority
-            from .credentials.unauthenticated_client import UnauthenticatedClient
+            from .credentials.oauth import Authority, UnauthenticatedClient
 
             web = UnauthenticatedClient(self, self._environ, home=self.address(service))
             authority = Authority(

@@ -11,7 +11,7 @@ import pytest
 
 from callsheet.cli.main import run
 from callsheet.sites.profiles.limits import SETTINGS
-from callsheet.sites.profiles.model import SiteProfile
+from callsheet.sites.profiles.validate import SiteProfile
 from support.cases import environment
 
 

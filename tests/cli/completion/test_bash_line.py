@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.cli.completion.bash_line import read_line
+from callsheet.cli.completion.shells import read_line
 
 BREAKS = " \t\n\"'@><=;|&(:"
 SHOWN = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=8)

@@ -16,10 +16,10 @@ from typing import Any
 import keyring
 import pytest
 
-from callsheet.cli.completion import refresh, site_words, word_cache
+from callsheet.cli.completion import refresh, site_words
 from callsheet.cli.main import run
 from callsheet.errors import NotAllowed
-from callsheet.sites.credentials.silent import key_store_is_silent
+from callsheet.sites.credentials.keychain import key_store_is_silent
 from support.canary import TOKEN
 from support.cases import environment
 from support.server import Server, exchange, reply, serve
@@ -134,7 +134,7 @@ def test_what_is_kept_is_private_and_holds_no_credential(person: Person) -> None
     for each in files:
         each.chmod(0o666)
     assert person.tab(*LIST, "") == []
-    word_cache.forget_words(person.environ, "suite", "environment")
+    site_words.forget_words(person.environ, "suite", "environment")
     assert not [each for each in files if each.exists()]
 
 
@@ -142,10 +142,10 @@ def test_an_old_list_is_offered_while_a_new_one_is_asked_for(person: Person, mon
     person.tab(*LIST, "")
     person.refresh()
     now = time.time()
-    monkeypatch.setattr(word_cache, "time", lambda: now + word_cache.FRESH + 1)
+    monkeypatch.setattr(site_words, "time", lambda: now + site_words.FRESH + 1)
     assert person.tab(*LIST, "") == BOARDS
     assert len(person.asked) == 1
-    monkeypatch.setattr(word_cache, "time", lambda: now + 30 * 86_400)
+    monkeypatch.setattr(site_words, "time", lambda: now + 30 * 86_400)
     assert person.tab(*LIST, "") == []
 
 
@@ -201,7 +201,7 @@ def test_words_of_a_list_and_what_is_left_out(person: Person, server: Server) ->
 def test_the_background_is_a_process_that_nobody_waits_for(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_cache, "_PAUSE", 40)  # on a busy machine it ends before its turn comes, and another asks
+    monkeypatch.setattr(site_words, "_PAUSE", 40)  # on a busy machine it ends before its turn comes, and another asks
     person = Person({**os.environ, **environment(tmp_path / "home", server.url)})
     assert person.tab(*LIST, "") == []
     end = time.monotonic() + PATIENCE

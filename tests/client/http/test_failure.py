@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.client.http import incoming
+from callsheet.client.http import reply as replies
 from callsheet.client.http.failure import texts_in
 from callsheet.errors import CallsheetError, Conflict, NotAllowed, NotFound, RateLimited
 from support.places import CASES
@@ -142,7 +142,7 @@ def test_a_text_that_is_cut_says_so(length: int, shown: str) -> None:
 
 @pytest.mark.parametrize("size", [99, 100, 101])
 def test_an_answer_that_is_too_large_is_refused(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(incoming, "LARGEST", 100)
+    monkeypatch.setattr(replies, "LARGEST", 100)
     with shop([exchange("GET", "/api/3/item/1", reply(json="x" * (size - 2)))]) as here:
         if size <= 100:
             assert here.send("getItem", {"id": "1"}).status == 200

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from callsheet.client.http.messages import Messages
-from callsheet.client.http.transport import TARGET
+from callsheet.client.http.connections import TARGET
+from callsheet.client.http.sender import Messages
 
 SEGMENTS = st.sampled_from(
     ["", ".", "..", "a", "A-1", "%2f", "%2F", "%zz", "%", "~x", ".a", "a.b", "ü", " ", "+", "a:b", "@"]

@@ -7,8 +7,8 @@ import ssl
 import httpx
 import pytest
 
-from callsheet.client.http.network import allowed_retries, explain_network_error, network_error, was_not_sent
-from callsheet.client.http.transport import PROXY
+from callsheet.client.http.connections import PROXY
+from callsheet.client.http.retry import allowed_retries, explain_network_error, network_error, was_not_sent
 
 REQUEST = httpx.Request("GET", "https://shop.example/x")
 

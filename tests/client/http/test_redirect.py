@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from callsheet.client.http.origins import check_origin
+from callsheet.client.http.connections import check_origin
 from callsheet.client.http.redirect import Hop, next_hop
 from callsheet.errors import UsageError
 from callsheet.urls import url_origin

@@ -7,7 +7,7 @@ from typing import Any
 import httpcore
 import pytest
 
-from callsheet.client.http.streams import TimedStream
+from callsheet.client.http.connections import TimedStream
 
 HEAD = b"PUT / HTTP/1.1\r\nHost: a\r\n\r\n"
 

@@ -10,11 +10,11 @@ import httpcore
 import pytest
 
 from callsheet.client.http.client import Client
-from callsheet.client.http.streams import Backend
+from callsheet.client.http.connections import Backend
 from callsheet.client.request.model import Request
 from callsheet.errors import NetworkError, UsageError
 from callsheet.installation import how_to_add
-from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
+from callsheet.sites.credentials.oauth import UnauthenticatedClient
 from support.fakes import Definitions, FakeSite
 from support.server import exchange, reply, serve
 from support.shop import DEFINITIONS, shop

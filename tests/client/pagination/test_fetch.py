@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.client.http.reply import Reply
-from callsheet.client.pagination.fetch import WORKERS, Fetching
-from callsheet.client.pagination.pages import fetch_pages
+from callsheet.client.pagination.pages import WORKERS, Fetching, fetch_pages
 from callsheet.client.pagination.plan import plan_of
 from callsheet.client.request.build import Builder
 from callsheet.client.request.model import Json, Request

@@ -9,8 +9,7 @@ import pytest
 
 from callsheet.client.pagination.pages import fetch_pages
 from callsheet.client.pagination.plan import plan_of
-from callsheet.client.pagination.reply_headers import told_in_headers
-from callsheet.client.pagination.walk import Page
+from callsheet.client.pagination.walk import Page, told_in_headers
 from callsheet.errors import CallsheetError, UsageError
 from support.server import Exchange, exchange, reply, serve
 from support.shop import Shop, shop

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.client.pagination.next_link import _invalid_link
+from callsheet.client.pagination.kinds import _invalid_link
 from callsheet.client.pagination.plan import plan_of
 from callsheet.client.request.model import Request
 from callsheet.errors import DefinitionError

@@ -12,7 +12,7 @@ import pytest
 from callsheet.client.http.reply import Reply
 from callsheet.client.pagination.pages import fetch_pages
 from callsheet.client.pagination.plan import plan_of
-from callsheet.client.pagination.repeats import Repeats
+from callsheet.client.pagination.walk import Repeats
 from callsheet.client.request.call import call_of
 from callsheet.client.request.model import Request
 from callsheet.errors import CallsheetError

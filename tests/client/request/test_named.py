@@ -13,7 +13,7 @@ from callsheet.client.request.build import Builder
 from callsheet.client.request.model import Body, Form, Json, Multipart, MultipartPart, Raw, Request
 from callsheet.policy.policy import Policy
 from callsheet.policy.read import from_text
-from callsheet.sites.site_policy import CatalogNames
+from callsheet.sites.site import CatalogNames
 from support.fakes import FakeSite
 
 RULES = """

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.client.request.parameter_values import pairs_of
+from callsheet.client.request.call import pairs_of
 from callsheet.client.request.sample import body_sample, parameter_sample
 from callsheet.client.request.schema import check_json
 from support.cases import nobody

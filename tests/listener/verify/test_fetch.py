@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.client.http.connect import CA_FILES
+from callsheet.client.http.connections import CA_FILES
 from callsheet.errors import UsageError
 from callsheet.listener.verify import fetch
 from callsheet.listener.verify.fetch import MAX_SIZE, check_url, fetcher, is_loopback

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...commands.context import Context, ParameterValues
 from ...commands.execute import check_allowed, download_body, dry_run
 from ...language.safety import CHANGES
-from ..raw_request import TYPE, request_of
+from ..read_line import TYPE, request_of
 
 if TYPE_CHECKING:
     from ...client.http.client import Client
@@ -28,7 +28,7 @@ def api(context: Context, values: ParameterValues) -> None:
 
 
 def _print(context: Context, client: Client, request: Request) -> None:
-    from ...client.request.media import is_json, media_essence
+    from ...client.request.model import is_json, media_essence
 
     with client.stream(request) as incoming:
         if is_json(media_essence(incoming.headers.get(TYPE, ""))):

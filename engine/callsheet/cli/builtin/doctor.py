@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...commands.checkup import local, remote
-from ...commands.checkup.row import Row, guarded_rows
+from ...commands.checkup.local import Row, guarded_rows
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, name_program
 

@@ -7,8 +7,7 @@ from ...commands.context import Context, ParameterValues
 
 def show_help(context: Context, values: ParameterValues) -> None:
     """The same page as with `--help` behind the words."""
-    from ..run_command import run_command
-    from ..tree import root_group
+    from ..tree import root_group, run_command
 
     root_group(context, run_command).main(
         [*values["command"], "--help"], prog_name=context.program, standalone_mode=False, obj=context

@@ -15,7 +15,7 @@ from ...durations import in_words
 from ...errors import NotFound, UsageError, counted
 from ...jsontext import parse_json
 from ...output.render import renderer
-from .empty_values import refuse_empty
+from .auth import refuse_empty
 
 if TYPE_CHECKING:
     from ...listener.queue.port import Inspection

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
 from ...listener.server.bind import ListenAddress, parse_served_address, urls
-from .empty_values import refuse_empty
+from .auth import refuse_empty
 from .serving import in_processes, opened, serve, tls_loader, unheard, withhold, workers_of, writers
 
 if TYPE_CHECKING:

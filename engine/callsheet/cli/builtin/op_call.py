@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...client.request.members import members_of_words, parse_value
+from ...client.request.schema import members_of_words, parse_value
 from ...commands.context import Context, ParameterValues
 from ...commands.execute import extent_of, perform_request, request_builder
 from ...commands.steps.overlay import overlay_values

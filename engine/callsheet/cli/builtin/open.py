@@ -12,7 +12,7 @@ from ...commands.steps.dispatcher import StepDispatcher
 from ...commands.steps.lookup import Lookups
 from ...commands.web_address import web_address
 from ...errors import CallsheetError, NoMatch, NotFound, UsageError
-from ...language.deployment import on_deployment
+from ...language.merge import on_deployment
 
 
 def open_in_browser(context: Context, values: ParameterValues) -> None:

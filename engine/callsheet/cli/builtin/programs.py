@@ -1,19 +1,32 @@
-"""`callsheet new|list|run|check|remove|link`: programs made of definitions, on this machine."""
+"""`callsheet new|list|run|check|remove|link|share|install|update`: programs made of definitions."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 
 from click.exceptions import Exit
 
 from ... import registry
+from ...catalog.compile import qualified_names
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, DefinitionError, UsageError, counted
 from ...language.layers import Layer
+from ...language.load import load_definitions
+from ...language.programs import definition_layers, program_table
+from ...language.source_file import Definitions
+from ...openapi.definition_files import directory_of, save_files
 from ...paths import own_definitions
-from ...programs.create import Made, ProgramSource, create, create_empty
-from ...programs.installed import install_program, installed_programs, own_directory, refuse_existing
+from ...programs.create import Made, ProgramSource, create, create_empty, renewed
+from ...programs.difference import ProgramDifference, program_difference
+from ...programs.installed import (
+    install_program,
+    installed_programs,
+    own_directory,
+    refuse_existing,
+    renew_installed_program,
+)
 from ...programs.installed import remove_program_files as remove_files
 from ...programs.launcher import (
     BIN,
@@ -26,12 +39,24 @@ from ...programs.launcher import (
     remove_launchers,
     write_launcher,
 )
-from ...programs.manifest import (
+from ...programs.naming import check_name
+from ...programs.share import (
+    README,
     Manifest,
+    Shared,
+    changed_commands,
+    changes_of_files,
     read_manifest,
+    read_shared,
+    readme,
     remember_launcher,
+    with_present,
 )
-from ...programs.program_names import check_name
+from ...reach import Reach
+from ...terminal import escape_line
+from .document_file import document_text, path_of_document, say_changes
+
+# `callsheet new|list|run|check|remove|link`: programs made of definitions, on this machine.
 
 
 def new(context: Context, values: ParameterValues) -> None:
@@ -211,7 +236,7 @@ def remove(context: Context, values: ParameterValues) -> None:
 
 def _forget_sites(context: Context, program: str) -> None:
     """Delete what key stores hold for the program, which no directory shows."""
-    from .config import delete_credentials, read_profiles_here
+    from .auth import delete_credentials, read_profiles_here
 
     theirs = Context(program, context.environ, context.streams)
     try:
@@ -237,3 +262,174 @@ def link(context: Context, values: ParameterValues) -> None:
 
 
 __all__ = ["check", "link", "list_programs", "look_up", "new", "remove", "run_program"]
+
+
+# `callsheet share|install`: a program as a directory that others can install.
+
+
+def share(context: Context, values: ParameterValues) -> None:
+    """Write the definitions of one's own program into a new directory, once they are found to be sound."""
+    program = values["program"]
+    directory = own_directory(program, context.environ)
+    sound(context, program)
+    shared = read_shared(directory)
+    target = os.path.abspath(values["to"] or program)
+    if os.path.lexists(target) and not (os.path.isdir(target) and not os.listdir(target)):
+        raise UsageError(f"{target} already exists", hint="name another directory with --to")
+    definitions, below = checked_definitions(context, shared)
+    commands = _commands(definitions, below)
+    files = {**shared.files, README: readme(program, str(shared.table.get("title", program)), commands)}
+    show_difference(context, program_difference(definitions, below, qualified_names(definitions)))
+    if context.option("dry-run"):
+        context.streams.out.write(f"{program}: {counted(len(files), 'file')} would be written to {target}\n")
+        return
+    save_files(files, target)
+    context.streams.out.write(f"{program}: {counted(len(files), 'file')} written to {target}\n")
+    context.note("others install it with `callsheet install DIRECTORY`; read it through for what only you should know")
+
+
+def install(context: Context, values: ParameterValues) -> None:
+    """Show what a program could do, ask, and install exactly what was shown."""
+    shared = read_shared(os.path.abspath(values["directory"]))
+    program = shared.program
+    refuse_existing(program, context.environ)
+    directory = launcher_directory(context.environ, values["bin"])
+    check_launcher(program, directory)
+    ask_about_name(context, program)
+    definitions, below = checked_definitions(context, shared)
+    title = escape_line(str(shared.table.get("title", "")))
+    context.note(f"{program}: {title}; {len(shared.files)} files, {len(_commands(definitions, below))} commands")
+    show_difference(context, program_difference(definitions, below, qualified_names(definitions)))
+    context.confirm(f"Install {program}?")
+    if context.only_tries(f"{program} would be installed"):
+        return
+    where = install_program(program, shared.files, Manifest({}, shared.directory), context.environ)
+    try_program(program, context.environ)
+    context.streams.out.write(f"{program}: installed in {where}\n")
+    start_with_launcher(context, program, directory)
+
+
+def checked_definitions(context: Context, shared: Shared) -> tuple[Definitions, Definitions]:
+    """All its definitions, and those of the programs that it uses; raises `DefinitionError`."""
+    from ...language import check as checks
+    from ...registry import registered_names
+
+    uses = [str(name) for name in shared.table.get("uses", ())]
+    layers = layers_below(context, uses)
+    with tempfile.TemporaryDirectory() as directory:
+        save_files(shared.files, directory)
+        try:
+            definitions = load_definitions([*layers, Layer(directory)])
+            checks.check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
+        except DefinitionError as error:  # about the copy that was checked: a person has the other one
+            details = [detail.replace(directory, shared.directory) for detail in error.details]
+            raise DefinitionError(error.message, details=details) from None
+    return definitions, load_definitions(layers)
+
+
+def _commands(definitions: Definitions, below: Definitions) -> list[tuple[str, str]]:
+    """The words and the help of the commands that the program itself brings."""
+    own = [each for key, each in definitions.items() if key[0] == "command" and key not in below]
+    return [(each.id, str(each.table["help"])) for each in own if not each.table.get("hidden")]
+
+
+_SAID: dict[Reach, str] = {
+    "runs": "it runs",
+    "reads": "it reads the file",
+    "writes": "it writes files",
+    "listens": "it listens",
+    "credentials": "it uses the credential",
+    "sets": "it sets",
+    "offers": "it offers agents",
+}
+
+
+def show_difference(context: Context, found: ProgramDifference) -> None:
+    """What definitions could do, in lines that cannot pretend to be anything else. None is left out for its length."""
+    for kind, what in _SAID.items():
+        for text in sorted(each.text for each in found.reached if each.kind == kind):
+            context.say(f"{'warning' if kind == 'runs' else 'note'}: {what}: {escape_line(text)}")
+    hosts = sorted(each.text for each in found.reached if each.kind == "connects")
+    lists = (
+        ("it sends requests to", hosts),
+        ("it changes what is there without it", found.changed),
+        ("it takes away", found.gone),
+        ("it removes things, when told to, with", found.destroys),
+    )
+    for what, items in lists:
+        if items:
+            context.say(f"note: {what}: {', '.join(map(escape_line, items))}")
+
+
+# `callsheet update`: a new version of a program over what a person has changed.
+
+
+def update(context: Context, values: ParameterValues) -> None:
+    """A new version of a program, out of a document or of a directory that somebody shared."""
+    program = values["program"]
+    manifest = read_manifest(own_directory(program, context.environ))
+    source = values["from"] or manifest.source
+    if not source:
+        raise UsageError(
+            f"it is not known what {program} was made of", hint="name the document or directory with --from"
+        )
+    if not manifest.files:
+        hint = f"{program} definitions import FILE --product {program} updates its operations"
+        raise UsageError(f"which files of {program} you have changed is not known: it is older than updates", hint=hint)
+    if os.path.isdir(source):
+        update_from_directory(context, program, source, manifest)
+    else:
+        update_from_document(context, program, source, values["base-url"], values["title"])
+
+
+def update_from_document(context: Context, program: str, spec: str, address: str | None, title: str | None) -> None:
+    """What a person has changed stays; nothing is written unless the whole program is sound."""
+    from ...openapi.earlier import read_earlier
+    from ...urls import base_url
+
+    directory = own_directory(program, context.environ)
+    before = with_present(directory, read_manifest(directory), directory_of(program))
+    address = base_url(address, "--base-url") if address else before.base_url
+    name = "standard input" if spec == "-" else spec
+    source = ProgramSource(document_text(context, spec), name, address, title or before.title, path_of_document(spec))
+    uses = [str(name) for name in program_table(program, context.environ).get("uses", ())]
+    earlier = read_earlier(directory, program)
+    new, found = renewed(program, source, uses, layers_below(context, uses), directory, before, earlier)
+    say_changes(context, found)
+    came_from = before.source if spec == "-" else os.path.abspath(spec)
+    manifest = before._replace(source=came_from, base_url=address, title=source.title)
+    renew_program(context, program, new.files, before, manifest, ask=False)
+
+
+def renew_program(
+    context: Context, program: str, files: Mapping[str, str], before: Manifest, manifest: Manifest, *, ask: bool
+) -> None:
+    """Say what becomes of commands and of files that a person has changed, and write the new version."""
+    directory = own_directory(program, context.environ)
+    changes = changes_of_files(directory, before, files)
+    for line in changed_commands(directory, before, files, changes):
+        context.streams.out.write(f"{line}\n")
+    for path in changes.kept:
+        context.note(f"{path} stays as it is: you have changed it, and the new version has it otherwise")
+    if ask:
+        context.confirm(f"Update {program}?")
+    if context.only_tries(f"{program} would be updated"):
+        return
+    renew_installed_program(directory, files, changes, manifest)
+    try_program(program, context.environ)
+    count = len(changes.write) + len(changes.remove)
+    context.streams.out.write(f"{program}: updated, {counted(count, 'file')} of {directory} changed\n")
+
+
+def update_from_directory(context: Context, program: str, source: str, before: Manifest) -> None:
+    """Show what the new version could do that the program cannot do now, ask, and install exactly what was shown."""
+    shared = read_shared(os.path.abspath(source))
+    if shared.program != program:
+        raise UsageError(f"{source} holds the program {shared.program!r}, not {program!r}")
+    directory = own_directory(program, context.environ)
+    changes = changes_of_files(directory, before, shared.files)
+    present = {path: text for path, text in read_shared(directory).files.items() if path not in changes.remove}
+    below = load_definitions(definition_layers(program, context.environ))
+    definitions, _ = checked_definitions(context, shared._replace(files={**present, **changes.write}))
+    show_difference(context, program_difference(definitions, below, qualified_names(definitions)))
+    renew_program(context, program, shared.files, before, before._replace(source=shared.directory), ask=True)

@@ -90,7 +90,7 @@ def _deployment(context: Context, values: ParameterValues) -> str:
 
 
 def _check(values: ParameterValues) -> None:
-    from ...sandbox.faults import fault
+    from ...sandbox.site import fault
     from ...sandbox.state import refuse_other_file
 
     for text in values.get("fail") or []:
@@ -136,10 +136,8 @@ def _words(values: ParameterValues) -> list[str]:
 async def _serve(context: Context, values: ParameterValues, deployment: str) -> None:
     import asyncio
 
-    from ...sandbox.faults import Faults, fault
     from ...sandbox.server import Server
-    from ...sandbox.site import SandboxSite
-    from ...sandbox.webhooks import Webhooks
+    from ...sandbox.site import Faults, SandboxSite, Webhooks, fault
 
     faults = Faults(
         [fault(text) for text in values.get("fail") or []], values.get("latency") or 0.0, values.get("rate-limit") or 0
@@ -180,7 +178,7 @@ def _last_port(context: Context) -> int:
 
 
 def _saved(context: Context) -> Mapping[str, Any]:
-    from ...sites.profiles.read_profiles import read_profiles
+    from ...sites.profiles.choose import read_profiles
 
     return read_profiles(context.catalog, context.environ).get("sites", {}).get(NAME) or {}
 

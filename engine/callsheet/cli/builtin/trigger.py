@@ -141,7 +141,7 @@ def _client(url: str) -> httpx.Client:
     """Raises `UsageError` for what no host can be called. This machine is never reached through a proxy."""
     import httpx
 
-    from ...client.http.connect import ssl_context
+    from ...client.http.connections import ssl_context
 
     try:
         url_origin(url)
@@ -192,7 +192,7 @@ def _refused(definition: SourceDefinition, proof: str) -> str:
 def _unanswered(error: httpx.RequestError, url: str) -> NetworkError:
     import httpx
 
-    from ...client.http.network import explain_network_error
+    from ...client.http.retry import explain_network_error
 
     text, hint = explain_network_error(error, TIME_LIMIT)
     if isinstance(error, httpx.TimeoutException):

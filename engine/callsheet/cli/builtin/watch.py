@@ -15,7 +15,7 @@ from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError, counted
 from ...jsontext import dump_json
 from ..signals import release_hangup
-from .empty_values import refuse_empty
+from .auth import refuse_empty
 from .serving import in_processes, serve, withhold, writers
 
 if TYPE_CHECKING:

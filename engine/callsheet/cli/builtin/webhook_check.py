@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError, counted
 from ...output.clean import one_line
-from .empty_values import refuse_empty
+from .auth import refuse_empty
 
 OWN = ("routes", "source", "events", "queue")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...commands.checkup.row import Row, Status, failed_row, guarded_rows
+from ...commands.checkup.local import Row, Status, failed_row, guarded_rows
 from ...commands.context import Context, ParameterValues
 from ...durations import DAY
 from ...errors import CallsheetError, counted, name_program

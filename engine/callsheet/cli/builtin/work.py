@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
-from .empty_values import refuse_empty
+from .auth import refuse_empty
 from .serving import in_processes, opened, serve, tls_loader, withhold, writers
 
 if TYPE_CHECKING:

@@ -22,15 +22,13 @@ from ...commands.steps.lookup import Lookups, is_other
 from ...commands.streams import Streams
 from ...errors import CallsheetError, UsageError
 from ...files import locked_file
-from ...language.identifier import to_identifier
+from ...language.parameters import to_identifier
 from ...language.template import TemplateError, evaluate, fill_template, to_text
 from ...policy.policy import read_only
 from ...registry import SITE_SETTINGS
-from ...sites.credentials.silent import key_store_is_silent
+from ...sites.credentials.keychain import key_store_is_silent
 from ...terminal import escape_line
-from .site_words import cache_of, is_off
-from .suggested import suggested_words
-from .word_cache import Words
+from .site_words import Words, cache_of, is_off, suggested_words
 
 if TYPE_CHECKING:
     from ...language.shape.steps import ListedWords

@@ -13,22 +13,18 @@ from typing import TYPE_CHECKING, Self
 import httpx
 
 from ...errors import CallsheetError, NotAllowed
-from ...language.deployment import on_deployment
+from ...language.merge import on_deployment
 from ...policy.policy import Policy, PolicySource
 from ...urls import url_origin
 from ..gate import Ask, Gate, ask_nobody
-from ..request.media import is_json
-from ..request.model import Json, Request, with_members
-from .connect import Connections
-from .incoming import Incoming
-from .messages import Messages
+from ..request.model import Json, Request, is_json, with_members
+from .connections import Connections
 from .quota import RateLimiter, read_quota
 from .redact import Redactor
 from .redirect import RequestAdditions
-from .reply import Reply
+from .reply import Incoming, Reply
 from .retry import RetryPolicy
-from .sender import Sender
-from .watch import VerboseLog
+from .sender import Messages, Sender, VerboseLog
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog

@@ -13,7 +13,7 @@ from ...written import output_file
 if TYPE_CHECKING:
     from ..request.model import Request
     from .client import Client
-    from .incoming import Incoming
+    from .reply import Incoming
 
 
 def save_to(client: Client, request: Request, path: str, *, named: bool = True) -> int:

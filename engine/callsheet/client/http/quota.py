@@ -1,17 +1,54 @@
-"""Rate limits: each endpoint is asked no faster than its quota headers, and `--rps`, allow."""
+"""Rate limits: what quota headers and `--rps` allow."""
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from .pace import Pace
 from .retry import FAR, number, retry_after, server_time
 
 if TYPE_CHECKING:
     from ...language.shape.rest import Quota
+
+
+# The turns of `--rps`.
+
+
+_CATCH_UP = 0.2  # seconds
+
+
+class Pace:
+    """So many turns a second, evenly spaced. Turns that went by unused just now come later, closer together.
+
+    There are never more than so many in any second. Times are of one clock, whatever it counts from.
+    """
+
+    def __init__(self, rps: float) -> None:
+        self._gap = 1.0 / rps
+        count = max(int(rps), 1)
+        self._taken: deque[float] = deque(maxlen=count)
+        self._window = count * self._gap
+        self._next: float | None = None
+
+    def next(self, now: float) -> float:
+        """When the next turn is, at `now` or later."""
+        full = len(self._taken) == self._taken.maxlen
+        return max(now, self._due(now), self._taken[0] + self._window if full else now)
+
+    def take(self, start: float, now: float) -> None:
+        """The turn is taken by a request that is sent at `start`."""
+        self._next = (self._due(now) if start <= now else start) + self._gap
+        self._taken.append(start)
+
+    def _due(self, now: float) -> float:
+        return now if self._next is None else max(self._next, now - _CATCH_UP)
+
+
+# Rate limits: each endpoint is asked no faster than its quota headers, and `--rps`, allow.
+
 
 _NEAR = 0.2  # of the limit: below this the rest is spread over the window
 _LONGEST_PACE = 5.0

@@ -1,32 +1,144 @@
-"""The loop around one request: turns, redirects, waits, tries."""
+"""The loop around one request: its message, turns, redirects, waits, tries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from functools import lru_cache, partial
+from typing import IO, TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlencode
 
 import httpx
 
+from ... import __version__
 from ...durations import in_words
-from ...errors import CallsheetError, RateLimited
+from ...errors import CallsheetError, RateLimited, UsageError
+from ...jsontext import dump_json
 from ...urls import url_origin
 from ..gate import Gate
-from ..request.model import Request
-from . import network, redirect
-from .connect import SHOW_CERTIFICATE
-from .content import request_content
-from .incoming import Incoming, check_coding, read_whole
-from .messages import Messages
-from .origins import check_origin
+from ..request.model import Body, File, Form, Json, Multipart, MultipartPart, Raw, Request
+from . import redirect
+from . import retry as network
+from .connections import SHOW_CERTIFICATE, TARGET, allow_slow_body, check_origin
 from .quota import RateLimiter, read_quota, resets_too_late
 from .redact import Redactor
+from .redirect import Hop
+from .reply import Incoming, check_coding, read_whole
 from .retry import FAR, IDEMPOTENT, STATUSES, RetryPolicy
-from .transport import allow_slow_body
 
 if TYPE_CHECKING:
     from ...language.shape.rest import Quota
+
+
+# The library's messages, made of one hop of a request; they are complete, so nothing of the library adds to them.
+
+
+_GENERAL = {
+    "Accept": "*/*",
+    "Accept-Encoding": "gzip, deflate",
+    "Connection": "keep-alive",
+    "User-Agent": f"callsheet/{__version__}",
+}
+_PLAIN = re.compile(
+    r"(https?://[A-Za-z0-9.:-]+)((?:/(?:[A-Za-z0-9_~-]|%[0-9A-F]{2})(?:[A-Za-z0-9._~-]|%[0-9A-F]{2})*)+"
+    r"(?:\?(?:[A-Za-z0-9._~,=&-]|%[0-9A-F]{2})*)?)"
+)
+_LONG = 4096  # the library refuses some that are much longer
+_WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})  # even of no body
+
+
+class Messages:
+    """`httpx.Client.build_request` does the same with cookies, parameters and a base address, for twice the time."""
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        self._extensions = {"timeout": httpx.Timeout(timeout).as_dict()}
+
+    def make(self, method: str, url: str, headers: Mapping[str, str], content: dict[str, Any]) -> httpx.Request:
+        """`content` is what `request_content` gave. Raises `httpx.InvalidURL`."""
+        address, extensions = self._address(url)
+        fields = {name.lower(): (name, text) for name, text in _GENERAL.items()}
+        for name, text in (*content.get("headers", {}).items(), *headers.items()):
+            fields[name.lower()] = (name, text)
+        body = content.get("content")
+        if "files" in content or not (body is None or isinstance(body, bytes)):
+            given = {name: value for name, value in content.items() if name != "headers"}
+            return httpx.Request(method, address, headers=[*fields.values()], extensions=extensions, **given)
+        fields.setdefault("host", ("Host", address.netloc.decode("ascii")))
+        if body or method in _WITH_LENGTH:
+            fields.setdefault("content-length", ("Content-Length", str(len(body or b""))))
+        stream = httpx.ByteStream(body or b"")
+        return httpx.Request(method, address, headers=[*fields.values()], stream=stream, extensions=extensions)
+
+    def _address(self, url: str) -> tuple[httpx.URL, dict[str, Any]]:
+        """The library takes long for an address, so one that can only be read in one way keeps the parsed host.
+
+        Its path and query are then an extension of the message. The library's own of that kind breaks proxies.
+        """
+        plain = _PLAIN.fullmatch(url) if len(url) < _LONG else None
+        if plain is None:
+            return httpx.URL(url), self._extensions
+        return _root(plain[1]), {**self._extensions, TARGET: plain[2].encode("ascii")}
+
+
+@lru_cache(maxsize=64)
+def _root(text: str) -> httpx.URL:
+    return httpx.URL(text)
+
+
+# A request's body as httpx takes it; files are read while they are sent.
+
+
+@contextmanager
+def request_content(body: Body | None) -> Iterator[dict[str, Any]]:
+    """Keyword arguments for one attempt at sending; files are open inside the block only."""
+    with ExitStack() as stack:
+        yield _arguments(body, stack)
+
+
+def _arguments(body: Body | None, stack: ExitStack) -> dict[str, Any]:
+    match body:
+        case None:
+            return {}
+        case Multipart(parts):
+            return {"files": [(part.name, _part(part, stack)) for part in parts]}
+        case File(path=path, media=media):
+            return {"content": stack.enter_context(_open(path)), "headers": {"Content-Type": media}}
+        case _:
+            headers = {"Content-Type": body.media} if body.media else {}
+            return {"content": data_of(body), "headers": headers}
+
+
+def data_of(body: Json | Raw | Form) -> bytes:
+    match body:
+        case Json(value):
+            return dump_json(value).encode()
+        case Raw(data):
+            return data
+        case Form(pairs):
+            return urlencode(pairs).encode()
+
+
+def _part(part: MultipartPart, stack: ExitStack) -> tuple[str | None, Any, str | None]:
+    file = part.file
+    if file is None:
+        return (None, (part.text or "").encode(), part.media)
+    from os.path import basename
+
+    return (file.name or basename(file.path), stack.enter_context(_open(file.path)), file.media)
+
+
+def _open(path: str) -> IO[bytes]:
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise UsageError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+
+
+# The loop around one request: turns, redirects, waits, tries.
 
 
 class Observer(Protocol):
@@ -178,3 +290,39 @@ def _streamed(incoming: Incoming) -> Incoming:
 
 def _endpoint(request: Request) -> str:
     return f"{request.method} {request.operation or request.path}"
+
+
+# The lines of a verbose run, and the notes on waits; nothing secret is in them.
+
+
+class VerboseLog:
+    def __init__(
+        self,
+        redactor: Redactor,
+        log: Callable[[str], None] | None,
+        note: Callable[[str], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._redactor = redactor
+        self._log = log
+        self._note = note
+        self._clock = clock
+        self._started = threading.local()
+
+    def on_send(self, hop: Hop) -> None:
+        self._started.at = self._clock()
+        if self._log:
+            self._log(f"> {hop.method} {self._redactor.url(hop.url)}")
+            for name, text in hop.headers.items():
+                self._log(f">   {name}: {self._redactor.header(name, text)}")
+
+    def on_response(self, response: httpx.Response) -> None:
+        if not self._log:
+            return
+        seconds = self._clock() - self._started.at
+        self._log(f"< {response.status_code} {response.reason_phrase} after {seconds:.3f} s")
+        for name, text in response.headers.items():
+            self._log(f"<   {name}: {self._redactor.header(name, text)}")
+
+    def on_wait(self, seconds: float, why: str) -> None:
+        self._note(self._redactor.text(f"waiting {in_words(seconds)}: {why}"))

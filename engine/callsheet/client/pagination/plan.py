@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ... import registry
 from ...errors import DefinitionError
-from ..request.media import is_json
-from ..request.model import Request
+from ..request.model import Request, is_json
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog

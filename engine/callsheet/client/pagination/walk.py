@@ -1,20 +1,106 @@
-"""The state of one walk over pages: what came so far, and what to ask for next."""
+"""A walk over pages: what came so far, what to ask for next, and whether it goes round in a circle."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ...errors import UsageError
+from ...errors import CallsheetError, UsageError
 from ...integers import parse_whole_number
 from ...language.template import TemplateError, evaluate
 from ..http.reply import Reply
 from ..listed import listed_in
 from ..request.model import Json, Request
 from .plan import PagePlan
-from .repeats import Repeats
-from .reply_headers import told_in_headers
+
+# Whether a walk over pages goes round in a circle.
+
+
+_LONGER = 8192  # characters that an address or token of a page may be longer than the first address
+_EMPTY = 1000  # pages in a row; services that filter what they found give some
+
+
+class RepeatedPage(CallsheetError):
+    """The service answers the same again; asking on would never end. `of` is the page that comes again."""
+
+    def __init__(self, name: str, page: int, of: int) -> None:
+        super().__init__(f"{name}: page {page} repeats page {of}; stopped, because the list would never end")
+        self.of = of
+
+
+class Repeats:
+    """What the pages of one walk were, and what named each; pages count from 1, and `first` is the address of that."""
+
+    def __init__(self, name: str, first: str) -> None:
+        self._name = name
+        self._longest = len(first) + _LONGER
+        self._named = {hash(first): 1}
+        self._pages: dict[int, int] = {}
+        self._distance = 0  # from the last page to one that had the same items
+        self._empty = 0
+
+    def check_content(self, content: bytes, page: int) -> None:
+        """Raises `RepeatedPage` when another page was the same to the last byte."""
+        of = self._named.setdefault(hash(content), page)
+        if of != page:
+            raise RepeatedPage(self._name, page, of)
+
+    def check_cursor(self, mark: str, page: int) -> None:
+        """Raises `RepeatedPage` when the address or token of this next page was that of another one."""
+        of = self._named.setdefault(hash(mark), page)
+        if of != page:
+            alike = self._distance == 1 and of == page - 1  # then it was the last page already that came again
+            raise RepeatedPage(self._name, page - alike, of - alike)
+        if len(mark) > self._longest:
+            raise CallsheetError(
+                f"{self._name}: the link or token of page {page} is {len(mark)} characters long, "
+                f"expected at most {self._longest}",
+                hint="nothing was sent for it",
+            )
+
+    def check_items(self, items: list[Any], page: int) -> None:
+        """Raises `RepeatedPage` when two pages in a row came before in the same order, whatever named them.
+
+        A single one may be chance: not all items have a name of their own.
+        """
+        self._empty = 0 if items else self._empty + 1
+        if self._empty >= _EMPTY:
+            raise CallsheetError(f"{self._name}: {_EMPTY} empty pages in a row; stopped")
+        mark = hash(repr(items))
+        before, self._pages[mark] = self._pages.get(mark, page), page
+        again = self._distance == page - before != 0
+        self._distance = page - before
+        if again and items:
+            raise RepeatedPage(self._name, page - 1, before - 1)
+
+
+# What the headers of a reply tell about the next page.
+
+
+# `<target>; rel="next"; title="a, b"` (RFC 8288, section 3). A parameter's value may stand in quotes.
+_LINK = re.compile(r"<([^>]*)>([^<]*)")
+_RELATION = re.compile(r""";\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))""", re.IGNORECASE)
+
+
+def told_in_headers(headers: Mapping[str, str]) -> dict[str, Any]:
+    """Headers by their lower-case names, and `links`: the targets of a Link header by their relations."""
+    told = {name.lower(): value for name, value in headers.items()}
+    return {**told, "links": _links(told.get("link", ""))}
+
+
+def _links(text: str) -> dict[str, str]:
+    """Of several targets with one relation the first counts, as of several relations of one target."""
+    found: dict[str, str] = {}
+    for target, parameters in _LINK.findall(text):
+        relation = _RELATION.search(parameters)
+        for name in (relation[1] or relation[2]).lower().split() if relation else ():
+            found.setdefault(name, target)
+    return found
+
+
+# The state of one walk over pages: what came so far, and what to ask for next.
 
 
 class Page(NamedTuple):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
 from ...language.parameter_text import text_of
-from . import media as media_type
+from . import model as media_type
+from .call import JOINTS
 from .model import Body, File, FileToSend, Form, Json, Multipart, MultipartPart, Placeholder, Raw
-from .parameter_values import JOINTS
 from .schema import BodyFault, UnfitBody, check_json, faults
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from ...errors import UsageError
-from ...language.deployment import on_deployment
+from ...language.merge import on_deployment
 from ...urls import url_origin
 from .model import Body, Request
-from .readings import leaves_base
-from .safety import Templates, with_safety
+from .safety import Templates, leaves_base, with_safety
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog

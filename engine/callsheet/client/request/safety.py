@@ -1,19 +1,269 @@
-"""What a request may do: read, write or destroy. The one place that judges it, however the request was spelled."""
+"""What a request may do, in every way that a server may read it. The one place that judges it."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from ...language.deployment import deployment_variants
+from ...errors import UsageError
+from ...language.merge import deployment_variants
 from ...language.safety import Safety, by_method, class_for_policies, removes_something, worst_safety
-from .model import Request
-from .readings import Segments, is_encoded_too_often, overriding_methods, overriding_paths, path_of, readings
+from ...language.template import TemplateError, evaluate
+from ...policy.facts import NamedThings
+from ...policy.rule import path_pattern
+from .model import Body, Form, Json, Multipart, Raw, Request, query_text
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
+    from ...language.shape.agents import ContainerDefinition
+
+
+# What a query is restricted to for certain, without knowing the language it is written in any better than this.
+#
+# Understood are clauses that are joined by AND: `FIELD = VALUE` and `FIELD IN (VALUE, ...)`, at the top or in
+# parentheses. With an OR beside it, a clause restricts nothing.
+
+
+_TOKEN = re.compile(r"""\s*("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|&&|\|\||[!<>]=|!~|[^\s"'()=!<>~&|,]+|.)""", re.DOTALL)
+_AND, _OR = {"and", "&&", "&"}, {"or", "||", "|"}
+_ALONE = frozenset("()=!<>~&|,\"'") | {"&&", "||", "!=", "<=", ">=", "!~"}
+_DEEPEST = 20  # parentheses in one another
+
+
+def restricted_to(query: str, fields: Collection[str]) -> set[str] | None:
+    """The values that the query allows for these fields (in lower case); None where it may find anything."""
+    return _values(_without_order(_TOKEN.findall(query)), fields, _DEEPEST)
+
+
+def _without_order(tokens: Sequence[str]) -> Sequence[str]:
+    pairs = enumerate(pairwise(tokens))
+    end = next((at for at, pair in pairs if [word.casefold() for word in pair] == ["order", "by"]), None)
+    return tokens[:end]
+
+
+def _values(tokens: Sequence[str], fields: Collection[str], depth: int) -> set[str] | None:
+    clauses = _clauses(tokens)
+    if clauses is None or not depth:
+        return None
+    found = [values for clause in clauses if (values := _of_clause(clause, fields, depth)) is not None]
+    return set().union(*found) if found else None
+
+
+def _clauses(tokens: Sequence[str]) -> list[list[str]] | None:
+    """What stands between the ANDs outside of parentheses; None with an OR there, or parentheses that do not close."""
+    clauses: list[list[str]] = [[]]
+    depth = 0
+    for word in tokens:
+        depth += (word == "(") - (word == ")")
+        if depth < 0 or (not depth and word.casefold() in _OR):
+            return None
+        if not depth and word.casefold() in _AND:
+            clauses.append([])
+        else:
+            clauses[-1].append(word)
+    return None if depth else clauses
+
+
+def _of_clause(clause: Sequence[str], fields: Collection[str], depth: int) -> set[str] | None:
+    match [each.casefold() for each in clause[:3]]:
+        case ["(", *_] if clause[-1] == ")":
+            return _values(clause[1:-1], fields, depth - 1)
+        case [field, "=", _] if _plain(field) in fields and len(clause) == 3:
+            values = [clause[2]]
+        case [field, "in", "("] if _plain(field) in fields and clause[-1] == ")" and set(clause[4:-1:2]) <= {","}:
+            values = list(clause[3:-1:2])
+        case _:
+            return None
+    if not values or _ALONE.intersection(values) or any("\\" in each for each in values):  # `\u0041` is an A
+        return None
+    return {_plain(each) for each in values}
+
+
+def _plain(word: str) -> str:
+    return word[1:-1] if len(word) > 1 and word[0] in "\"'" else word
+
+
+# Every name and value that the body of a request holds, at any depth, in all the ways that a server may read it.
+
+
+PairIterator = Iterator[tuple[str, Any]]
+
+_DECODINGS = 4
+
+_PART = re.compile(rb'\bname="?([^";\r\n]+)"?[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n(.*?)(?=\r?\n--|\Z)', re.DOTALL)
+
+
+def pairs_in(body: Body | None) -> PairIterator:
+    """Raises `UsageError` for bytes that are nested too deeply to be read. Files are not read."""
+    match body:
+        case Json(value):
+            yield from _inside(value)
+        case Form(pairs):
+            yield from pairs
+            yield from pairs_of_text(query_text(pairs))
+        case Multipart(parts):
+            yield from ((part.name, part.text) for part in parts if part.text is not None)
+        case Raw(data, _):
+            yield from _of_bytes(data)
+
+
+def pairs_of_text(text: str) -> Iterator[tuple[str, str]]:
+    """The pairs of a query or a form, with either separator and however often it is encoded."""
+    for each in decoded(text):
+        for separator in ("&", ";"):
+            yield from ((name.strip(), value) for name, value in parse_qsl(each, separator=separator))
+
+
+def decoded(text: str) -> list[str]:
+    """The text, and what is read by those who take away its percent-encoding again and again."""
+    found = [text]
+    while len(found) <= _DECODINGS and (plain := unquote(found[-1])) != found[-1]:
+        found.append(plain)
+    return found
+
+
+def _of_bytes(data: bytes) -> PairIterator:
+    """As JSON, or as a form of either kind, whatever its type says. Of a name that occurs twice, either may count."""
+    found: list[tuple[str, Any]] = []
+
+    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found.extend(pairs)
+        return dict(pairs)
+
+    try:
+        json.loads(data, object_pairs_hook=keep, parse_int=str, parse_float=str)
+    except RecursionError:
+        raise UsageError("the body is nested too deeply", hint="nothing was sent") from None
+    except ValueError:
+        plain = data.replace(b"\0", b"")  # of UTF-16 that is what names and methods are in
+        found += pairs_of_text(plain.decode("utf-8", "replace"))
+        found += ((name.decode("utf-8", "replace"), text.decode("utf-8", "replace")) for name, text in _parts(plain))
+    yield from found
+
+
+def _parts(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for part in _PART.finditer(data) if b"form-data" in data else ():
+        yield part[1], part[2]
+
+
+def _inside(value: Any) -> PairIterator:
+    """Every key at any depth, with its value. What is waiting is kept in a list, so depth costs no stack."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Mapping):
+            yield from each.items()
+            waiting.extend(each.values())
+        elif isinstance(each, list | tuple):
+            waiting.extend(each)
+
+
+# The ways in which a server may read a request: its method and its path, however they are spelled or overridden.
+
+
+# What frameworks let stand in the place of the method (X-HTTP-Method-Override and its relatives).
+# Frameworks join words with what they like, take any of it for an underscore, and look into brackets; a word with
+# letters before it is another name, such as that of a payment's method.
+_OVERRIDES = re.compile(
+    r"(?<![a-z0-9])(?<![a-z0-9][_-])(?:(?:x[\W_])?(?:http[\W_])?method[\W_]override"
+    r"|x[\W_](?:http[\W_]|original[\W_]|forwarded[\W_])?method|http[\W_]method|[_.\-\s]method)(?![_-]*[a-z0-9])"
+)
+_METHOD = re.compile(r"[A-Z]+")
+# Headers that name an address of somebody else. Any other path in a header may stand in the place of the request's own,
+# as servers and proxies do with X-Original-URL and X-Rewrite-URL.
+_OF_OTHERS = frozenset({"origin", "referer"})
+_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?(?://[^/?#]*)?(/[^?#]*)(?:[?#].*)?", re.IGNORECASE | re.DOTALL)
+_SEPARATORS = re.compile(r"[/\\]")
+_END = re.compile(r"[?#\0].*", re.DOTALL)  # of a path: who decodes it first sees a query, a fragment or the end there
+_FORMAT = re.compile(r"(?<=.)\.\w{1,10}\Z")  # what frameworks take off the end of a path
+
+Segments = tuple[str, ...]
+
+
+def overriding_methods(request: Request) -> set[str]:
+    """Methods that a header, a parameter or a field of the body may put in the place of the request's own."""
+    found: set[str] = set()
+    query = query_text(request.query)
+    read_again = pairs_of_text(query) if "%" in query else ()  # what is plain reads like its pairs
+    for name, value in (*request.headers, *request.query, *read_again, *pairs_in(request.body)):
+        if _overrides(name):
+            found.update(word for text in _strings(value) for word in _METHOD.findall(_folded(text).upper()))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _overrides(name: str) -> bool:
+    """Many requests have the same few names."""
+    return bool(_OVERRIDES.search(_folded(name).lower()))
+
+
+def overriding_paths(request: Request) -> list[str]:
+    """Paths that a header may put in the place of the request's own."""
+    values = (value.strip() for name, value in request.headers if name.strip().lower() not in _OF_OTHERS)
+    return [found[1] for value in values if (found := _ADDRESS.fullmatch(value))]
+
+
+def path_of(request: Request) -> str:
+    return urlsplit(request.root).path + request.path
+
+
+def leaves_base(path: str) -> bool:
+    """Whether a segment of the path is `.` or `..`, however often it is encoded."""
+    return any(segment in {".", ".."} for text in decoded(path) for segment in _SEPARATORS.split(text))
+
+
+def is_encoded_too_often(path: str) -> bool:
+    """Whether a server that decodes it again and again would read something else than all that is known here."""
+    last = decoded(path)[-1]
+    return unquote(last) != last
+
+
+def readings(path: str) -> Iterator[Segments]:
+    """The segments that servers may see in a path: as it is, decoded, without what changes nothing or says a format."""
+    for text in _spellings(path):
+        kept: list[str] = []
+        for segment in _SEPARATORS.split(text):
+            plain = segment.partition(";")[0].strip()
+            if plain == "..":
+                del kept[-1:]
+            elif plain.strip("."):
+                kept.append(plain.rstrip(". "))
+        yield tuple(kept)
+        if kept and (plain := _FORMAT.sub("", kept[-1])) != kept[-1]:
+            yield (*kept[:-1], plain)
+
+
+def _spellings(path: str) -> Iterator[str]:
+    for text in decoded(path):
+        yield text
+        if (cut := _END.sub("", text)) != text:
+            yield cut
+        if not text.isascii():
+            yield _folded(text)
+
+
+def _folded(text: str) -> str:
+    """With plain letters for others that some servers take for them, and without what cannot be seen."""
+    if text.isascii():
+        return text
+    from unicodedata import category, normalize
+
+    return "".join(letter for letter in normalize("NFKC", text) if category(letter) != "Cf")
+
+
+def _strings(value: Any) -> list[str]:
+    values = value if isinstance(value, list | tuple) else [value]
+    return [each for each in values if isinstance(each, str)]
+
+
+# What a request may do: read, write or destroy. The one place that judges it, however the request was spelled.
+
 
 _VERSION = re.compile(r"v?\d+(?:\.\d+)*|latest")
 _HOLE = "{}"
@@ -178,3 +428,89 @@ def _segments_match(wanted: str, segment: str) -> bool:
     if _is_placeholder(wanted) or wanted.casefold() == segment.casefold():
         return True
     return bool(_VERSION.fullmatch(wanted) and _VERSION.fullmatch(segment))
+
+
+# Which projects, spaces and the like a request names, as far as it tells: in its path, its query and its body.
+
+
+Pairs = Sequence[tuple[str, Any]]
+
+
+def named_in(
+    containers: Mapping[str, ContainerDefinition], request: Request, meaning: Meaning
+) -> dict[str, NamedThings]:
+    """By kind of container. Where no operation has the path, each of its segments may be a name.
+
+    What is about something in a container by its id is unclear, and so is a search, unless its query is restricted.
+    """
+    written = [*pairs_in(request.body)]
+    asking = request.query if by_method(request.method) == "read" else written  # where a search has its query
+    deciding = asking if len(meaning.methods) == 1 else []
+    pairs = [*meaning.arguments, *request.query, *written]
+    return {id: _named(container, pairs, deciding, meaning, request.body) for id, container in containers.items()}
+
+
+def _named(
+    container: ContainerDefinition, pairs: Pairs, deciding: Pairs, meaning: Meaning, body: Body | None
+) -> NamedThings:
+    keys, names, unclear = frozenset(container.get("keys", ())), set[str](), False
+    wanted = re.compile(container["pattern"])
+    values = [*(value for name, value in pairs if name in keys), *_told(container.get("bodies", {}), body, meaning)]
+    for value in values:
+        for text in _names_in(value, container.get("key")):
+            match = wanted.fullmatch(text)
+            names.update([match[1]] if match else ())
+            unclear = unclear or match is None
+    certain = re.compile(container.get("query_pattern", container["pattern"]))
+    for text in _queries(container, pairs):
+        for value in restricted_to(text, container.get("fields", ())) or [""]:
+            match = certain.fullmatch(value)
+            names.update([match[1]] if match else ())
+            unclear = unclear or match is None
+    names.update(match[1] for segment in meaning.unknown if (match := wanted.fullmatch(segment)))
+    return NamedThings(frozenset(names), unclear or _is_hidden(container, deciding, meaning))
+
+
+def _told(bodies: Mapping[str, str], body: Body | None, meaning: Meaning) -> Iterator[Any]:
+    """What the body tells if the request is one of these operations; an empty text where it cannot be read as JSON."""
+    for operation in sorted(meaning.operations.intersection(bodies)):
+        try:
+            yield evaluate(bodies[operation], body.value) if isinstance(body, Json) else ""
+        except TemplateError:
+            yield ""
+
+
+def _is_hidden(container: ContainerDefinition, deciding: Pairs, meaning: Meaning) -> bool:
+    """Whether the request is about something without saying where that is."""
+    if all(_is_one_of(container.get("searches", ()), path, meaning) for path in meaning.paths):
+        return not any(_queries(container, deciding))
+    anywhere = [*container.get("within", ()), *container.get("searches", ())]
+    return any(_is_one_of(anywhere, path, meaning) for path in meaning.paths)
+
+
+def _queries(container: ContainerDefinition, pairs: Pairs) -> Iterator[str]:
+    keys = frozenset(container.get("queries", ()))
+    for name, value in pairs:
+        if name in keys and value is not None:
+            yield from map(str, value if isinstance(value, list | tuple) else [value])
+
+
+def _is_one_of(patterns: Sequence[str], path: str, meaning: Meaning) -> bool:
+    for text in patterns:
+        method, _, wanted = text.rpartition(" ")
+        if (not method or method in meaning.methods) and path_pattern(wanted).fullmatch(path):
+            return True
+    return False
+
+
+def _names_in(value: Any, key: str | None) -> Iterator[str]:
+    """The texts that may be names; an empty one, which no pattern fits, for what cannot tell."""
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _names_in(item, key)
+    elif isinstance(value, Mapping):
+        yield from _names_in(value[key], None) if key is not None and value.get(key) else ("",)
+    else:
+        yield from (part.strip() for part in str(value).split(","))

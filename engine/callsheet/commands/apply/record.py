@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, NetworkError
-from ...language.deployment import on_deployment
+from ...language.merge import on_deployment
 from ...language.template import evaluate
 from ..journal.folder import fresh_path, remove_old
 from ..journal.writer import Journal, new_journal, time_of_entry

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, did_you_mean
-from ...sites.profiles.read_profiles import read_profiles
+from ...sites.profiles.choose import read_profiles
 from ..folder.model import FolderSettings
 from ..folder.pictures import diagram_programs, pictures_directory
 from ..steps.lookup import Lookups

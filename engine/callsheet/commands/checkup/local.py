@@ -1,19 +1,53 @@
-"""Checks that send nothing: files, rights, definitions, the key store."""
+"""Checks of a site that ask nobody, and the rows in which a check-up is shown."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
 
-from ...errors import counted
+from ...errors import CallsheetError, counted
 from ...files import changeable_by_others, is_shared_with_others
 from ...language.layers import files_of
 from ...paths import cache_directory, own_definitions, settings_directory
 from ...sites.credentials.stores import FILE, chosen_name, open_store
-from ...sites.profiles.choose import Variables
-from ...sites.profiles.read_profiles import profiles_path, read_profiles
+from ...sites.profiles.choose import Variables, profiles_path, read_profiles
 from ..context import Context
-from .row import Row, failed_row
+
+# One line of a check-up.
+
+
+Status = Literal["ok", "warn", "fail", "skip"]
+
+
+class Row(NamedTuple):
+    """`remedy` says what to do, and is empty where nothing has to be done."""
+
+    check: str
+    status: Status
+    detail: str
+    remedy: str = ""
+
+
+Check = Callable[[], Iterator[Row]]
+
+
+def guarded_rows(name: str, check: Check) -> Iterator[Row]:
+    """The rows of a check; a failure of the check itself is one of them."""
+    try:
+        yield from check()
+    except CallsheetError as error:
+        yield failed_row(name, error)
+    except Exception as error:  # noqa: BLE001 - a check-up has to survive what it looks at
+        yield Row(name, "fail", f"unexpected: {type(error).__name__}: {error}", "report this as a bug")
+
+
+def failed_row(name: str, error: CallsheetError, status: Status = "fail") -> Row:
+    detail = "; ".join([error.message, *error.details[:3]])
+    return Row(name, status, detail, error.hint or "see the message")
+
+
+# Checks that send nothing: files, rights, definitions, the key store.
 
 
 def check_configuration(context: Context) -> Iterator[Row]:

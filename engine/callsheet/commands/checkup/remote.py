@@ -9,14 +9,14 @@ from email.utils import parsedate_to_datetime
 
 from ...client.listed import list_in_answer
 from ...errors import CallsheetError, NetworkError, TLSFailed
-from ...language.deployment import on_deployment
+from ...language.merge import on_deployment
 from ...language.template import to_text
+from ...sites.credentials.oauth import UnauthenticatedClient
 from ...sites.credentials.schemes import consent_of, takes_secret
-from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.site import Site
 from ..context import Context
 from ..signin.verify import Asker
-from .row import Row, failed_row
+from .local import Row, failed_row
 
 _SKEW_WARNS = 60
 _SKEW_FAILS = 300

@@ -17,7 +17,7 @@ from ...paths import cache_directory
 from .model import Diagram, DiagramProgram, FolderProblem, PageFile
 
 if TYPE_CHECKING:
-    from ...sites.profiles.model import Profiles
+    from ...sites.profiles.validate import Profiles
 
 USUAL_TIME = 60.0  # seconds for one picture
 MOST_WORDS = 300  # of what a program says of its failure

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...client.pagination.ahead import in_order
-from ...client.request.arguments import MissingArguments
+from ...client.request.build import MissingArguments
 from ...errors import CallsheetError, NotFound, UsageError, did_you_mean
 from ...jsontext import dump_json, parse_json
 from ...language.template import fill_template

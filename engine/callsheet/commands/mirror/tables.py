@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...jsontext import dump_json
-from ...language.identifier import to_identifier
+from ...language.parameters import to_identifier
 from ...output.columns import from_definition
 
 if TYPE_CHECKING:

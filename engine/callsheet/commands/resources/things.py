@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...durations import duration_seconds
 from ...errors import NoMatch, UsageError, counted, did_you_mean
-from ...language.deployment import check_available, on_deployment
-from ...language.identifier import to_identifier
+from ...language.desugar import plural_of, title_of
+from ...language.merge import check_available, on_deployment
+from ...language.parameters import to_identifier
 from ...language.scopes import names_in
 from ...language.template import evaluate, fill_template, fill_text, to_text
-from ...language.unfold_resources import plural_of, title_of
 from ..steps.scope import of_the_run
 from .same_values import is_same_value
 
@@ -323,7 +323,7 @@ class Things:
 
     def _listed(self, operation: str, arguments: dict[str, Any], body: Any, parents: Parents) -> Iterator[Thing]:
         from ...client.listed import list_in_answer
-        from ...client.request.arguments import MissingArguments
+        from ...client.request.build import MissingArguments
 
         try:
             request = self.dispatcher.build(operation, arguments, body)

@@ -11,7 +11,7 @@ from ...sites.site import Site
 from ...urls import url_origin
 
 if TYPE_CHECKING:
-    from ...sites.profiles.model import SiteProfile
+    from ...sites.profiles.validate import SiteProfile
 
 # What belongs to the way to a host, and is taken over from a profile that exists already.
 _WAY = ("ca_bundle", "client_cert", "client_key", "proxy", "timeout")

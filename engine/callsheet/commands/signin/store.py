@@ -15,7 +15,7 @@ from .request import SignInRequest, candidate_site
 
 if TYPE_CHECKING:
     from ...sites.credentials.record import CredentialRecord
-    from ...sites.profiles.model import SiteProfile
+    from ...sites.profiles.validate import SiteProfile
     from ..context import Context
     from .answers import Answers
 

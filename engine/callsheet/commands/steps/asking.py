@@ -1,24 +1,23 @@
-"""Values that a person at the terminal is asked for, where a command needs them and they were not given."""
+"""What a person is asked for where a command lacks a value, and whether the answer fits."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...client.listed import list_in_answer
 from ...durations import parse_typed_duration
-from ...errors import CallsheetError, UsageError
+from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError, did_you_mean
 from ...integers import parse_whole_number
-from ...language.identifier import to_identifier
-from ...language.parameters import is_required
+from ...language.parameters import is_required, to_identifier
 from ...language.template import Scope, evaluate, fill_template, is_true, to_text
 from ...output.clean import one_line
 from ...registry import REGISTRIES
 from ..prompts.editor import keep_text
 from ..streams import is_piped, read_all
-from .form import FormField, form, read_form
-from .rich_text import edited_text
+from .converters import edited_text
+from .overlay import Unknown
 from .scope import convert_values, resolve_values
 
 if TYPE_CHECKING:
@@ -26,6 +25,92 @@ if TYPE_CHECKING:
     from ..context import Context, ParameterValues
     from ..prompts.prompts import Prompts
     from .lookup import Lookups
+
+
+# A text with fields above it, as a person fills it in: lines `NAME: VALUE` between two dashes, then the text.
+
+
+_FENCE = "---"
+_MOST_VALUES = 20
+_HEAD = """\
+# Lines that start with # are ignored, and so are fields without a value.
+# The text goes below the second line of dashes, as Markdown. An empty file sends nothing.
+"""
+
+
+class FormField(NamedTuple):
+    """`values` are those that it takes, where the service says so."""
+
+    name: str
+    required: bool = False
+    values: Sequence[str] = ()
+
+
+def form(fields: Sequence[FormField]) -> str:
+    """What is shown at first: the required fields, then the others."""
+    ordered = sorted(fields, key=lambda field: not field.required)
+    return f"{_FENCE}\n{_HEAD}{''.join(line for field in ordered for line in _lines(field))}{_FENCE}\n\n"
+
+
+def _lines(field: FormField) -> Iterator[str]:
+    notes = ["required"] if field.required else []
+    if field.values:
+        more = ", ..." if len(field.values) > _MOST_VALUES else ""
+        notes.append(f"one of: {', '.join(field.values[:_MOST_VALUES])}{more}")
+    if notes:
+        yield f"# {'; '.join(notes)}\n"
+    yield f"{field.name}:\n"
+
+
+def read_form(text: str, fields: Sequence[FormField]) -> tuple[list[str], str]:
+    """`NAME=VALUE` words and the text below. Raises `UsageError` with the line that is wrong."""
+    lines = text.split("\n")
+    fences = [place for place, line in enumerate(lines) if line.strip() == _FENCE][:2]
+    if len(fences) < 2 or any(line.strip() for line in lines[: fences[0]]):
+        raise UsageError(f"the fields have to stand between two lines of {_FENCE}, above the text")
+    known = {field.name.casefold(): field for field in fields}
+    words = [
+        _word(line, number, known)
+        for number, line in enumerate(lines[fences[0] + 1 : fences[1]], fences[0] + 2)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    given = {word.partition("=")[0] for word in words if word}
+    lacking = [field.name for field in fields if field.required and field.name not in given]
+    if lacking:
+        raise UsageError(f"a value is needed for {', '.join(lacking)}")
+    return [word for word in words if word], "\n".join(lines[fences[1] + 1 :]).strip("\n")
+
+
+def _word(line: str, number: int, known: dict[str, FormField]) -> str:
+    name, colon, value = line.partition(":")
+    while colon and name.strip().casefold() not in known and ":" in value:  # a name may hold colons itself
+        more, colon, value = value.partition(":")
+        name = f"{name}:{more}"
+    if not colon:
+        raise UsageError(f"line {number}: expected NAME: VALUE, not {line.strip()!r}")
+    field = known.get(name.strip().casefold())
+    if field is None:
+        near = did_you_mean(name.strip(), [each.name for each in known.values()])
+        raise UsageError(f"line {number}: no field {name.strip()!r}{near}")
+    value = value.strip()
+    if value and field.values:
+        _check_value(value, field, number)
+    return f"{field.name}={value}" if value else ""
+
+
+def _check_value(value: str, field: FormField, number: int) -> None:
+    """One of those that the service names, or several with commas between."""
+    known = {each.casefold() for each in field.values}
+    if value.casefold() in known:
+        return
+    for piece in map(str.strip, value.split(",")):
+        if piece and piece.casefold() not in known:
+            near = did_you_mean(piece, field.values)
+            raise UsageError(f"line {number}: {field.name}: unknown value {piece!r}{near}")
+
+
+# Values that a person at the terminal is asked for, where a command needs them and they were not given.
+
 
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 _WORD = re.compile(r"\bword\b")
@@ -273,3 +358,43 @@ def question(context: Context | None, param: Param) -> str:
         name = context.catalog.get("lookup", param["lookup"])["title"]
     help = param.get("help", "").partition("; ")[0]
     return f"{name[:1].upper()}{name[1:]}" + (f" ({help})" if help else "")
+
+
+# What placeholders of a step gave, as the step needs it: an amount, paths, an error. The check sees constants only.
+
+
+_CODES: dict[str, type[CallsheetError]] = {
+    kind.code: kind for kind in (CallsheetError, UsageError, NotFound, Conflict, NotAllowed)
+}
+
+
+def items_of(expression: str, scope: Scope) -> list[Any]:
+    """The list that something is done for; an unknown one of a dry run stands for one item. Raises `CallsheetError`."""
+    things = evaluate(expression, scope)
+    if isinstance(things, Unknown):
+        return [things]
+    if things is not None and not isinstance(things, list):
+        raise CallsheetError(f"{expression} is not a list: {to_text(things)[:100]}")
+    return things or []
+
+
+def amount(given: Any) -> int:
+    """How many items are read. Raises `UsageError`."""
+    number = parse_whole_number(given) if isinstance(given, str) else given
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise UsageError(f"expected a number of items, not {to_text(given)[:100]!r}")
+    return number
+
+
+def paths(given: Any) -> list[Any]:
+    """Of files to send. Raises `UsageError`."""
+    files = given if isinstance(given, list) else [given] if given else []
+    for file in files:
+        if not isinstance(file, str | Mapping):
+            raise UsageError(f"expected the path of a file, not {to_text(file)[:100]!r}")
+    return files
+
+
+def failure(code: str | None, text: Any, hint: Any) -> CallsheetError:
+    """The error of a step that fails."""
+    return _CODES[code or "usage"](to_text(text) or "it failed", hint=to_text(hint) or None)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...client.request.members import parse_value, split_word
+from ...client.request.schema import parse_value, split_word
 from ...errors import UsageError
 from ...language.template import evaluate, fill_template, fill_text, to_text
 from .converters import convert_argument
-from .unknown import Unknown
+from .overlay import Unknown
 
 if TYPE_CHECKING:
     from ...language.shape.steps import TextCase

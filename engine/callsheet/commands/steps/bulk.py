@@ -1,20 +1,24 @@
-"""Many items in one request of the service's own, and waiting for the task that does it."""
+"""What is done to many items at once: the service's own bulk operations, and batches of items."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...client.listed import list_in_answer
-from ...errors import CallsheetError, UsageError
-from ...language.template import Scope, evaluate, fill_template, to_text
+from ...errors import CallsheetError, RateLimited, UsageError
+from ...language.template import Scope, evaluate, fill_template, fill_text, to_text
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
-    from ...language.shape.steps import Bulk, StepDefinition, Task
+    from ...language.shape.steps import Batch, Bulk, StepDefinition, Task
     from ..context import Context
     from .dispatcher import StepDispatcher
+
+
+# Many items in one request of the service's own, and waiting for the task that does it.
+
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0  # seconds between two looks at a task
 Failures = dict[int, CallsheetError]
@@ -137,3 +141,68 @@ class InBulk:
 def is_refused(error: CallsheetError) -> bool:
     """Whether a service would not take the request as it is, so that nothing was changed by it."""
     return error.status in (400, 403, 404, 405, 413, 422)
+
+
+# A step for many things at once, in groups no larger than the service takes.
+
+
+_LISTED = 20
+
+
+def run_in_batches(
+    items: list[Any],
+    batch: Batch,
+    scope: Scope,
+    act: Callable[[dict[str, Any]], Any],
+    failed: Callable[[CallsheetError], None] | None = None,
+    *,
+    changed: bool = False,
+) -> list[Any]:
+    """`act` for each group, which its scope holds as `batch`, and as `item` where groups are of one.
+
+    A failure half-way says what was done and what was not, with the exit code of the failure; where an earlier step
+    `changed` something, it is half-way from the start. With `failed`, which is told at the end what went wrong, the
+    others go on unless there is only one, or the service wants no more requests.
+    """
+    answers: list[Any] = []
+    problems: list[str] = []
+    for start, inner in groups(items, batch, scope):
+        try:
+            answers.append(act(inner))
+        except CallsheetError as error:
+            if failed is not None and len(items) > batch["size"] and not isinstance(error, RateLimited):
+                problems.append(f"{names_of(inner['batch'])}: {error.message}")
+                continue
+            raise partial_failure(error, items, start, batch, scope) if start or changed else error from None
+    if problems and failed is not None:
+        message = fill_text(batch["done"], {**scope, "done": len(items) - len(problems), "total": len(items)})
+        failed(CallsheetError(f"{message}; the others failed", details=problems))
+    return answers
+
+
+def groups(items: list[Any], batch: Batch, scope: Scope) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Where each group starts, and the scope in which it is acted on."""
+    for start in range(0, len(items), batch["size"]):
+        group = items[start : start + batch["size"]]
+        yield start, {**scope, "batch": group, "item": group[0]}
+
+
+def partial_failure(error: CallsheetError, items: list[Any], done: int, batch: Batch, scope: Scope) -> CallsheetError:
+    message = fill_text(batch["done"], {**scope, "done": done, "total": len(items)})
+    error.message = f"{message} before failing: {error.message}"
+    error.args = (error.message,)
+    finished = [f"done: {names_of(items[:done])}"] if done else []
+    error.details = (*error.details, *finished, f"not done: {names_of(items[done:])}")
+    return error
+
+
+def names_of(items: list[Any]) -> str:
+    names = [name_of(item) for item in items]
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
+def name_of(item: Any) -> str:
+    if isinstance(item, dict):
+        item = next((item[key] for key in ("key", "filename", "title", "name", "id") if item.get(key)), item)
+    return to_text(item)

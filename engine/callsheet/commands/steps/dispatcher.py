@@ -123,7 +123,7 @@ class StepDispatcher:
 
     def _items(self, plan: PagePlan, request: Request, extent: Extent, *, whole: bool = False) -> list[Any]:
         from ...client.pagination.pages import fetch_pages
-        from ...client.pagination.repeats import RepeatedPage
+        from ...client.pagination.walk import RepeatedPage
 
         found: list[Any] = []
         self.left = None

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ...errors import CallsheetError, NetworkError, NotAllowed, RateLimited
 from ...language.template import Scope, evaluate, fill_text
 from ..progress import with_count
-from .batch import name_of, names_of
-from .bulk import Failures, is_refused
+from .bulk import Failures, is_refused, name_of, names_of
 
 if TYPE_CHECKING:
     from ...language.shape.steps import Each

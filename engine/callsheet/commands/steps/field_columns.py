@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import NoMatch
 from ...language.template import Scope, fill_text, to_text
 from ...output.columns import identifying
-from .unknown import Unknown
+from .overlay import Unknown
 
 if TYPE_CHECKING:
     from ...language.shape.commands import ColumnDefinition, CompiledCommand, FieldColumns, ViewDefinition

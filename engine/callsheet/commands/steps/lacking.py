@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...client.request.arguments import MissingArguments
+from ...client.request.build import MissingArguments
 from ...client.request.schema import UnfitBody, unfit
 from ...errors import CallsheetError, UsageError
 from ...language.scopes import names_in

@@ -1,26 +1,32 @@
-"""A person's word → the id that the service wants."""
+"""Looking a word up: candidates of the service, and calls that are made ahead."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...client.listed import list_in_answer
-from ...client.request.arguments import MissingArguments
+from ...client.request.build import MissingArguments
 from ...errors import CallsheetError, NoMatch, UsageError, counted, did_you_mean
-from ...language.deployment import on_deployment
-from ...language.template import evaluate, fill_template, to_text
-from . import numbers
+from ...language.merge import on_deployment
+from ...language.scopes import looks_at_all, names_in, root_names
+from ...language.template import Precomputed, evaluate, expressions_in_text, fill_template, is_true, to_text
+from . import converters
 from .addresses import found_in_url, is_url
 from .dispatcher import StepDispatcher
 from .lacking import explain_missing_arguments
 from .matching import Candidates, candidate_texts, contains_word, match_expressions, matches_word
-from .unknown import Unknown
+from .overlay import Unknown, overlay_values
 
 if TYPE_CHECKING:
-    from ...language.shape.steps import KeywordDefinition, LookupDefinition
+    from ...language.shape.steps import Each, ItemStep, KeywordDefinition, LookupDefinition
     from ..context import Context
+
+
+# A person's word → the id that the service wants.
+
 
 _LISTED = 10
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -58,7 +64,7 @@ class Lookups:
         """Raises `UsageError` naming the candidates when none, or several, match."""
         lookup = self.definition(id)
         foreign = self.context.is_foreign(word)
-        word, kind = numbers.Spoken(word) if foreign else numbers.spoken_number(word)
+        word, kind = converters.Spoken(word) if foreign else converters.spoken_number(word)
         if (chosen := self._chosen.get((id, word))) is not None:
             return chosen
         if not word.strip():
@@ -72,14 +78,14 @@ class Lookups:
                 return Match(word, word)
         if kind != "name" and "pattern" in lookup and (found := re.fullmatch(lookup["pattern"], word)):
             id = found.groupdict().get("id", word)
-            doubtful = self.exact and not kind and numbers.is_number(word)
+            doubtful = self.exact and not kind and converters.is_number(word)
             return Match(id, self._sure_of(lookup, word, id, scope) if doubtful else word)
         if "call" not in lookup:
             raise UsageError(f"{word!r} is not a valid {lookup['title']}", hint=lookup.get("hint"))
         candidates = self._candidates(lookup, {**scope, "word": word})
         if candidates is None:
             return Match(_unknown(lookup.get("value", "@"), lookup, word), word)
-        return self._choose(numbers.narrow_lookup(lookup, kind), word, candidates, clear=bool(kind))
+        return self._choose(converters.narrow_lookup(lookup, kind), word, candidates, clear=bool(kind))
 
     def offered(self, id: str, question: str, scope: Mapping[str, Any], word: str | None) -> str:
         """The word for the candidate that a person chooses in a menu: `word` of it, else its label.
@@ -146,11 +152,11 @@ class Lookups:
             error.hint = error.hint or f"with id:{word} it is not asked whether something is called {word}"
             raise
         items = candidates.items if candidates else []
-        own = [_label(lookup, item) for item in items if not numbers.other_than(lookup, id, [item])]
-        others = numbers.other_than(lookup, id, numbers.candidates_called(lookup, word, items))
+        own = [_label(lookup, item) for item in items if not converters.other_than(lookup, id, [item])]
+        others = converters.other_than(lookup, id, converters.candidates_called(lookup, word, items))
         if others:
             listed = (own or [f"the {lookup['title']} with the id {id}"]) + [_label(lookup, item) for item in others]
-            raise _several(lookup, word, listed, numbers.number_hint(word))
+            raise _several(lookup, word, listed, converters.number_hint(word))
         return own[0] if own else word
 
     def _is_listed(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> bool:
@@ -166,8 +172,11 @@ class Lookups:
         value = lookup.get("value", "@")
         found = matching.items
         hint = f"use the full name, or the {_CAPITAL.sub(' ', lookup.get('value', 'id')).lower()}"
-        if self.exact and numbers.is_number(word) and not clear:
-            found, hint = numbers.candidates_called(lookup, word, candidates.items) or found, numbers.number_hint(word)
+        if self.exact and converters.is_number(word) and not clear:
+            found, hint = (
+                converters.candidates_called(lookup, word, candidates.items) or found,
+                converters.number_hint(word),
+            )
         by_value = {to_text(evaluate(value, item)): item for item in found}
         may_take = matching.exact or self._may_guess(lookup)
         if by_value and (len(by_value) > 1 or not may_take) and self.context.prompts.possible:
@@ -244,7 +253,7 @@ def is_other(lookup: LookupDefinition, word: str) -> bool:
     """Whether a name would be taken for something else: a word of the lookup's own, an address, or an id."""
     if word.strip().casefold() in {name.casefold() for name in lookup.get("keywords", ())}:
         return True
-    return is_url(word) or bool(numbers.spoken_number(word).kind)
+    return is_url(word) or bool(converters.spoken_number(word).kind)
 
 
 def _label(lookup: LookupDefinition, item: Any) -> str:
@@ -280,3 +289,105 @@ def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch
 def _joined(labels: list[str]) -> str:
     more = f"; and {len(labels) - _LISTED} more" if len(labels) > _LISTED else ""
     return "; ".join(labels[:_LISTED]) + more
+
+
+# Steps for many items, with what is the same for all of them worked out once.
+#
+# An expression that looks at nothing of the item has one value for the whole run: only the others stay as they are.
+
+
+_MANY = 20
+_TEMPLATES = ("args", "body", "files")
+_OWN_SCOPE = {"batch", "on_conflict"}  # keys of steps whose templates are filled over other scopes, too
+
+
+def precompute_each(each: Each, scope: Mapping[str, Any], count: int, *names: str) -> Each:
+    """The steps for so many items, as they are where it would not be worth the work.
+
+    `names` are those that are different for each item, beside what its own steps are called. A step that is left out
+    for all items gives its names to none.
+    """
+    if count < _MANY:
+        return each
+    changing = set(names)
+    steps: list[ItemStep] = []
+    for step in each["step"]:
+        steps.append(found := _settled_step(step, scope, changing))
+        if not _is_left_out(found):
+            changing.update(_names_given(step))
+    return {**each, "step": steps}
+
+
+def _names_given(step: ItemStep) -> Iterable[str]:
+    """What the answer of a step is called in those behind it."""
+    given = step.get("as", ())
+    return [given] if isinstance(given, str) else given
+
+
+def _is_left_out(step: ItemStep) -> bool:
+    when: Any = step.get("when")
+    return isinstance(when, Precomputed) and not when.value
+
+
+def _settled_step(step: ItemStep, scope: Mapping[str, Any], changing: set[str]) -> ItemStep:
+    found: dict[str, Any] = {**step}
+    if "when" in found and "fail" not in found and not _changes(found["when"], changing):
+        with suppress(CallsheetError):  # it is told of the item that meets it
+            found["when"] = Precomputed(is_true(evaluate(found["when"], scope)))
+    if _OWN_SCOPE & step.keys():
+        return cast("ItemStep", found)
+    for key in _TEMPLATES:
+        if key in found:
+            found[key] = precompute_value(found[key], scope, changing)
+    if "over" in found:
+        found["over"] = [precompute_value(layer, scope, changing) for layer in found["over"]]
+        _lay_over(found)
+    return cast("ItemStep", found)
+
+
+def _lay_over(step: dict[str, Any]) -> None:
+    """The layers that do not change become one with a body that does not."""
+    body = step.get("body", Precomputed(None))
+    while step["over"] and isinstance(body, Precomputed) and isinstance(step["over"][0], Precomputed):
+        try:
+            body = Precomputed(overlay_values(body.value, step["over"][0].value))
+        except CallsheetError:  # it is told of the item that meets it
+            return
+        step["body"], step["over"] = body, step["over"][1:]
+
+
+def condition_holds_here(condition: str | Precomputed, scope: Mapping[str, Any]) -> bool:
+    """Whether a condition of a step is true, which may be `Precomputed`."""
+    return bool(condition.value) if isinstance(condition, Precomputed) else is_true(evaluate(condition, scope))
+
+
+def precompute_value(value: Any, scope: Mapping[str, Any], changing: set[str]) -> Any:
+    """A template whose parts that do not change are `Precomputed`; so is the whole where all of them are."""
+    if isinstance(value, str):
+        return _settled_text(value, scope, changing)
+    if isinstance(value, Mapping):
+        table = {key: precompute_value(item, scope, changing) for key, item in value.items()}
+        return (
+            Precomputed(fill_template(table, scope))
+            if all(isinstance(item, Precomputed) for item in table.values())
+            else table
+        )
+    if isinstance(value, list):
+        items = [precompute_value(item, scope, changing) for item in value]
+        return (
+            Precomputed(fill_template(items, scope)) if all(isinstance(item, Precomputed) for item in items) else items
+        )
+    return Precomputed(value)
+
+
+def _settled_text(text: str, scope: Mapping[str, Any], changing: set[str]) -> Any:
+    try:
+        if changing.intersection(names_in(text)) or any(map(looks_at_all, expressions_in_text(text))):
+            return text
+        return Precomputed(fill_template(text, scope))
+    except CallsheetError:
+        return text
+
+
+def _changes(expression: str, changing: set[str]) -> bool:
+    return looks_at_all(expression) or bool(changing.intersection(root_names(expression)))

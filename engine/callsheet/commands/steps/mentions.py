@@ -10,7 +10,7 @@ from ...registry import MARKDOWN
 from ..context import Typed
 from .beside import Accompanied
 from .converters import convert_text
-from .unknown import Unknown
+from .overlay import Unknown
 
 if TYPE_CHECKING:
     from ...language.shape.commands import Param

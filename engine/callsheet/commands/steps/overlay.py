@@ -1,15 +1,42 @@
-"""One value laid over another, table by table, as the `over` of a step says it."""
+"""What a call says over what its operation would get, and names that it does not know."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from ...client.request.model import Placeholder
 from ...errors import UsageError
 from ...language.template import Scope, fill_template, to_text
-from .unknown import Unknown
 
 if TYPE_CHECKING:
     from ...language.shape.steps import ItemStep
+
+
+# What a dry run cannot know: the answer to a request that is not sent.
+
+
+class Unknown(Placeholder):
+    """An answer, or a part of one, under the name it has in the printed commands: `<title of page>`."""
+
+    source: str
+    path: tuple[str, ...]
+
+    def __new__(cls, source: str, path: tuple[str, ...] = ()) -> Self:
+        text = f"{'.'.join(path)} of {source}" if path else source
+        made = super().__new__(cls, f"<{text}>")
+        made.source, made.path = source, path
+        return made
+
+    def get(self, key: str, default: Any = None) -> Unknown:
+        """A part of it; this is what expressions call."""
+        del default
+        return Unknown(self.source, (*self.path, key))
+
+    def plus(self, other: Any) -> Unknown:
+        return Unknown(f"{self[1:-1]} + {other}")
+
+
+# One value laid over another, table by table, as the `over` of a step says it.
 
 
 def body_of(step: ItemStep, scope: Scope) -> Any:

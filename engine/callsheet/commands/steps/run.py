@@ -1,4 +1,4 @@
-"""One run of a command that is made of steps, from its values to what is printed."""
+"""A command's steps from start to end, and printing what they give."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from ... import registry
-from ...client.listed import thing_in_answer
+from ...client.listed import list_in_answer, thing_in_answer
 from ...errors import CallsheetError, UsageError, did_you_mean
-from ...language.identifier import to_identifier
+from ...integers import parse_whole_number
+from ...language.parameters import to_identifier
 from ...language.safety import CHANGES
 from ...language.template import evaluate, evaluate_part, to_text
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
@@ -18,7 +19,6 @@ from .dispatcher import ONE_PAGE, StepDispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
 from .plan import ask_about
-from .print_result import show, show_part
 from .scope import convert_values, resolve_values, scope_of
 from .sequence import StepRun
 from .step_answers import NOT_SENT, calls_of, step_acts
@@ -27,10 +27,46 @@ if TYPE_CHECKING:
     from ...client.request.model import Request
     from ...language.shape.commands import CompiledCommand, Param, ViewDefinition
     from ...language.shape.steps import Each, ItemStep, StepDefinition
+    from ...output import Output
     from ..context import Context, ParameterValues
     from ..dump import Dump
+    from ..execute import Extent
     from .bulk import InBulk
     from .each import ItemRecord
+
+
+# A command's answer on standard output: one thing, or the wanted part of a list that came whole.
+
+
+def show(output: Output, value: Any) -> None:
+    if isinstance(value, list):
+        output.items(value)
+    elif value is not None:
+        output.one(value)
+
+
+def show_part(context: Context, output: Output, found: Any, extent: Extent, under: str | None = None) -> None:
+    """Where a service answers a list whole, pages are cut out of it here, and counted; they start at an index."""
+    items = list_in_answer(found, under)
+    if extent.counted:
+        output.one(len(items))
+        return
+    start = _index(extent.start)
+    length = extent.most if extent.most is not None or extent.all else extent.size
+    end = len(items) if length is None else start + length
+    output.items(items[start:end])
+    if end < len(items) and extent.most is None:
+        context.note_more(end, len(items))
+
+
+def _index(start: str | None) -> int:
+    index = 0 if start is None else parse_whole_number(start)
+    if index is None:
+        raise UsageError(f"--page-token expects a whole number here, not {start!r}")
+    return index
+
+
+# One run of a command that is made of steps, from its values to what is printed.
 
 
 _MOST_OPENED = 5  # in a browser

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ...client.request.members import members_of_words
+from ...client.request.schema import members_of_words
 from ...errors import UsageError
-from ...language.identifier import to_identifier
-from ...language.parameters import TAKEN_AWAY
+from ...language.parameters import TAKEN_AWAY, to_identifier
 from ...language.queries import EXCEPT
 from ...language.template import Scope, fill_text, to_text
 from ...registry import SITE_SETTINGS
@@ -20,7 +19,7 @@ from .converters import convert_argument, convert_text, read_text
 from .front import front_matter
 from .lookup import Lookups, Match
 from .mentions import Mentions
-from .unknown import Unknown
+from .overlay import Unknown
 
 if TYPE_CHECKING:
     from ...language.shape.commands import Param

@@ -8,25 +8,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from ...client.listed import part_of
-from ...client.request.arguments import MissingArguments
+from ...client.request.build import MissingArguments
 from ...client.request.schema import UnfitBody
 from ...errors import CallsheetError, Conflict
 from ...language.safety import CHANGES
 from ...language.template import Scope, evaluate, fill_template, to_text
 from ..execute import Extent
-from .batch import groups, run_in_batches
-from .bulk import InBulk, bulk_for
-from .conflict import on_conflict
+from .asking import amount, failure, items_of, paths
+from .bulk import InBulk, bulk_for, groups, run_in_batches
+from .converters import edited_text
 from .dispatcher import ONE_PAGE, StepDispatcher
 from .each import WORKERS, ItemRecord, Numbered, StepsOfItem, Work, run_for_each
-from .fitting import amount, failure, items_of, paths
 from .lacking import explain_missing_arguments, explained_body
-from .lookup import Lookups
+from .lookup import Lookups, condition_holds_here, precompute_each
 from .overlay import body_of
-from .precompute import condition_holds_here, precompute_each
-from .rich_text import edited_text
+from .snapshot import is_same, on_conflict
 from .step_answers import NOT_SENT, answers_of_sent, bound_answer, calls_of, is_open, item_name, step_acts
-from .unless_same import is_same
 
 if TYPE_CHECKING:
     from ...client.request.model import Request

@@ -1,19 +1,26 @@
-"""What things are before they are changed and afterwards, read for many of them at once."""
+"""Things that have versions: what is no change, and what somebody else changed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...client.listed import list_in_answer
-from ...errors import NotFound
-from ...language.deployment import on_deployment
-from ...language.template import evaluate, fill_template, to_text
+from ...errors import CallsheetError, Conflict, NotFound
+from ...language.merge import on_deployment
+from ...language.template import Scope, evaluate, fill_template, to_text
+from .overlay import Unknown
+from .step_answers import bound_answer
 
 if TYPE_CHECKING:
-    from ...language.shape.steps import Each, ItemStep, Keep, SnapshotDefinition
+    from ...client.request.model import Request
+    from ...language.shape.steps import Each, ItemStep, Keep, OnConflict, SnapshotDefinition, StepDefinition, UnlessSame
     from ..context import Context
     from .dispatcher import StepDispatcher
+
+
+# What things are before they are changed and afterwards, read for many of them at once.
+
 
 _WORKERS = 10
 MISSING = object()  # the service does not tell of such a thing
@@ -81,3 +88,72 @@ class Snapshots:
 
 def _folded(name: Any) -> str:
     return to_text(name).casefold()
+
+
+# Whether a request would say what was read: a service makes a new version of a thing all the same.
+
+
+def is_same(rule: UnlessSame, body: Any, scope: Scope) -> bool:
+    """False where the thing was not read. Null says nothing, and a line break at the end of a text is none of it."""
+    if scope.get(rule["step"]) is None or isinstance(scope[rule["step"]], Unknown) or not isinstance(body, dict):
+        return False
+    apart = rule.get("apart", ())
+    compared = {key: value for key, value in body.items() if key not in apart}
+    return bool(_plain(compared) == _plain(fill_template(rule["body"], {**scope, "asked": compared})))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items() if part is not None}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return value.rstrip("\r\n") if isinstance(value, str) else value
+
+
+# A change that was refused because the thing had changed: read again, and only where that is safe, sent once more.
+
+
+class RunningCommand(Protocol):
+    """What is asked of the command whose change was refused."""
+
+    steps: list[StepDefinition]
+    scope: Scope
+    dispatcher: StepDispatcher
+
+    def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any: ...
+    def request(self, step: ItemStep, scope: Scope) -> Request: ...
+
+
+def on_conflict(run: RunningCommand, step: ItemStep, scope: Scope, error: Conflict) -> Any:
+    """The answer of the second try. Raises `Conflict` naming who changed it when it is no longer what was read."""
+    rule = step["on_conflict"]
+    source = next(other for other in run.steps if _binds(other, rule["step"]))
+    before = scope.get(rule["step"])
+    fresh = run.act(source, scope, final=False)
+    found = bound_answer(source, fresh, scope)
+    now = {**scope, **found}
+    if evaluate(rule["unchanged"], before) != evaluate(rule["unchanged"], now[rule["step"]]):
+        raise Conflict(
+            to_text(fill_template(rule["fail"], {**now, "who": _who(run, rule, now)})),
+            hint="read it again, then repeat the change; nothing was changed",
+            details=[error.message],
+            status=error.status,
+            trace_id=error.trace_id,
+        )
+    run.scope.update(found)
+    return run.dispatcher.answer(step["call"], run.request(step, now))
+
+
+def _binds(step: StepDefinition, name: str) -> bool:
+    return name in step["as"] if isinstance(step.get("as"), dict) else step.get("as") == name
+
+
+def _who(run: RunningCommand, rule: OnConflict, scope: Scope) -> Any:
+    """A name for the one who changed it; null where the service does not tell."""
+    if "call" not in rule:
+        return None
+    try:
+        request = run.dispatcher.build(rule["call"], fill_template(rule.get("args", {}), scope) or {})
+        return evaluate(rule.get("who", "@"), run.dispatcher.answer(rule["call"], request))
+    except CallsheetError:
+        return None

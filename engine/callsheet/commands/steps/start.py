@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...language.deployment import check_available, on_deployment
+from ...language.merge import check_available, on_deployment
 from .run import Run
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...client.listed import part_of
 from ...language.scopes import root_names
 from ...language.template import Scope
-from .unknown import Unknown
+from .overlay import Unknown
 
 if TYPE_CHECKING:
     from ...language.shape.steps import Each, ItemStep, StepDefinition

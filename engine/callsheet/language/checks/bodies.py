@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ...registry import EDITED
-from ..definition import Definition, Definitions
-from ..locate import Path
+from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text
 from .links import PYTHON_TYPES, pattern_fault
 from .problem import Finding, Findings

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import did_you_mean
-from ..definition import Definition, Definitions
-from ..deployment import ON, deployment_variants
-from ..locate import Path
+from ..merge import ON, deployment_variants
 from ..safety import Safety, class_of_operation, is_milder, worst_safety
+from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text
 from .bodies import body_faults
 from .links import shape_places

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import did_you_mean
 from ...registry import CONVERTERS
-from ..definition import Definition, Definitions
-from ..deployment import ON, deployment_variants
-from ..identifier import to_identifier
-from ..locate import Path
-from ..merge import ACTION
+from ..merge import ACTION, ON, deployment_variants
+from ..parameters import to_identifier
 from ..safety import class_of_operation
 from ..scopes import comparisons_in, names_in, root_names
+from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text
 from .bodies import format_problems, value_problems
 from .calls import CallChecker, Names, Problems

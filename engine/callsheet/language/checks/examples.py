@@ -9,8 +9,8 @@ from ...durations import parse_typed_duration
 from ...errors import DefinitionError, did_you_mean
 from ...registry import REGISTRIES
 from ..command_line import bind_words, command_words, missing_parameters
-from ..definition import Definition, Definitions
 from ..desugar import prints_list
+from ..source_file import Definition, Definitions
 from .problem import Finding, Findings, Key
 
 if TYPE_CHECKING:

@@ -16,11 +16,10 @@ from pydantic import TypeAdapter
 from ...errors import did_you_mean
 from ...registry import REGISTRIES
 from ..backtracking import takes_for_ever
-from ..definition import Definition
-from ..locate import Path
 from ..scopes import begins_in_all, is_constant, marked_names, names_in, names_of_items, root_names
 from ..shape import KINDS, PARTS, RULES
 from ..shape.base import BY_ENTRY, KeyRule, own_keys, own_shape
+from ..source_file import Definition, Path
 from ..template import TemplateError, compile_expression, expressions_in_text
 from .problem import Finding, Findings
 

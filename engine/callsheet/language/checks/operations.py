@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import UsageError, did_you_mean
 from ...registry import PAGINATION, resolve_entry
 from ...urls import base_url_problem, url_origin
-from ..definition import Definition, Definitions
-from ..deployment import ON, deployment_variants
 from ..headers import OF_THE_CONNECTION
-from ..locate import Path
+from ..merge import ON, deployment_variants
 from ..parameter_text import InvalidValue, checked_text
 from ..safety import by_method, class_of_operation
 from ..scopes import looks_at_all, root_names
+from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, fill_template
 from .links import pattern_fault
 from .problem import Finding, Findings

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...durations import parse_typed_duration
 from ...errors import did_you_mean
 from ...registry import JOURNAL, OPTIONS, PAGING, REGISTRIES
-from ..definition import Definition, Definitions
-from ..identifier import to_identifier
-from ..locate import Path
+from ..parameters import to_identifier
+from ..source_file import Definition, Definitions, Path
 from .links import RESERVED
 from .problem import Finding, Findings
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from ..definition import DEFAULTS, Definition, Definitions, SourceFile, Stale
-from ..locate import Path, path_in
 from ..renames import lost_definition
-from ..source_file import place_in
+from ..source_file import DEFAULTS, Definition, Definitions, Path, SourceFile, Stale, path_in, place_in
 
 Key = tuple[str, str]  # kind and id
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
-from ..definition import PARTS, RESOURCE, Definition, Definitions
-from ..deployment import ON, deployment_variants
-from ..identifier import to_identifier
-from ..locate import Path
+from ..merge import ON, deployment_variants
+from ..parameters import to_identifier
 from ..safety import class_of_operation
 from ..scopes import names_in
 from ..shape import KINDS
+from ..source_file import PARTS, RESOURCE, Definition, Definitions, Path
 from .bodies import resolved_schema
 from .calls import CallChecker
 from .links import allowed_keys, unusable_names, value_faults

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition import Definition, Definitions
+from ..source_file import Definition, Definitions
 from .problem import Finding, Findings
 
 

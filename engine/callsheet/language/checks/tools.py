@@ -10,11 +10,10 @@ from ...errors import did_you_mean
 from ...paths import stays_below
 from ...registry import FOR_AGENTS, PAGING, READ_MORE
 from ..as_shipped import shipped_table
-from ..definition import RESOURCE, Definition, Definitions
-from ..identifier import tool_name
-from ..locate import Path
+from ..parameters import tool_name
 from ..safety import CHANGES
 from ..scopes import names_in
+from ..source_file import RESOURCE, Definition, Definitions, Path
 from .calls import class_of_command
 from .problem import Finding, Findings, Key
 

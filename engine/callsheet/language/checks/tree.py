@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ..compiled_jmespath import expression_tree
-from ..definition import Definition, Definitions
-from ..identifier import to_identifier
-from ..parameters import first_argument
+from ..parameters import first_argument, to_identifier
+from ..source_file import Definition, Definitions
 from ..template import evaluate, is_true
 from .links import ShapePlace, expression_fault
 from .problem import Finding, Findings, Key

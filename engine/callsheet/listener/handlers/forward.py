@@ -84,7 +84,7 @@ class Forward(Base):
         except httpx.InvalidURL as error:
             raise HandlerFailed(f"{self.address.shown}: {error}") from None
         except httpx.RequestError as error:
-            from ...client.http.network import explain_network_error
+            from ...client.http.retry import explain_network_error
 
             raise HandlerFailed(f"{self.address.shown}: {explain_network_error(error, self.timeout)[0]}") from None
         status = result["status"]
@@ -114,7 +114,7 @@ class Forward(Base):
         """
         import httpx
 
-        from ...client.http.connect import ssl_context
+        from ...client.http.connections import ssl_context
 
         no_limit = httpx.Timeout(None)  # `run` has one for all of it
         local = is_loopback(self.address.host)

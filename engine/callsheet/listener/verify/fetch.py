@@ -55,7 +55,7 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
     """
     import httpx
 
-    from ...client.http.connect import ssl_context
+    from ...client.http.connections import ssl_context
 
     host = urlsplit(url).hostname or ""
     client = httpx.AsyncClient(
@@ -73,7 +73,7 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
         except TimeoutError:
             raise OSError(f"no whole answer within {TIMEOUT:g} s") from None
         except httpx.RequestError as error:
-            from ...client.http.network import explain_network_error
+            from ...client.http.retry import explain_network_error
 
             raise OSError(explain_network_error(error, CONNECT_TIMEOUT)[0]) from None
 

@@ -1,8 +1,4 @@
-"""The operating system's key store, through keyring.
-
-A value may be longer than a store takes (Windows: 2,560 bytes), so a long one is kept in parts under names of their
-own. The parts are written before the entry that names them, so a crash leaves the old value whole.
-"""
+"""The operating system's key store, and whether it can be read without a question to a person."""
 
 from __future__ import annotations
 
@@ -16,6 +12,13 @@ from ...errors import CallsheetError, NotAllowed
 
 if TYPE_CHECKING:
     from .record import CredentialRecord
+
+
+# The operating system's key store, through keyring.
+#
+# A value may be longer than a store takes (Windows: 2,560 bytes), so a long one is kept in parts under names of
+# their own. The parts are written before the entry that names them, so a crash leaves the old value whole.
+
 
 NAME = "keyring"
 _LONGEST = 1000
@@ -134,3 +137,40 @@ class Keychain:
 
 def _part_names(account: str, head: dict[str, Any]) -> list[str]:
     return [f"{account}#{head['of']}#{number}" for number in range(head["parts"])]
+
+
+# Whether the key store of this machine can be read without a question to a person.
+
+
+_WINDOWS, _MAC, _SECRET_SERVICE = (f"keyring.backends.{name}" for name in ("Windows", "macOS", "SecretService"))
+
+
+def key_store_is_silent() -> None:
+    """Raise `NotAllowed` where reading a credential could put a window in front of somebody who asked for nothing.
+
+    On macOS windows are switched off for this process, so that a locked key store is an error.
+    """
+    import keyring
+
+    store = keyring.get_keyring()
+    kinds = {type(each).__module__ for each in getattr(store, "backends", [store])}
+    silent = {_WINDOWS: lambda: True, _MAC: _without_windows, _SECRET_SERVICE: _is_open}
+    if not kinds or not all(kind in silent and silent[kind]() for kind in kinds):
+        raise NotAllowed("the key store may ask for a password")
+
+
+def _without_windows() -> bool:
+    import ctypes
+
+    security = ctypes.CDLL("/System/Library/Frameworks/Security.framework/Security")
+    return bool(security.SecKeychainSetUserInteractionAllowed(0) == 0)
+
+
+def _is_open() -> bool:
+    """The library unlocks a locked collection, which asks; so it is looked at before."""
+    from contextlib import closing
+
+    import secretstorage
+
+    with closing(secretstorage.dbus_init()) as connection:
+        return not secretstorage.get_default_collection(connection).is_locked()

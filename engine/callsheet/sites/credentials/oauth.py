@@ -1,33 +1,337 @@
-"""OAuth 2.0: authorization code with PKCE, client credentials, device code, and renewal.
-
-Sources: RFC 6749 (sections 4.1, 4.4 and 6), RFC 7636 (PKCE, S256), RFC 8252 (programs of a person's own machine). The
-messages are oauthlib's, the transport is this program's.
-"""
+"""OAuth 2.0: a person's consent in the browser or on another device, tokens, and their renewal."""
 
 from __future__ import annotations
 
+import contextlib
+import hmac
+import os
+import queue
 import secrets
+import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import isfinite
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from urllib.parse import parse_qs, parse_qsl, quote_plus, urlencode, urlsplit
 
 from ...client.http.redact import Redactor
 from ...durations import HOUR
 from ...errors import CallsheetError, NotAllowed, UsageError
 from ...jsontext import JSONError, parse_json
-from ...urls import base_url_problem
-from .device import DEVICE_GRANT, WAITING, DeviceCode, Pending, device_code
-from .unauthenticated_client import UnauthenticatedClient
+from ...urls import base_url_problem, url_origin
 
 if TYPE_CHECKING:
     from oauthlib.oauth2 import WebApplicationClient
 
     from ...client.http.reply import Reply
+    from ...client.site_access import NetworkSettings
     from ...language.shape.access import Consent
     from .record import CredentialRecord
+
+
+# The device authorisation grant of OAuth 2.0 (RFC 8628): a person agrees on another device, by typing a code there.
+
+
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+WAITING = ("authorization_pending", "slow_down")
+_USUAL_PAUSE = 5.0
+_LONGEST_PAUSE = 60.0
+_LONGEST_LIFE = 1800.0
+
+
+class Pending(Exception):
+    """The person has not agreed yet; `slower`: ask less often from now on."""
+
+    def __init__(self, *, slower: bool) -> None:
+        super().__init__("pending")
+        self.slower = slower
+
+
+class DeviceCode(NamedTuple):
+    """`address` and `user_code` are for the person, `secret` for the server; `pause` and `life` are seconds."""
+
+    address: str
+    user_code: str
+    secret: str
+    pause: float
+    life: float
+
+    def __repr__(self) -> str:
+        return f"DeviceCode({self.address!r}, ...)"
+
+
+def device_code(reply: Reply) -> DeviceCode:
+    """What the server gave out; raises `NotAllowed` or `CallsheetError` for anything else."""
+    if not reply.ok:
+        shown = Redactor().url(reply.text[:300]).strip()
+        raise NotAllowed(
+            f"the authorization server refused to give out a code ({reply.status}): {shown}",
+            hint="check the client id; the app must be allowed to use device codes",
+            status=reply.status,
+        )
+    body = reply.json()
+    table = body if isinstance(body, dict) else {}
+    texts = [table.get(name) for name in ("user_code", "device_code")]
+    address = table.get("verification_uri") or table.get("verification_url")  # the second is Google's
+    if not isinstance(address, str) or not address.startswith(("https://", "http://")) or not all(texts):
+        raise CallsheetError("the authorization server answered without a valid device code")
+    pause, life = _seconds(table.get("interval"), _USUAL_PAUSE), _seconds(table.get("expires_in"), _LONGEST_LIFE)
+    return DeviceCode(address, str(texts[0]), str(texts[1]), min(pause, _LONGEST_PAUSE), min(life, _LONGEST_LIFE))
+
+
+def _seconds(value: object, usual: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return usual
+    return float(value) if value > 0 else usual
+
+
+# The browser's part of a sign-in: open the page, wait for the browser to come back.
+
+
+PATIENCE = 300.0
+_POLL = 0.2
+_PAGE = (
+    b"<!doctype html><title>Back to the terminal</title><p>You can close this window and go back to the terminal.</p>\n"
+)
+
+
+_STRAY = (
+    b"<!doctype html><title>Not this sign-in</title><p>This answer does not belong to the sign-in that is waiting at "
+    b"the terminal. Open the page that is named there.</p>\n"
+)
+
+
+def matches_state(url: str, state: str) -> bool:
+    """Whether a URL that came back holds the state of this sign-in; any page can send a browser to it with another."""
+    try:
+        states = parse_qs(urlsplit(url).query).get("state", [])
+    except ValueError:
+        return False
+    return len(states) == 1 and hmac.compare_digest(states[0].encode("utf-8", "replace"), state.encode())
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Listener
+    timeout = 10
+
+    def do_GET(self) -> None:
+        """Anything but the answer to this sign-in is turned away, and the wait goes on."""
+        expected = self.server.expected
+        path, _, query = self.path.partition("?")
+        if path != urlsplit(expected).path:
+            self.send_error(404)
+            return
+        returned = f"{expected}?{query}"
+        own = matches_state(returned, self.server.state)
+        page = _PAGE if own else _STRAY
+        self.send_response(200 if own else 400)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(page)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(page)
+        if own:
+            self.server.returned = returned
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Silent: the request line holds the code."""
+
+
+class _Listener(ThreadingHTTPServer):
+    """Waits on the loopback address of a redirect URL. Threads, because browsers open connections they never use."""
+
+    daemon_threads = True
+    allow_reuse_address = os.name == "posix"
+
+    def __init__(self, redirect: str, state: str) -> None:
+        self.expected = redirect
+        self.state = state
+        self.returned: str | None = None
+        parts = urlsplit(redirect)
+        super().__init__((parts.hostname or "127.0.0.1", parts.port or 0), _Handler)
+        self.timeout = _POLL
+
+
+def returned_url(
+    url: str,
+    redirect: str,
+    state: str,
+    *,
+    browser: bool,
+    say: Callable[[str], None],
+    typed: TextIO,
+    patience: float = PATIENCE,
+) -> str:
+    """Send a person to `url`, and give back the URL they return to: one that holds `state`.
+
+    It arrives at the redirect URL on this machine or, without a browser here, is pasted on `typed`.
+    """
+    try:
+        listener = _Listener(redirect, state)
+    except OSError as error:
+        if browser:
+            reason = (error.strerror or str(error)).lower()
+            raise CallsheetError(
+                f"cannot wait for the browser at {redirect}: {reason}",
+                hint="stop the program that uses this port, or choose another registered port with --port",
+            ) from None
+        listener = None
+    with contextlib.closing(_FirstAnswer(listener, None if browser else typed, state, say)) as answers:
+        if browser:
+            # In a thread: a browser that runs in the terminal only returns when it is closed.
+            threading.Thread(target=_open, args=(url,), daemon=True).start()
+            say(f"opening your browser; if nothing happens, open this page:\n{url}")
+        else:
+            say(f"open this page in a browser:\n{url}\nthen wait here, or paste the address the browser was sent to:")
+        return answers.wait(patience)
+
+
+def _open(url: str) -> None:
+    import webbrowser
+
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.open(url)
+
+
+class _FirstAnswer:
+    """Whatever comes first: a request at the redirect URL or a pasted line."""
+
+    def __init__(
+        self, listener: _Listener | None, typed: TextIO | None, state: str, say: Callable[[str], None]
+    ) -> None:
+        self._listener = listener
+        self._state = state
+        self._say = say
+        self._lines: queue.Queue[str] = queue.Queue()
+        if typed is not None:
+            threading.Thread(target=self._read, args=(typed,), daemon=True).start()
+
+    def _read(self, typed: TextIO) -> None:
+        for line in _lines(typed):
+            if "code=" not in line and "error=" not in line:
+                continue
+            if matches_state(line.strip(), self._state):
+                self._lines.put(line.strip())
+                return
+            self._say("that address does not belong to this sign-in; paste the one that the page above led to:")
+
+    def wait(self, patience: float) -> str:
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            with contextlib.suppress(queue.Empty):
+                return self._lines.get(timeout=0 if self._listener else _POLL)
+            if self._listener:
+                self._listener.handle_request()
+                if self._listener.returned:
+                    return self._listener.returned
+        raise NotAllowed(f"nobody signed in within {patience:.0f} seconds", hint="start the sign-in again")
+
+    def close(self) -> None:
+        if self._listener:
+            self._listener.server_close()
+
+
+def _lines(typed: TextIO) -> Iterator[str]:
+    """Lines of a stream. Read below Python's buffers: a thread that waits in one would block the end of the program."""
+    try:
+        descriptor = typed.fileno()
+    except (OSError, ValueError):
+        yield from typed
+        return
+    rest = b""
+    while chunk := os.read(descriptor, 65536):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (line.decode("utf-8", "replace") for line in lines)
+    yield rest.decode("utf-8", "replace")
+
+
+# Requests that sign-in makes by itself: a site's way out, but never its credential unless it is given here.
+
+
+class WithoutCredential:
+    """A host without a credential; `hidden` are texts that must not be shown all the same."""
+
+    name = ""
+    known_as: frozenset[str] = frozenset()
+    deployment = ""
+    rps = None
+
+    def __init__(self, network: NetworkSettings, root: str, hidden: Sequence[str], *, known: bool) -> None:
+        """`known`: the host is the site's own, so that it is shown the client certificate."""
+        self._root = root
+        self.policy = network.policy
+        self.ca_bundle = network.ca_bundle
+        self.client_cert = network.client_cert if known else None
+        self.proxy = network.proxy
+        self.timeout = network.timeout
+        self._hidden = [text for text in hidden if text]
+
+    def base_url(self, service: str) -> str:
+        del service
+        return self._root
+
+    def headers(self, service: str) -> dict[str, str]:
+        del service
+        return {}
+
+    def query(self, service: str) -> tuple[tuple[str, str], ...]:
+        del service
+        return ()
+
+    def body(self, service: str) -> tuple[tuple[str, str], ...]:
+        del service
+        return ()
+
+    def secrets(self) -> list[str]:
+        return self._hidden
+
+
+class UnauthenticatedClient:
+    """Sends single requests. Network failures raise `NetworkError`; any status comes back as it is."""
+
+    def __init__(self, network: NetworkSettings, environ: Mapping[str, str] = os.environ, *, home: str = "") -> None:
+        """`home` is the address of the site that the client certificate is for; no other host is shown it."""
+        self._network = network
+        self._environ = environ
+        self._home = home
+
+    def get(self, url: str, *, bearer: str = "") -> Reply:
+        headers = (("Authorization", f"Bearer {bearer}"),) if bearer else ()
+        return self._send("GET", url, None, headers, [bearer])
+
+    def post(self, url: str, form: str, hidden: Sequence[str], *, authorization: str = "") -> Reply:
+        """`form` is an encoded form; `hidden` are the secrets in it; `authorization` is a header's value."""
+        from ...client.request.model import Form
+
+        headers = (("Authorization", authorization),) if authorization else ()
+        hidden = [*hidden, authorization.partition(" ")[2]]
+        return self._send("POST", url, Form(tuple(parse_qsl(form, keep_blank_values=True))), headers, hidden)
+
+    def _send(
+        self, method: str, url: str, body: Any, headers: tuple[tuple[str, str], ...], hidden: Sequence[str]
+    ) -> Reply:
+        from ...client.http.client import Client
+        from ...client.request.model import Request
+
+        parts = urlsplit(url)
+        root = f"{parts.scheme}://{parts.netloc}"
+        problem = base_url_problem(root)
+        if problem:
+            raise UsageError(problem)
+        query = tuple(parse_qsl(parts.query, keep_blank_values=True))
+        known = bool(self._home) and url_origin(self._home) == url_origin(root)
+        host = WithoutCredential(self._network, root, hidden, known=known)
+        with Client(host, None, environ=self._environ) as client:
+            return client.exchange(Request(method, root, parts.path, query, headers, body))
+
+
+# OAuth 2.0: authorization code with PKCE, client credentials, device code, and renewal.
+#
+# Sources: RFC 6749 (sections 4.1, 4.4 and 6), RFC 7636 (PKCE, S256), RFC 8252 (programs of a person's own machine).
+# The messages are oauthlib's, the transport is this program's.
+
 
 CLIENT_CREDENTIALS = "client_credentials"
 _SECRET = "client_secret"  # noqa: S105 - the name of a field

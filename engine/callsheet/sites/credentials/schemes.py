@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         KeyAuth,
         SeveralAuth,
     )
-    from ..profiles.model import Access
+    from ..profiles.validate import Access
 
 _HEADER = "Authorization"
 _QUERY, _BODY = attrgetter("query"), attrgetter("body")

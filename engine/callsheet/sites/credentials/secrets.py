@@ -16,7 +16,7 @@ from .schemes import Secret
 from .stores import FILE, KEYRING, Store, chosen_name, open_store
 
 if TYPE_CHECKING:
-    from ..profiles.model import Access, SiteProfile
+    from ..profiles.validate import Access, SiteProfile
     from .record import CredentialRecord
 
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError, UsageError, did_you_mean
 from ...files import PRIVATE, locked_file, open_regular, write_atomically
-from .model import Access, Profiles, SiteProfile
-from .read_profiles import known_words, profiles_path
-from .validate import check_change, keys_at
+from .choose import known_words, profiles_path
+from .validate import Access, Profiles, SiteProfile, check_change, keys_at
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
