@@ -23,7 +23,10 @@ _REMOVING = frozenset(
     {"delete", "destroy", "discard", "erase", "purge", "redact", "remove", "removal", "removals", "revoke", "trash"}
 )
 _WORDS = lazy_pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
-_BY_METHOD: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}
+_BY_METHOD: dict[str, Safety] = {
+    **dict.fromkeys(("GET", "HEAD", "OPTIONS", "QUERY"), "read"),
+    "DELETE": "destroy",
+}
 
 
 def by_method(method: str) -> Safety:

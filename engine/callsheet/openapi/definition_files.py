@@ -18,6 +18,7 @@ from .document import Document, url_path
 from .operations import file_slug
 from .schemas import first_paragraph, references
 from .security import access_of
+from .webhooks import source_of_webhooks
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
@@ -300,6 +301,7 @@ def introduction_of(
     if access:
         service["auth"] = list(access)
     made = {"service": {product: service}, "product": {product: table}}
+    made |= source_of_webhooks(document, product, name, notes)
     return {**made, "auth": access} if access else made
 
 

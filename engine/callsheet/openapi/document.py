@@ -410,7 +410,7 @@ _CONVERTERS = {
     "a Postman collection": "convert it first, for example with postman-to-openapi, or export it as OpenAPI",
 }
 
-METHODS = ("delete", "get", "head", "options", "patch", "post", "put")
+METHODS = ("delete", "get", "head", "options", "patch", "post", "put", "query")  # query: since OpenAPI 3.2
 
 
 class HttpOperation(NamedTuple):

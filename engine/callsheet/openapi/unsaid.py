@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from ..language.checks.bodies import can_hold
 from ..language.checks.links import pattern_fault
 from .document import Document, HttpOperation, first_server, server_url
+from .webhooks import webhook_operations
 
 _LISTED = 3
 # Of a parameter's schema: what a definition has no key for. Of bodies they are kept, as JSON Schema has them.
@@ -20,9 +21,9 @@ _STYLES = ("matrix", "label")
 
 
 def unsaid_of_document(document: Document, *, with_access: bool = False) -> Iterator[str]:
-    """`with_access`: the ways of signing in are left out, since they are defined already."""
-    if webhooks := document.tree.get("webhooks"):
-        yield f"webhooks {', '.join(webhooks)} are left out"
+    """`with_access`: ways of signing in and webhooks are left out, since the product is defined already."""
+    if with_access and (names := [name for name, _ in webhook_operations(document)]):
+        yield f"webhooks and callbacks {_listed(names)} are left out"
     servers = document.servers()
     if servers[1:]:
         yield f"servers: {servers[0]} is taken; also documented: {_listed(servers[1:])}"
@@ -34,8 +35,9 @@ def unsaid_of_document(document: Document, *, with_access: bool = False) -> Iter
         if not str(path).startswith("/"):
             if not str(path).startswith("x-"):
                 yield f"{path}: left out: a path begins with /"
-        elif isinstance(node, Mapping) and "trace" in node:
-            yield f"TRACE {path} is left out"
+        elif isinstance(node, Mapping):
+            others = [*(["TRACE"] if "trace" in node else []), *document.table(node.get("additionalOperations"))]
+            yield from (f"{method} {path} is left out" for method in others)
 
 
 def _scheme(table: Mapping[str, Any]) -> str:
@@ -54,8 +56,6 @@ def unsaid_of_operation(document: Document, call: HttpOperation, *, at_its_own: 
     servers = [server_url(server) for server in call.operation.get("servers") or call.item.get("servers") or ()]
     if servers[1:]:
         yield f"servers: {servers[0]} is taken; also documented: {_listed(servers[1:])}"
-    if callbacks := call.operation.get("callbacks"):
-        yield f"callbacks {', '.join(callbacks)} are left out"
 
 
 def unsaid_of_parameter(document: Document, parameter: Mapping[str, Any]) -> Iterator[str]:

@@ -264,7 +264,7 @@ class _Reader:
             return "upload"
         if self.gives_file and self.method == "GET":
             return "download"
-        if self.method in ("GET", "HEAD"):
+        if self.method in ("GET", "HEAD", "QUERY"):
             more = next((each for each in self.said if each not in _USUAL), "")
             if (self.is_list or self.has_items) and not self.path.of_item:
                 return "list"

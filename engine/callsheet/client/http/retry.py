@@ -16,7 +16,7 @@ from .connections import PROXY
 # When a request is sent again, and after how long.
 
 
-IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
+IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "QUERY"})
 STATUSES = frozenset({429, 502, 503, 504})
 FAR = 60.0
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
     from ..site_access import RequestSite
 
-METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
+METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "QUERY")
 
 
 def raw_request(

@@ -349,7 +349,7 @@ Http = Annotated[
     str,
     Field(
         description="Method and path, path parameters in braces.",
-        pattern=r"^(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS) /\S*$",
+        pattern=r"^(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY) /\S*$",
     ),
 ]
 

@@ -1,0 +1,126 @@
+"""The webhooks and callbacks of a document as the events of a source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .document import Document
+
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
+_MEMBER = re.compile(r"[A-Za-z_]\w*")
+_IDS = ("event_id", "eventId", "webhook_id", "delivery_id", "id", "uuid")
+
+
+class _Webhook(NamedTuple):
+    """`members` are the properties of its body, `marks` what has one value only: the place → that value."""
+
+    name: str
+    operation: JsonObject
+    members: dict[str, JsonObject]
+    marks: dict[str, str]
+
+
+def source_of_webhooks(document: Document, product: str, title: str, notes: list[str]) -> dict[str, JsonObject]:
+    """A `source` and its `event`s, where something in each delivery tells which event it is; else nothing, and why."""
+    found = [_read(document, name, operation) for name, operation in webhook_operations(document)]
+    if not found:
+        return {}
+    place = _place_of_type(found)
+    if place is None:
+        names = ", ".join(webhook.name for webhook in found)
+        notes.append(f"webhooks and callbacks {names} are left out: nothing in all of them tells one from another")
+        return {}
+    source: JsonObject = {"title": title, "path": f"/{product}", "type": place}
+    common = set.intersection(*(set(webhook.members) for webhook in found))
+    if id := next((name for name in _IDS if name in common), None):
+        source["id"] = f"payload.{id}"
+    times = [name for name in found[0].members if name in common and _is_time(found[0].members[name])]
+    if times:
+        source["time"] = f"payload.{times[0]}"
+    source["body"] = "payload"
+    source |= _sample(place, source)
+    events = {
+        f"{product}.{webhook.marks[place]}": {
+            "source": product,
+            "type": webhook.marks[place],
+            "category": " ".join(str((webhook.operation.get("tags") or [title])[0]).split())[:60] or title,
+        }
+        for webhook in found
+    }
+    notes.append(
+        f"webhooks are the events of source {product}: the document does not say how a delivery is proved genuine, "
+        f"so add hmac, public_key or token to [extend.source.{product}] in a file of your own"
+    )
+    return {"source": {product: source}, "event": events}
+
+
+def webhook_operations(document: Document) -> Iterator[tuple[str, JsonObject]]:
+    """Those of the document, and those that its operations call back."""
+    for name, item in document.table(document.tree.get("webhooks")).items():
+        yield from _posts(document, str(name), item)
+    for call in document.calls([]):
+        for name, callback in document.table(call.operation.get("callbacks")).items():
+            for item in document.table(callback).values():
+                yield from _posts(document, str(name), item)
+
+
+def _posts(document: Document, name: str, item: Any) -> Iterator[tuple[str, JsonObject]]:
+    operation = document.table(document.table(item).get("post"))
+    if operation:
+        yield name, operation
+
+
+def _read(document: Document, name: str, operation: JsonObject) -> _Webhook:
+    members: dict[str, JsonObject] = {}
+    for media, content in document.table(document.table(operation.get("requestBody")).get("content")).items():
+        if str(media).partition(";")[0].endswith("json"):
+            members |= _members(document, document.table(content).get("schema"))
+    marks = {f"payload.{member}": value for member, schema in members.items() if (value := _only_value(schema))}
+    for parameter in map(document.table, operation.get("parameters") or ()):
+        if parameter.get("in") == "header" and (value := _only_value(document.table(parameter.get("schema")))):
+            marks[f'headers."{str(parameter.get("name")).lower()}"'] = value
+    return _Webhook(name, operation, members, marks)
+
+
+def _members(document: Document, schema: Any, depth: int = 0) -> dict[str, JsonObject]:
+    table = document.table(schema)
+    found: dict[str, JsonObject] = {}
+    for part in table.get("allOf") or () if depth < 8 else ():
+        found |= _members(document, part, depth + 1)
+    for name, node in document.table(table.get("properties")).items():
+        if _MEMBER.fullmatch(str(name)):
+            found[str(name)] = document.table(node)
+    return found
+
+
+def _only_value(schema: Mapping[str, Any]) -> str:
+    """The only text that it can be, if there is one."""
+    values = schema.get("enum") or [schema.get("const")]
+    value = values[0] if isinstance(values, list) and len(values) == 1 else None
+    return value if isinstance(value, str) and _PLAIN.fullmatch(value) else ""
+
+
+def _place_of_type(found: list[_Webhook]) -> str | None:
+    """Where each of them has a value of its own."""
+    for place in found[0].marks:
+        values = [webhook.marks.get(place) for webhook in found]
+        if None not in values and len(set(values)) == len(values):
+            return place
+    return None
+
+
+def _is_time(schema: Mapping[str, Any]) -> bool:
+    return schema.get("format") == "date-time"
+
+
+def _sample(place: str, source: Mapping[str, Any]) -> JsonObject:
+    """A delivery made here, for `trigger`."""
+    members = {source[key].removeprefix("payload."): f"{{{key}}}" for key in ("id", "time") if key in source}
+    if place.startswith("payload."):
+        return {"sample": {place.removeprefix("payload."): "{type}", **members}}
+    return {"sample": members, "sample_headers": {place.removeprefix("headers.").strip('"'): "{type}"}}
