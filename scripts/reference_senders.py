@@ -44,6 +44,8 @@ def page(name: str, source: Any, types: list[str]) -> str:
     variable = variable_of(source)
     public = " --public-url https://hooks.example.com" if "{url}" in (covered_by(source) or "") else ""
     target = f" --to https://hooks.example.com{source['path']}" if public else ""
+    if "header" in source.get("jwt", {}):
+        target += " --jwt-key throwaway.pem"
     lines = [f"export {each}='...'" for each in dict.fromkeys(variables_of(source))]
     lines += [
         f"lms webhook check --listen --source {name}{public}",
@@ -78,14 +80,16 @@ def example(types: list[str]) -> str:
 
 def proof(source: Any) -> str:
     """In a few words: which kind of proof, and over what."""
-    jwt = " or a signed token (JWT)" if "jwt" in source else ""
+    beside = source.get("jwt", {}).get("header")
+    token = f"a signed token (JWT) in the header {beside}" if beside else "a signed token (JWT)"
+    jwt = f" or {token}" if "jwt" in source else ""
     if "token" in source:
         place = source["token"].get("header")
         where = f"the header {place}" if place else "the body" if "member" in source["token"] else "the query"
         return f"a secret token in {where}{jwt}"
     about = described(source)
     if about is None:
-        return "a signed token (JWT)" if jwt else "nothing"
+        return token if jwt else "nothing"
     algorithm = ALGORITHMS.get(about["algorithm"]) or f"HMAC-{about['algorithm'].upper().replace('SHA', 'SHA-', 1)}"
     return f"{algorithm.replace('SHA-', 'SHA')} of {covered(about)}{jwt}"
 
@@ -110,6 +114,11 @@ def covered(about: Any) -> str:
 def promises(source: Any) -> Iterator[str]:
     if "token" in source:
         yield "Who sends knows the secret. What is sent is not signed: whoever reads a delivery can send others."
+    elif (jwt := source.get("jwt", {})).get("header"):
+        told = " and ".join(f"`{variable}` ({claim})" for claim, variable in jwt["claims"].items())
+        says = "say" if len(jwt["claims"]) > 1 else "says"
+        yield f"A delivery is refused with 401 unless it is proved: {proof(source)}, with what {told} {says}."
+        yield "What is sent is not signed: whoever reads a delivery can send others, until its token ends."
     else:
         yield f"A delivery is refused with 401 unless it is proved: {proof(source)}."
     if "{payload" in (covered_by(source) or ""):

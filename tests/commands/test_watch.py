@@ -87,11 +87,12 @@ def rename(site: ShellUser, key: str, summary: str) -> None:
 
 @pytest.mark.slow
 def test_what_is_new_or_changed_is_printed_once(site: ShellUser) -> None:
-    with watching(site, "issue", "--jql", "project = DEMO", "--every", "1s") as found:
+    with watching(site, "issues", "--jql", "project = DEMO", "--every", "1s") as found:
         rename(site, "DEMO-1", "Another title")
         event = found.next()
         assert event["event_type"] == "issue.changed"
         assert event["body"]["fields"]["summary"] == "Another title"
+        assert set(event) == {"id", "event_type", "event_time", "source", "body", "before"}
         assert event["before"]["fields"]["summary"] == "A shop that sells on its own"
         assert site("issues", "new", "--project", "DEMO", "--type", "Task", "--summary", "Fresh", "--quiet") == 0
         event = found.next()

@@ -119,9 +119,22 @@ def _maker(
     if "jwt" not in definition:
         raise UsageError(f"source {values['source']!r} does not use signed tokens", hint="sign with --secret")
     signer = TokenSigner(private_key(path))
+    claims = _claims(context, definition)
     with served(keys_address, signer.key_set, KEYS_OPTION) as address:
         context.note(f"key set at {address}")
-        yield lambda id: signer.token(definition, *payload(id), url)
+        yield lambda id: signer.token(definition, *payload(id), url, claims)
+
+
+def _claims(context: Context, definition: SourceDefinition) -> dict[str, str]:
+    """What a token has to say, by the variables of its receiver."""
+    from ...listener.verify.secret_options import collect_secrets
+
+    prefix, named = context.definition["prefix"], definition["jwt"].get("claims", {})
+    found = {
+        claim: collect_secrets((), (), (), variable, context.environ, prefix, context.program)
+        for claim, variable in named.items()
+    }
+    return {claim: values[0] for claim, values in found.items() if values}
 
 
 def _secret(context: Context, values: ParameterValues, definition: SourceDefinition) -> str | None:

@@ -31,6 +31,7 @@ _JOIN_TIMEOUT = 2.0
 
 
 def watch(context: Context, values: ParameterValues) -> None:
+    from ...commands.mirror.tables import resource_called
     from ...commands.mirror.watch import Watched, alone, opened_watch
 
     if context.option("dry-run"):
@@ -42,9 +43,10 @@ def watch(context: Context, values: ParameterValues) -> None:
     handles = bool(command or routes)
     if inbox and not handles:
         raise UsageError("--inbox needs something to do with the events", hint="give --routes FILE or -- COMMAND")
-    within = {id: words for id in context.catalog.all("resource") if (words := values.get(id))}
+    resources = context.catalog.all("resource")
+    within = {id: words for id in resources if (words := values.get(id))}
     reader = [os.path.abspath(inbox)] if inbox else [*map(os.path.abspath, routes), "--", *command]
-    watched = Watched(values["resource"], within, values.get("where"), reader)
+    watched = Watched(resource_called(values["resource"], resources), within, values.get("where"), reader)
     state = watched.state(context)
     with alone(state):
         if handles:

@@ -20,7 +20,7 @@ from ...richtext import convert_rich_text
 from ..resources.things import Thing, Things, parents_first
 from .file import QUERY, WHOLE, MirrorFile
 from .files import FileStore
-from .tables import MirrorRow, ResourceTable, storable
+from .tables import MirrorRow, ResourceTable, resource_called, storable
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -88,6 +88,7 @@ class Mirror:
         self._now = datetime.now(UTC)
         self.on_change: Callable[[ThingChange], None] | None = None  # before it is kept, so that nothing is kept untold
         known = self._context.catalog.all("resource")
+        wanted = [resource_called(word, known) for word in wanted]
         found = ((id, self._known(id, wanted)) for id in known)
         self._things = {id: things for id, things in found if things is not None}
         for name in wanted:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...jsontext import dump_json
 from ...language.parameters import to_identifier
+from ...language.unfold_resources import plural_of
 from ...output.columns import from_definition
 
 if TYPE_CHECKING:
     from ...language.shape.commands import ViewDefinition
+    from ...language.shape.resources import ResourceDefinition
     from ..resources.things import Thing, Things
 
 KEPT = ("name", "text", "data", "changed_at", "read_at", "gone_at")
@@ -152,6 +154,12 @@ def _readable_time(value: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return _ZONE.sub(r"\1:\2", time) if isinstance(time, str) else time
 
     return found
+
+
+def resource_called(word: str, resources: Mapping[str, ResourceDefinition]) -> str:
+    """The resource that a person means by its id or by its plural: `issue`, `issues`; else the word itself."""
+    plurals = {name: id for id, definition in resources.items() for name in (plural_of(id, definition), table_name(id))}
+    return word if word in resources else plurals.get(word, word)
 
 
 def sql_value(value: Any) -> Any:

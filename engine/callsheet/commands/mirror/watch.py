@@ -117,8 +117,8 @@ def event_of(change: ThingChange) -> dict[str, Any]:
     told = dump_json([things.resource, row.id, parents, change.since, change.before, data])
     return {
         "id": hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
-        "type": f"{things.resource}.{'new' if change.before is None else 'changed'}",
-        "time": row.values["changed_at"] or row.values["read_at"],
+        "event_type": f"{things.resource}.{'new' if change.before is None else 'changed'}",
+        "event_time": row.values["changed_at"] or row.values["read_at"],
         "body": parse_json(data),
         "before": None if change.before is None else parse_json(change.before),
     }

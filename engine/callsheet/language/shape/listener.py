@@ -199,7 +199,17 @@ class ChallengeDefinition(Shape, total=False):
 
 
 class Jwt(Shape, total=False):
-    """A signed token in the place of the body; its claims are the payload."""
+    """A signed token in the place of the body, whose claims are the payload, or in a header, beside the body.
+
+    One in a header proves who sends, and not what is sent.
+    """
+
+    header: HeaderName
+    prefix: Annotated[str, Field(description="The text before the token in the header.")]
+    claims: Annotated[
+        dict[str, Variable],
+        Field(description="Claim → environment variable with the values that it may have, one a line."),
+    ]
 
     algorithms: Required[
         Annotated[list[Literal["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"]], Field(min_length=1)]
@@ -208,7 +218,9 @@ class Jwt(Shape, total=False):
     grace: Annotated[Duration, Field(description="Age up to which it serves while it cannot be fetched.")]
     leeway: Annotated[Duration, Field(description="Between the sender's clock and this one.")]
     vendor: Annotated[str, Field(description="Address of the vendor's key set.")]
-    switch: Annotated[str, Field(description="Option of the listener that chooses the vendor's key set.")]
+    switch: Annotated[
+        str, Field(description="Option of the listener that chooses the vendor's key set. Default: it is used.")
+    ]
     unquote: Annotated[bool, Field(description="The token may stand in JSON quotes.")]
     issuer: list[str]
     audience: list[str]
@@ -352,7 +364,7 @@ RULES: Rules = {
         KeyRule("member", without=("prefix",)),
     ),
     "HandlerDefinition": (KeyRule("send", without=("input", "envelope")), KeyRule("envelope", without=("input",))),
-    "Jwt": (KeyRule("vendor", needs=("switch",)), KeyRule("switch", needs=("vendor",))),
+    "Jwt": (KeyRule("switch", needs=("vendor",)), KeyRule("prefix", needs=("header",))),
 }
 
 KINDS: dict[str, Any] = {

@@ -144,19 +144,31 @@ class TokenSigner:
         return json.dumps({"keys": [{**listed, "kid": self.kid, "alg": "RS256", "use": "sig"}]}).encode()
 
     def token(
-        self, definition: shape.SourceDefinition, payload: Mapping[str, Any], headers: Mapping[str, str], url: str
+        self,
+        definition: shape.SourceDefinition,
+        payload: Mapping[str, Any],
+        headers: Mapping[str, str],
+        url: str,
+        proving: Mapping[str, str] | None = None,
     ) -> Delivery:
+        """`proving` are further claims of a token that stands beside the body."""
         from jwt.algorithms import RSAAlgorithm
 
         head = {"alg": "RS256", "typ": "JWT", "kid": self.kid}
         now = int(time.time())
-        claims = {"iat": now, "exp": now + 300, "jti": uuid.uuid4().hex, **payload}
+        jwt = definition["jwt"]
+        is_beside = "header" in jwt
+        claims = {"iat": now, "exp": now + 300, "jti": uuid.uuid4().hex, **((proving or {}) if is_beside else payload)}
+        if is_beside:
+            claims |= {"iss": jwt["issuer"][0]} if jwt.get("issuer") else {}
         signed = f"{_encode(json.dumps(head).encode())}.{_encode(dump_json(claims).encode())}"
         signature = RSAAlgorithm(RSAAlgorithm.SHA256).sign(signed.encode(), self.key)
         token = f"{signed}.{_encode(signature)}"
         own = {"Content-Type": "application/json", **headers}
-        quoted = definition.get("jwt", {}).get("unquote", False)
-        body = f'"{token}"' if quoted else token
+        if is_beside:
+            own[jwt["header"]] = jwt.get("prefix", "") + token
+            return Delivery(own, dump_json(payload).encode(), "token", id_of(definition, payload, headers), url)
+        body = f'"{token}"' if jwt.get("unquote", False) else token
         return Delivery(own, body.encode(), "token", id_of(definition, payload, headers), url)
 
 

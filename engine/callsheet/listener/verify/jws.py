@@ -7,7 +7,7 @@ it, and reads keys and algorithms from places that this listener must ignore.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...durations import duration_seconds
@@ -18,6 +18,7 @@ from .rejection import not_genuine
 if TYPE_CHECKING:
     from ...language.shape.listener import Jwt
     from .keys import Key
+    from .signed_message import Headers
 
 _MAX_HEADER_SIZE = 4096
 _MAX_KID_LENGTH = 256
@@ -30,7 +31,11 @@ KeyLookup = Callable[[str | None, str], "Key"]
 class TokenVerifier:
     """Checks the tokens of one source."""
 
-    def __init__(self, definition: Jwt) -> None:
+    def __init__(self, definition: Jwt, expected: Mapping[str, Collection[str]] | None = None) -> None:
+        """`expected`: values that a claim may have."""
+        self.header = definition.get("header", "")
+        self._prefix = definition.get("prefix", "").encode().lower()
+        self._expected = expected or {}
         self.algorithms = frozenset(definition["algorithms"])
         self.leeway = duration_seconds(definition.get("leeway", "60s"))
         self.unquote = definition.get("unquote", False)
@@ -39,6 +44,14 @@ class TokenVerifier:
         self.names_parties = bool(self.issuers or self.audiences)
         # Headers of tokens that were genuine: all tokens of one key have the same one.
         self._known_headers: dict[bytes, tuple[str | None, str]] = {}
+
+    def in_header(self, headers: Headers) -> bytes:
+        """The token beside the body. Raises `Rejected` where there is none."""
+        name = self.header.lower().encode()
+        for header, value in headers:
+            if header == name and value[: len(self._prefix)].lower() == self._prefix:
+                return value[len(self._prefix) :]
+        raise not_genuine("token_missing", f"no token in {self.header}")
 
     def claims(self, body: bytes, find_key: KeyLookup, now: float) -> tuple[dict[str, Any], bytes]:
         """The claims of a genuine token, and their JSON. `find_key` gives a key by id and algorithm, or raises."""
@@ -58,6 +71,10 @@ class TokenVerifier:
             self._check_times(claims, now)
         if self.names_parties:
             self._check_parties(claims)
+        for name, values in self._expected.items():
+            found = claims.get(name)
+            if not set(_texts(*(found if isinstance(found, list) else [found]))) & set(values):
+                raise not_genuine("token_claim", f"claim {name} is {str(found)[:80]!r}")
         return claims, text
 
     def _remember(self, header: bytes, kid: str | None, algorithm: str) -> None:

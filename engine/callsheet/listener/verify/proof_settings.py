@@ -46,7 +46,7 @@ class ProofSettings:
         proving = shared.get("env") if shared is not None else None
         challenges = [self._challenge(each, proving, secrets) for each in definition.get("challenge", ())]
         try:
-            source = Source(name, definition, secrets, keys, challenges, public_url)
+            source = Source(name, definition, secrets, keys, challenges, public_url, self.claims(name))
         except UsageError as error:  # of its secrets, which it does not show
             raise UsageError(f"source {name!r}: {error.message}", hint=error.hint) from None
         if source.signs_url and secrets and not (public_url or signs_nothing):
@@ -63,6 +63,11 @@ class ProofSettings:
     def _secrets(self, given: GivenSecrets, variable: str | None) -> list[str]:
         return collect_secrets(*given, variable, self._environ, self._prefix, self._catalog.program)
 
+    def claims(self, name: str) -> dict[str, list[str]]:
+        """The values that claims of a source's tokens may have, as its variables say."""
+        named = self._catalog.get("source", name).get("jwt", {}).get("claims", {})
+        return {claim: self._secrets(((), (), ()), variable) for claim, variable in named.items()}
+
     def key_set(
         self, name: str, chosen: str | None, switches: frozenset[str]
     ) -> tuple[KeySet | None, Callable[[], Any] | None]:
@@ -73,8 +78,14 @@ class ProofSettings:
                 raise UsageError(f"source {name!r} does not use signed tokens: leave out the key set")
             return None, None
         # An empty address is a wrong one: taken for none, nothing would be verified.
-        url = chosen if chosen is not None else jwt.get("vendor") if jwt.get("switch") in switches else None
-        if url is None:
+        is_wanted = "switch" not in jwt or jwt["switch"] in switches
+        url = chosen if chosen is not None else jwt.get("vendor") if is_wanted else None
+        missing = [jwt["claims"][claim] for claim, values in self.claims(name).items() if not values]
+        if missing and chosen is not None:
+            raise UsageError(
+                f"source {name!r}: {missing[0]} is not set", hint="it says which tokens of that key set are meant"
+            )
+        if url is None or missing:
             return None, None
         check_url(url, "--jwks-url" if chosen is not None else "key set")
         fetch, close = fetcher(url)

@@ -44,7 +44,9 @@ def variable_of(definition: SourceDefinition) -> str | None:
 def variables_of(definition: SourceDefinition) -> list[str]:
     """All environment variables with secrets of the source."""
     tokens = (challenge.get("token", {}) for challenge in definition.get("challenge", ()))
-    return [name for name in (variable_of(definition), *(token.get("env") for token in tokens)) if name is not None]
+    claims = definition.get("jwt", {}).get("claims", {}).values()
+    names = (variable_of(definition), *(token.get("env") for token in tokens), *claims)
+    return [name for name in names if name is not None]
 
 
 def proof_of(definition: SourceDefinition, secrets: Sequence[str]) -> Proof | None:

@@ -43,14 +43,16 @@ class Source:
         keys: KeySet | None = None,
         answers: Sequence[Challenge] = (),
         public_url: str = "",
+        claims: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
+        """`claims` are the values that those of a token may have, where its definition leaves them open."""
         self.name = name
         self.definition = definition
         self.path = definition["path"]
         self.dedup_ignore = frozenset(definition.get("dedup_ignore", ()))
         self.registered = frozenset(definition.get("jwt", {}).get("registered", _REGISTERED))
         self.keys = keys
-        self.tokens = TokenVerifier(definition["jwt"]) if keys is not None else None
+        self.tokens = TokenVerifier(definition["jwt"], claims) if keys is not None else None
         self.proof = proof_of(definition, secrets)
         self.covered = covered_by(definition)
         self.signs_url = any("url" in first_names(text) for text in expressions_in_text(self.covered or ""))
@@ -106,6 +108,9 @@ class Source:
             text = data if self.content == "json" else self._json(data)
             return self._event(parse_payload(text), headers, query, data, text)
         try:
+            if self.tokens.header:
+                self.tokens.claims(self.tokens.in_header(headers), self.keys.find, now)
+                return self._event(parse_payload(data), headers, query, data, data)
             claims, text = self.tokens.claims(data, self.keys.find, now)
         except Rejected as refused:
             if self.proof is None or refused.status == NO_EVENT:

@@ -39,6 +39,8 @@ def _remedy(source: Source, *, is_first: bool, is_public: bool) -> str:
     shared, jwt = described(source.definition), source.definition.get("jwt")
     variable = variable_of(source.definition)
     ways = [f"set {variable}"] if variable is not None else []
+    claims = jwt.get("claims", {}) if jwt else {}
+    ways += [f"set {' and '.join(claims.values())}"] if claims else []
     if is_first:
         ways += ["give --secret-file"] if shared else []
         ways += ["give --jwks-url"] if jwt else []
