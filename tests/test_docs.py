@@ -50,24 +50,23 @@ def test_the_language_page_names_every_kind() -> None:
     assert sorted(name for cell in cells for name in re.findall("`(.+?)`", cell)) == sorted(KINDS)
 
 
-def test_every_definition_in_the_listener_page_is_sound(tmp_path: Path) -> None:
-    shown = blocks(ROOT / "docs" / "listener.md", "toml")
-    assert len(shown) >= 3
-    for number, text in enumerate(shown):
+@pytest.mark.parametrize(
+    ("page", "program", "routes"),
+    [
+        ("listener", "lms", {"low-grades", "chat", "all-to-chat", "crm", "late", "lookup", "reports"}),
+        ("watch", "suite", {"done"}),
+    ],
+)
+def test_every_definition_in_the_pages_about_events_is_sound(
+    tmp_path: Path, page: str, program: str, routes: set[str]
+) -> None:
+    for number, text in enumerate(blocks(ROOT / "docs" / f"{page}.md", "toml")):
         (tmp_path / f"{number}.toml").write_text(text, encoding="utf-8")
     definitions = load_definitions(
-        [*definition_layers("lms", {"CALLSHEET_HOME": str(tmp_path / "home")}), Layer(str(tmp_path))]
+        [*definition_layers(program, {"CALLSHEET_HOME": str(tmp_path / "home")}), Layer(str(tmp_path))]
     )
     check_definitions(definitions, {"operation": qualified_names(definitions)}, registry.registered_names())
-    assert {name for kind, name in definitions if kind == "route"} == {
-        "low-grades",
-        "chat",
-        "all-to-chat",
-        "crm",
-        "late",
-        "lookup",
-        "reports",
-    }
+    assert {name for kind, name in definitions if kind == "route"} == routes
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
