@@ -9,6 +9,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from callsheet.listener.recent.reasons import proof_steps
 from callsheet.listener.simulate.deliveries import TokenSigner, make_payload
 from callsheet.listener.verify.keys import read_keys
 from callsheet.listener.verify.rejection import Rejected
@@ -85,3 +86,15 @@ def test_what_is_sent_to_try_a_listener_is_genuine(name: str) -> None:
     proving = {claim: values[0] for claim, values in CLAIMS[name].items()}
     sent = SIGNER.token(known, payload, headers, "http://127.0.0.1/", proving)
     assert received(name, sent.headers["Authorization"].encode(), sent.body).type == "test"
+
+
+def test_the_page_says_what_is_wrong_with_a_token_beside_the_body() -> None:
+    def steps(value: bytes | None) -> list[str]:
+        headers = [(b"authorization", value)] if value is not None else []
+        return [step["text"] for step in proof_steps(source("pubsub"), headers, b"", BODY, time.time())][1:]
+
+    named = f"a token: alg=RS256 kid={SIGNER.kid}"
+    assert steps(None) == ["no token in Authorization"]
+    assert steps(b"Bearer abc") == ["Authorization is not a signed token (JWT): it has no header that can be read"]
+    assert steps(token("pubsub", aud="https://other")) == [named, "claim aud is 'https://other'"]
+    assert steps(token("pubsub")) == [named, "signature and claims of the token"]

@@ -18,6 +18,8 @@ from ..verify.signature import Signature
 if TYPE_CHECKING:
     from ..routing.route import Route, RoutingTable
     from ..verify.event import Event
+    from ..verify.jws import TokenVerifier
+    from ..verify.keyset import KeySet
     from ..verify.signed_message import Headers
     from ..verify.source import Source
 
@@ -37,8 +39,8 @@ def text_without_secrets(source: Source | None, data: bytes) -> str:
 def proof_steps(source: Source, headers: Headers, query: bytes, data: bytes, now: float) -> list[Step]:
     """What was looked at, in order: `ok` is whether it is as it has to be, or nothing where it only informs."""
     steps = [_step(f"POST {source.path}, {len(data)} bytes")]
-    if source.tokens is not None:
-        steps.extend(_token_steps(source, data, now))
+    if source.tokens is not None and source.keys is not None:
+        steps.extend(_token_steps(source.tokens, source.keys, headers, data, now))
     if source.proof is not None:
         steps.extend(_proof_steps(source, headers, query, data, now))
     if not source.is_verified:
@@ -50,20 +52,23 @@ def _step(text: str, *, ok: bool | None = None) -> Step:
     return {"ok": ok, "text": text}
 
 
-def _token_steps(source: Source, data: bytes, now: float) -> Iterator[Step]:
+def _token_steps(tokens: TokenVerifier, keys: KeySet, headers: Headers, data: bytes, now: float) -> Iterator[Step]:
     """The token's own header is only read here, to say what it names."""
-    first = data.strip().partition(b".")[0]
+    try:
+        token = tokens.token_of(headers, data)
+    except Rejected as refused:
+        yield _step(refused.detail, ok=False)
+        return
+    first = token.partition(b".")[0]
     named: Any = None
     with suppress(ValueError):
         named = json.loads(urlsafe_b64decode(first + b"=" * (-len(first) % 4)))
     if not isinstance(named, dict):
-        yield _step("the body is not a signed token (JWT): it has no header that can be read", ok=False)
+        yield _step(f"{tokens.place} is not a signed token (JWT): it has no header that can be read", ok=False)
         return
     yield _step(f"a token: alg={str(named.get('alg'))[:40]} kid={str(named.get('kid'))[:80]}")
-    assert source.tokens is not None  # noqa: S101 - the caller asked
-    assert source.keys is not None  # noqa: S101 - both are there, or neither
     try:
-        source.tokens.claims(data, source.keys.find, now)
+        tokens.claims(token, keys.find, now)
     except Rejected as refused:
         yield _step(refused.detail, ok=False)
     else:

@@ -45,21 +45,26 @@ class TokenVerifier:
         # Headers of tokens that were genuine: all tokens of one key have the same one.
         self._known_headers: dict[bytes, tuple[str | None, str]] = {}
 
-    def in_header(self, headers: Headers) -> bytes:
-        """The token beside the body. Raises `Rejected` where there is none."""
+    @property
+    def place(self) -> str:
+        return self.header or "the body"
+
+    def token_of(self, headers: Headers, body: bytes) -> bytes:
+        """The token of a delivery, in the body or beside it. Raises `Rejected` where there is none."""
+        if not self.header:
+            return self._unquoted(body)
         name = self.header.lower().encode()
         for header, value in headers:
             if header == name and value[: len(self._prefix)].lower() == self._prefix:
                 return value[len(self._prefix) :]
         raise not_genuine("token_missing", f"no token in {self.header}")
 
-    def claims(self, body: bytes, find_key: KeyLookup, now: float) -> tuple[dict[str, Any], bytes]:
+    def claims(self, token: bytes, find_key: KeyLookup, now: float) -> tuple[dict[str, Any], bytes]:
         """The claims of a genuine token, and their JSON. `find_key` gives a key by id and algorithm, or raises."""
-        token = self._unquoted(body)
         signed, _, signature = token.rpartition(b".")
         header, dot, payload = signed.partition(b".")
         if not dot or _DOT in payload or not token.isascii():
-            raise not_genuine("token_malformed", "the body is not a signed token")
+            raise not_genuine("token_malformed", f"{self.place} is not a signed token")
         kid, algorithm = self._known_headers.get(header) or self._header(header)
         if not find_key(kid, algorithm).verify(signed, _base64url_decode(signature, "signature")):
             raise not_genuine("token_wrong", f"the signature was not made with key {kid!r}")

@@ -108,14 +108,13 @@ class Source:
             text = data if self.content == "json" else self._json(data)
             return self._event(parse_payload(text), headers, query, data, text)
         try:
-            if self.tokens.header:
-                self.tokens.claims(self.tokens.in_header(headers), self.keys.find, now)
-                return self._event(parse_payload(data), headers, query, data, data)
-            claims, text = self.tokens.claims(data, self.keys.find, now)
+            claims, text = self.tokens.claims(self.tokens.token_of(headers, data), self.keys.find, now)
         except Rejected as refused:
             if self.proof is None or refused.status == NO_EVENT:
                 raise
             self._check_proof_too(self.proof, headers, query, data, now, refused)
+            return self._event(parse_payload(data), headers, query, data, data)
+        if self.tokens.header:
             return self._event(parse_payload(data), headers, query, data, data)
         return self._event(claims, headers, query, data, text)
 
