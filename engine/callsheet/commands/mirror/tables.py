@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...jsontext import dump_json
+from ...language.desugar import plural_of
 from ...language.parameters import to_identifier
-from ...language.unfold_resources import plural_of
 from ...output.columns import from_definition
 
 if TYPE_CHECKING:
