@@ -1,8 +1,8 @@
 """Write the pages of the documentation that follow from others: `python3 scripts/reference.py [--check]`.
 
 docs/commands-*.md are the help of every command; those of a large program have a page each group, and its commands are
-shown as calls in Python too. docs/definitions-reference.md is every kind of definition with its keys. docs/senders.md
-and docs/senders/ are in `reference_senders.py`. Exit codes, environment variables and messages are in
+shown as calls in Python too. docs/definitions-reference*.md are the kinds of definitions with their keys.
+docs/senders.md and docs/senders/ are in `reference_senders.py`. Exit codes, environment variables and messages are in
 `reference_facts.py`.
 """
 
@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import inspect
 import io
+import json
 import os
+import re
 import sys
 import tempfile
 import textwrap
@@ -34,6 +36,7 @@ from reference_facts import table
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = "COLUMNS"
 WIDE = 100  # characters of a line
+MADE = "Written by `scripts/reference.py`."
 WRITTEN = "Written by `scripts/reference.py` from the definitions."
 ON_ONE_PAGE = 100  # commands
 
@@ -106,18 +109,20 @@ NAMES = (
 )
 
 
+# What no definition of a person's own needs: what the shipped programs are made of beside their commands.
+OF_THE_ENGINE = ("node", "entity", "simulation", "query", "assignment", "container", "host", "deployment", "renamed")
+
+
 def language() -> str:
-    """Every kind with its keys, the tables that stand in them, and the names of the engine's own functions."""
-    schema = json_schema()
-    tables = schema["$defs"]
+    """The kinds that people write with their keys, the tables inside, and the names of the engine's own functions."""
+    tables = json_schema()["$defs"]
+    kinds = [kind for kind in KINDS if kind not in OF_THE_ENGINE]
     blocks = [
         "# Reference of the language of definitions",
-        "Written by `scripts/reference.py`. [The language of definitions](definitions.md) explains how it is used.",
+        f"{MADE} [The language of definitions](definitions.md) explains how it is used.",
+        "[Another page](definitions-reference-engine.md) has the kinds that only the shipped programs need.",
+        *blocks_of_kinds(tables, kinds, tables_inside(tables, kinds)),
     ]
-    blocks += [f"## `{kind}`\n\n{keys_of(tables[f'kind.{kind}'])}" for kind in KINDS if f"kind.{kind}" in tables]
-    blocks.append("## Tables inside")
-    inside = sorted(name for name in tables if not name.startswith("kind.") and "properties" in tables[name])
-    blocks += [f"### {name}\n\n{keys_of(tables[name])}" for name in inside]
     for title, entries in NAMES:
         rows = [
             (f"`{name}`", first_line(registry.resolve_entry(entry).__doc__)) for name, entry in sorted(entries.items())
@@ -127,6 +132,39 @@ def language() -> str:
     rows = [(f"`{called(name, each)}`", first_line(each.__doc__)) for name, each in sorted(functions.items())]
     blocks.append(f"## Functions of expressions\n\nBeside JMESPath's own:\n\n{table(('function', 'value'), rows)}")
     return "\n\n".join(blocks) + "\n"
+
+
+def language_of_engine() -> str:
+    """The other kinds, with the tables that only these have inside."""
+    tables = json_schema()["$defs"]
+    elsewhere = tables_inside(tables, [kind for kind in KINDS if kind not in OF_THE_ENGINE])
+    blocks = [
+        "# Reference of definitions that only the shipped programs need",
+        f"{MADE} [The reference](definitions-reference.md) has the kinds that people write.",
+        *blocks_of_kinds(tables, OF_THE_ENGINE, tables_inside(tables, OF_THE_ENGINE) - elsewhere),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def tables_inside(tables: dict[str, Any], kinds: Iterable[str]) -> set[str]:
+    """The tables that can stand in definitions of these kinds, at any depth."""
+    found: set[str] = set()
+    waiting = [f"kind.{kind}" for kind in kinds if f"kind.{kind}" in tables]
+    while waiting:
+        for name in re.findall(r"#/\$defs/([\w.-]+)", json.dumps(tables[waiting.pop()])):
+            if name not in found:
+                found.add(name)
+                waiting.append(name)
+    return {name for name in found if not name.startswith("kind.") and "properties" in tables[name]}
+
+
+def blocks_of_kinds(tables: dict[str, Any], kinds: Iterable[str], inside: Iterable[str]) -> Iterator[str]:
+    for kind in kinds:
+        if f"kind.{kind}" in tables:
+            yield f"## `{kind}`\n\n{keys_of(tables[f'kind.{kind}'])}"
+    yield "## Tables inside"
+    for name in sorted(inside):
+        yield f"### {name}\n\n{keys_of(tables[name])}"
 
 
 def called(name: str, function: Callable[..., Any]) -> str:
@@ -173,6 +211,7 @@ def main(arguments: list[str]) -> int:
         written[ROOT / "docs" / "environment.md"] = reference_facts.environment(environ)
         written |= {ROOT / "docs" / name: text for name, text in reference_senders.pages(environ).items()}
     written[ROOT / "docs" / "definitions-reference.md"] = language()
+    written[ROOT / "docs" / "definitions-reference-engine.md"] = language_of_engine()
     written[ROOT / "docs" / "exit-codes.md"] = reference_facts.exit_codes()
     stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     made = [*(ROOT / "docs").glob("commands-*/*.md"), *(ROOT / "docs" / "senders").glob("*.md")]

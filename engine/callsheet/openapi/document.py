@@ -408,6 +408,7 @@ def _words(value: Any) -> list[str]:
 _CONVERTERS = {
     "a Google Discovery document": "convert it first, for example with google-discovery-to-swagger",
     "a Postman collection": "convert it first, for example with postman-to-openapi, or export it as OpenAPI",
+    "the schema of a GraphQL service": "a program without a document sends queries: api POST /graphql -d @query.json",
 }
 
 METHODS = ("delete", "get", "head", "options", "patch", "post", "put", "query")  # query: since OpenAPI 3.2
