@@ -1,12 +1,17 @@
-"""Addresses of sites: which are valid, and when two of them are the same place."""
+"""Addresses of sites and of this machine: which are valid, and when two of them are the same place."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 from .errors import UsageError
 from .patterns import lazy_pattern
+
+# Addresses of sites: which are valid, and when two of them are the same place.
+
 
 # What a site may be called.
 SITE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -115,3 +120,30 @@ def url_origin(url: str) -> str:
 def _host(parts: SplitResult) -> str:
     host = (parts.hostname or "").lower().rstrip(".")
     return f"[{host}]" if ":" in host else host
+
+
+# Whether a request over HTTP means this machine: servers that listen here alone answer no other name of theirs.
+#
+# A web page of anybody can make a browser ask this machine, under a name that leads here (DNS rebinding).
+
+
+# This machine, exactly: what compares beginnings lets `localhost:1.other.example` pass.
+_HOST = lazy_pattern(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?", re.IGNORECASE | re.ASCII)
+_ORIGIN = lazy_pattern(r"https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?", re.IGNORECASE | re.ASCII)
+
+
+def foreign_status(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
+    """The status that a request with these headers (names in lower case) is refused with; None where it is answered.
+
+    421 for the name of another host, or of several; 403 for a web page of another origin.
+    """
+    found = [*headers]
+    if not _all(found, b"host", _HOST):
+        return 421
+    return None if _all(found, b"origin", _ORIGIN) else 403
+
+
+def _all(headers: list[tuple[bytes, bytes]], wanted: bytes, pattern: re.Pattern[str]) -> bool:
+    """Whether a header stands there once at most, and says what it may."""
+    found = [value.decode("latin-1") for name, value in headers if name == wanted]
+    return len(found) < 2 and all(map(pattern.fullmatch, found))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.programs.launcher import (
+from callsheet.programs.installed import (
     find_launcher,
     find_launchers,
     launcher_directory,
@@ -104,8 +104,8 @@ def test_it_can_be_written_again_found_and_removed(tmp_path: Path) -> None:
 
 
 def test_windows_gets_a_batch_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callsheet.programs.launcher.sys.platform", "win32")
-    monkeypatch.setattr("callsheet.programs.launcher.sys.executable", "C:\\100% py\\python.exe")
+    monkeypatch.setattr("callsheet.programs.installed.sys.platform", "win32")
+    monkeypatch.setattr("callsheet.programs.installed.sys.executable", "C:\\100% py\\python.exe")
     launcher = write_launcher("shop", str(tmp_path), {})
     text = Path(launcher.path).read_bytes().decode()
     assert launcher.path.endswith("shop.cmd")

@@ -14,7 +14,7 @@ import pytest
 
 from callsheet.installation import own_command
 from callsheet.listener.handlers.python_process import PythonProcesses
-from callsheet.programs.launcher import _script
+from callsheet.programs.installed import _script
 from support.cases import environment
 from support.places import ROOT
 from support.sampled import sampled

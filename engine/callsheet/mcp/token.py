@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..files import read_private
-from ..own_host import foreign_status
 from ..sites.credentials.stores import chosen_name, open_store
 from ..sites.profiles.choose import Variables
+from ..urls import foreign_status
 
 if TYPE_CHECKING:
     from ..commands.context import Context

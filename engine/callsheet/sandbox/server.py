@@ -11,7 +11,7 @@ from typing import Any
 import httptools
 import msgspec
 
-from ..own_host import foreign_status
+from ..urls import foreign_status
 from .actions import Answer
 from .entities import RefusedError
 from .site import CUT, PAGE, SLOW, Faults, SandboxRequest, SandboxSite

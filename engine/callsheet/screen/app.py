@@ -12,11 +12,10 @@ from textual.binding import Binding, BindingType
 from ..output.table import Cell
 from .board_page import BoardPage, changeable_columns
 from .call import CommandAnswer, CommandLine, OfferedCommand, command_of, commands, lists, table_of
-from .dialogs import ChoiceDialog
 from .list_page import ListPage
 from .row_list import ShownRow, Table
 from .running import CommandApp
-from .text_page import TextPage
+from .text_page import ChoiceDialog, TextPage
 
 if TYPE_CHECKING:
     from ..commands.context import Context

@@ -17,10 +17,9 @@ from ..commands.browser import show_in_browser
 from ..commands.web_address import web_address
 from ..errors import CallsheetError, RateLimited
 from .call import CommandAnswer, CommandLine, OfferedCommand, actions, reader, run_line, told
-from .dialogs import ChoiceDialog
 from .row_list import RowList, ShownRow, Table, plain_line
 from .running import CommandApp
-from .text_page import TextPane, thing_text
+from .text_page import ChoiceDialog, TextPane, thing_text
 
 if TYPE_CHECKING:
     from textual import events

@@ -14,8 +14,8 @@ from textual.app import App
 from ..commands.prompts.editor import edited
 from ..errors import CallsheetError, RateLimited
 from .call import CommandAnswer, CommandLine, ScreenCall, run_line, told
-from .dialogs import AgreeDialog, ChoiceDialog, Dialog, TextDialog
 from .row_list import plain, plain_line
+from .text_page import AgreeDialog, ChoiceDialog, Dialog, TextDialog
 
 if TYPE_CHECKING:
     from ..commands.context import Context

@@ -1,23 +1,30 @@
-"""A page of text: one thing in full, the help of a command, the keys."""
+"""Pages of text, and questions on the screen."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.screen import Screen
-from textual.widgets import Static
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Input, Static
 
 from ..output.columns import Columns
 from ..output.detail import Manner, detail, sections_of
+from ..output.table import Cell
 from .call import CommandAnswer
-from .row_list import plain, plain_line, styled_text
+from .row_list import RowList, ShownRow, Table, plain, plain_line, styled_text
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.app import ComposeResult
     from textual.events import Resize
+
+
+# A page of text: one thing in full, the help of a command, the keys.
+
 
 _SUGGESTED = 20  # columns of a thing that no view describes
 
@@ -96,3 +103,138 @@ def thing_text(answer: CommandAnswer, width: int) -> Text:
     shown = columns.all_columns or columns.resolve([answer.thing], _SUGGESTED)
     manner = Manner(width, styles=True)
     return styled_text("".join(detail(answer.thing, shown, sections_of(answer.view), answer.formats, manner)))
+
+
+# Questions on the screen: a text, one of several, yes or no.
+
+
+# What a dialog gives where the person turned away from it.
+TURNED_AWAY = None
+
+
+class Dialog(ModalScreen[Any]):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,ctrl+c", "turn_away", "Cancel", priority=True)]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(plain(self._question), classes="question", markup=False)
+            yield from self.body()
+
+    def body(self) -> ComposeResult:
+        raise NotImplementedError
+
+    def action_turn_away(self) -> None:
+        self.dismiss(TURNED_AWAY)
+
+
+class TextDialog(Dialog):
+    """Gives what was typed."""
+
+    def __init__(self, question: str, default: str, *, hidden: bool = False) -> None:
+        super().__init__(question)
+        self._default = default
+        self._hidden = hidden
+
+    def body(self) -> ComposeResult:
+        yield Input(self._default, password=self._hidden, compact=True, select_on_focus=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value)
+
+
+class AgreeDialog(Dialog):
+    """Gives whether the person agreed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "answer(True)", "Yes"), Binding("n", "answer(False)", "No")]
+
+    def body(self) -> ComposeResult:
+        yield Static("y yes   n no", classes="keys", markup=False)
+
+    def action_answer(self, agreed: bool) -> None:
+        self.dismiss(agreed)
+
+
+class ChoiceDialog(Dialog):
+    """A menu that narrows as one types. Gives the place of the chosen label.
+
+    With `free`, a line that is more than a label is given as it was typed: it starts with one.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,ctrl+n", "move(1)", "Down", priority=True, show=False),
+        Binding("up,ctrl+p", "move(-1)", "Up", priority=True, show=False),
+        Binding("tab", "take", "Take into the line", priority=True, show=False),
+    ]
+
+    def __init__(self, question: str, labels: Sequence[Sequence[str]], *, typed: str = "", free: bool = False) -> None:
+        super().__init__(question)
+        header = ("",) * max(map(len, labels), default=1)
+        rows = [
+            ShownRow(tuple(Cell(each) for each in label), str(place), None, "\n".join(label).casefold())
+            for place, label in enumerate(labels)
+        ]
+        self._table = Table(header, rows, whole=[True])
+        self._typed = typed
+        self._free = free
+
+    def body(self) -> ComposeResult:
+        yield Input(self._typed, compact=True, select_on_focus=False)
+        rows = RowList(headers=False)
+        rows.can_focus = False
+        yield rows
+
+    def on_mount(self) -> None:
+        rows = self.query_one(RowList)
+        rows.styles.height = min(max(len(self._table.rows), 1), max(self.app.size.height - 8, 3))
+        rows.set_table(self._table)
+        rows.filter(self._typed)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        rows = self.query_one(RowList)
+        rows.filter(event.value)
+        rows.action_move_to(self._start(event.value))
+
+    def _start(self, typed: str) -> int:
+        """What is typed comes before a label that begins with it, and that before one that only has it somewhere."""
+        folded = typed.casefold().strip()
+        labels = [row.cells[0].casefold() for row in self.query_one(RowList).shown]
+        fitting = [
+            *(label for label in labels if label == folded),
+            *filter(lambda each: each.startswith(folded), labels),
+        ]
+        return labels.index(fitting[0]) if fitting else 0
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        pointed = self.query_one(RowList).pointed
+        if self._free and event.value.strip() and (pointed is None or self._is_longer(event.value)):
+            self.dismiss(event.value.strip())
+        elif pointed is not None:
+            self.dismiss(int(pointed.id))
+        else:
+            self.app.bell()
+
+    def _is_longer(self, typed: str) -> bool:
+        """Whether a label and more was typed."""
+        return any(typed.strip() != row.cells[0] and typed.startswith(f"{row.cells[0]} ") for row in self._table.rows)
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        event.stop()
+        self.dismiss(int(event.row.id))
+
+    def action_move(self, by: int) -> None:
+        self.query_one(RowList).action_move(by)
+
+    def action_take(self) -> None:
+        """The pointed label into the line, to be gone on with."""
+        pointed, line = self.query_one(RowList).pointed, self.query_one(Input)
+        if pointed is not None and self._free:
+            line.value = f"{pointed.cells[0]} "
+            line.cursor_position = len(line.value)
+
+    def on_click(self, event: events.Click) -> None:
+        if event.widget is self:
+            self.action_turn_away()

@@ -18,27 +18,24 @@ from ...language.programs import definition_layers, program_table
 from ...language.source_file import Definitions
 from ...openapi.definition_files import directory_of, save_files
 from ...paths import own_definitions
-from ...programs.create import Made, ProgramSource, create, create_empty, renewed
-from ...programs.difference import ProgramDifference, program_difference
+from ...programs.create import Made, ProgramDifference, ProgramSource, create, create_empty, program_difference, renewed
 from ...programs.installed import (
-    install_program,
-    installed_programs,
-    own_directory,
-    refuse_existing,
-    renew_installed_program,
-)
-from ...programs.installed import remove_program_files as remove_files
-from ...programs.launcher import (
     BIN,
     another_program,
     check_launcher,
     find_launchers,
+    install_program,
+    installed_programs,
     launcher_directory,
     launcher_path,
     look_up,
+    own_directory,
+    refuse_existing,
     remove_launchers,
+    renew_installed_program,
     write_launcher,
 )
+from ...programs.installed import remove_program_files as remove_files
 from ...programs.naming import check_name
 from ...programs.share import (
     README,

@@ -21,13 +21,12 @@ from ...urls import url_origin
 from ..gate import Gate
 from ..request.model import Body, File, Form, Json, Multipart, MultipartPart, Raw, Request
 from . import redirect
-from . import retry as network
 from .connections import SHOW_CERTIFICATE, TARGET, allow_slow_body, check_origin
 from .quota import RateLimiter, read_quota, resets_too_late
 from .redact import Redactor
 from .redirect import Hop
 from .reply import Incoming, check_coding, read_whole
-from .retry import FAR, IDEMPOTENT, STATUSES, RetryPolicy
+from .retry import FAR, IDEMPOTENT, STATUSES, RetryPolicy, allowed_retries, network_error
 
 if TYPE_CHECKING:
     from ...language.shape.rest import Quota
@@ -258,7 +257,7 @@ class Sender:
         if request.method not in IDEMPOTENT:
             return 0
         reached = request.origin in self._reached
-        return network.allowed_retries(error, self._policy.retries, reached=reached, begun=begun)
+        return allowed_retries(error, self._policy.retries, reached=reached, begun=begun)
 
     def _delay_after_response(self, request: Request, incoming: Incoming, quota: Quota, attempt: int) -> float | None:
         """Seconds to the next try; None when this answer is the last."""
@@ -272,7 +271,7 @@ class Sender:
 
     def _network_error(self, request: Request, error: httpx.RequestError) -> CallsheetError:
         shown, safe = self._redactor.url(request.url), request.method in IDEMPOTENT
-        return network.network_error(error, request.method, shown, timeout=self._messages.timeout, safe=safe)
+        return network_error(error, request.method, shown, timeout=self._messages.timeout, safe=safe)
 
 
 def _with_content(incoming: Incoming) -> Incoming:

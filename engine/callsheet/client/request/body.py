@@ -9,9 +9,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
 from ...language.parameter_text import text_of
-from . import model as media_type
 from .call import JOINTS
-from .model import Body, File, FileToSend, Form, Json, Multipart, MultipartPart, Placeholder, Raw
+from .model import (
+    OCTET_STREAM,
+    Body,
+    File,
+    FileToSend,
+    Form,
+    Json,
+    Multipart,
+    MultipartPart,
+    Placeholder,
+    Raw,
+    is_form,
+    is_json,
+    is_multipart,
+    is_text,
+    media_essence,
+    media_type_for_file,
+    media_type_of_file,
+)
 from .schema import BodyFault, UnfitBody, check_json, faults
 
 if TYPE_CHECKING:
@@ -56,7 +73,7 @@ class BodyBuilder:
     def _no_body(self) -> Body | None:
         if self.documented is None or not self.strict or self.documented.get("optional"):
             return None
-        if media_type.is_multipart(self.media) and not any(p.get("required") for p in self.parts.values()):
+        if is_multipart(self.media) and not any(p.get("required") for p in self.parts.values()):
             return None
         error = self._error(f"requires a body ({self._usage_hint()})")
         raise UnfitBody(error.message, self._lacking(), hint=error.hint)
@@ -69,11 +86,9 @@ class BodyBuilder:
         return [*(fault for fault in found if fault.missing), *(BodyFault((), "", name) for name in required)]
 
     def _usage_hint(self) -> str:
-        if media_type.is_multipart(self.media) or not (
-            media_type.is_json(self.media) or media_type.is_text(self.media)
-        ):
+        if is_multipart(self.media) or not (is_json(self.media) or is_text(self.media)):
             return "--file PATH"
-        return f"{media_type.media_essence(self.media)}: -d TEXT, -d @file or -d @-"
+        return f"{media_essence(self.media)}: -d TEXT, -d @file or -d @-"
 
     def _json(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         self._refuse_files(files)
@@ -94,7 +109,7 @@ class BodyBuilder:
 
     def _refuse_files(self, files: Sequence[FileToSend]) -> None:
         if files:
-            raise self._error(f"takes {media_type.media_essence(self.media)}, not files: use -d @{_path(files[0])}")
+            raise self._error(f"takes {media_essence(self.media)}, not files: use -d @{_path(files[0])}")
 
     def _text(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         if files:
@@ -111,7 +126,7 @@ class BodyBuilder:
     def _multipart(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         values = self._fields(data, fields)
         parts = [
-            MultipartPart(part, file=_check_file(path, media_type.of_file(name or path), name))
+            MultipartPart(part, file=_check_file(path, media_type_of_file(name or path), name))
             for part, path, name in self._named_files(files)
         ]
         for name, value in values.items():
@@ -167,20 +182,20 @@ class BodyBuilder:
 
     def _raw(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         if len(files) + (data is not None) != 1:
-            raise self._error(f"takes one body of type {media_type.media_essence(self.media)}: one --file")
+            raise self._error(f"takes one body of type {media_essence(self.media)}: one --file")
         if files:
             path = _path(files[0])
-            return _check_file(path, media_type.for_file(path, self.media))
+            return _check_file(path, media_type_for_file(path, self.media))
         if "*" in self.media:
             return _guess_media(data)
         return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
 
     _Maker = Callable[["BodyBuilder", Any, Mapping[str, Any], Sequence[FileToSend]], Body]
     _MAKERS: tuple[tuple[Callable[[str], bool], _Maker], ...] = (
-        (media_type.is_json, _json),
-        (media_type.is_multipart, _multipart),
-        (media_type.is_form, _form),
-        (media_type.is_text, _text),
+        (is_json, _json),
+        (is_multipart, _multipart),
+        (is_form, _form),
+        (is_text, _text),
     )
 
 
@@ -191,7 +206,7 @@ def _guess_media(data: Any) -> Body:
     try:
         return Json(parse_json(data) if isinstance(data, bytes) else data)
     except JSONError:
-        return Raw(data, media_type.ANY)
+        return Raw(data, OCTET_STREAM)
 
 
 def form_pairs(name: str, value: Any, part: BodyPart | None) -> Iterator[tuple[str, str]]:

@@ -144,7 +144,7 @@ def query_text(pairs: tuple[tuple[str, str], ...]) -> str:
 # Media types: which of them are JSON, and which type a file is sent as.
 
 
-ANY = "application/octet-stream"
+OCTET_STREAM = "application/octet-stream"
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -170,20 +170,20 @@ def is_multipart(media: str) -> bool:
     return media_essence(media).startswith("multipart/")
 
 
-def of_file(path: str) -> str:
+def media_type_of_file(path: str) -> str:
     """By the file's name."""
     import mimetypes
 
     kind, coding = mimetypes.guess_type(path)
-    return kind if kind and not coding else ANY
+    return kind if kind and not coding else OCTET_STREAM
 
 
-def for_file(path: str, documented: str) -> str:
+def media_type_for_file(path: str, documented: str) -> str:
     """The type a raw body is sent as: the documented one, or where that is a wildcard, the file's own."""
     pattern = media_essence(documented)
     if "*" not in pattern:
         return documented
-    own = of_file(path)
+    own = media_type_of_file(path)
     if not fnmatchcase(own, pattern):
         raise UsageError(f"{path}: expected a file of type {pattern}, its name says {own}")
     return own

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 
 from ...errors import CallsheetError, NotAllowed, NotFound, UsageError
 from ...jsontext import dump_json, parse_json
-from ...own_host import foreign_status
+from ...urls import foreign_status
 from ..server.responses import make_response
 
 if TYPE_CHECKING:
