@@ -182,6 +182,7 @@ def test_what_was_told_and_not_kept_is_told_again_with_the_same_id(
         (["issue", "--every", "soon"], "is not a duration"),
         (["issue", "--jql", "x = = 1"], "Error in the JQL Query"),
         (["group", "--jql", "x = 1"], "nothing that is wanted here takes a query"),
+        (["issue", "--routes", "nowhere.toml"], "--routes: no file nowhere.toml"),
         (["issue", "--inbox", "in.sqlite"], "--inbox needs something to do with the events"),
         (["issue", "-o", "table"], "watch cannot print -o table: use -o ndjson"),
         (["issue", "--dry-run"], "watch has no dry run"),

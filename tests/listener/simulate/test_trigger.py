@@ -113,6 +113,7 @@ def test_events_of_every_type_are_sent_signed(tmp_path: Path) -> None:
         ),
         (["grade_change", "--to", "https://xn--/"], 2, "cannot be the name of a host"),
         (["push", "--source", "github", "--jwt-key", "k.pem"], 2, "does not use signed tokens"),
+        (["x", "--source", "pubsub", "--jwt-key", "k.pem"], 2, "PUBSUB_AUDIENCE and PUBSUB_SERVICE_ACCOUNT: not set"),
         (["grade_change", "--jwt-key", "k.pem", "--keys-addr", "bad"], 2, "--keys-addr: 'bad' is not a valid address"),
         (["grade_change", "--keys-addr", "bad"], 2, "--keys-addr: 'bad' is not a valid address"),
         (["grade_change", "--jwt-key", "marked.pem"], 2, "marked.pem begins with a byte-order mark"),

@@ -44,6 +44,7 @@ def received(name: str, value: bytes | None, body: bytes = BODY) -> Any:
 def token(name: str, **changed: Any) -> bytes:
     known = {claim: values[0] for claim, values in CLAIMS[name].items()}
     claims = {"iss": definition(name)["jwt"]["issuer"][0], "exp": int(time.time()) + 60, **known, **changed}
+    claims = {claim: value for claim, value in claims.items() if value is not None}
     return b"Bearer " + jwt.encode(claims, SIGNER.key, "RS256", {"kid": SIGNER.kid}).encode()
 
 
@@ -96,5 +97,6 @@ def test_the_page_says_what_is_wrong_with_a_token_beside_the_body() -> None:
     named = f"a token: alg=RS256 kid={SIGNER.kid}"
     assert steps(None) == ["no token in Authorization"]
     assert steps(b"Bearer abc") == ["Authorization is not a signed token (JWT): it has no header that can be read"]
+    assert steps(token("pubsub", aud=None)) == [named, "there is no claim aud"]
     assert steps(token("pubsub", aud="https://other")) == [named, "claim aud is 'https://other'"]
     assert steps(token("pubsub")) == [named, "signature and claims of the token"]

@@ -126,7 +126,7 @@ def _maker(
 
 
 def _claims(context: Context, definition: SourceDefinition) -> dict[str, str]:
-    """What a token has to say, by the variables of its receiver."""
+    """What a token has to say, by the variables of its receiver. Raises `UsageError` where one is not set."""
     from ...listener.verify.secret_options import collect_secrets
 
     prefix, named = context.definition["prefix"], definition["jwt"].get("claims", {})
@@ -134,7 +134,13 @@ def _claims(context: Context, definition: SourceDefinition) -> dict[str, str]:
         claim: collect_secrets((), (), (), variable, context.environ, prefix, context.program)
         for claim, variable in named.items()
     }
-    return {claim: values[0] for claim, values in found.items() if values}
+    missing = [variable for claim, variable in named.items() if not found[claim]]
+    if missing:
+        raise UsageError(
+            f"{' and '.join(missing)}: not set",
+            hint="the token has to say what the listener expects: set the same value",
+        )
+    return {claim: values[0] for claim, values in found.items()}
 
 
 def _secret(context: Context, values: ParameterValues, definition: SourceDefinition) -> str | None:
@@ -199,6 +205,8 @@ def _refused(definition: SourceDefinition, proof: str) -> str:
         return "give the private half of the key that the listener has, with --secret or --secret-file"
     if proof == "signature" and "{url}" in definition.get("hmac", {}).get("signed", ""):
         return "the signature covers the address: --to must begin as the listener's --public-url, or the secret differs"
+    if proof == "token" and (claims := definition["jwt"].get("claims")):
+        return f"the listener has another {' or '.join(claims.values())}, or the key set of another address"
     return _REFUSED[proof]
 
 

@@ -53,8 +53,6 @@ def watch(context: Context, values: ParameterValues) -> None:
             inbox = inbox or state.removesuffix(".sqlite") + ".inbox.sqlite"
             asked = {"source": [SOURCE], "routes": routes, "inbox": inbox, "insecure": True}
             asked["handler"] = [shlex.join(command)] if command else []
-            with opened_watch(context, watched) as found:
-                _begin(context, watched, found)
             in_processes(context, None, None, partial(_handle, context, watched, values["every"], asked))
         else:
             release_hangup()
@@ -132,6 +130,8 @@ def _handle(
         for job in (job for route in assembly.route_set.routes for job in route.jobs):
             for doubt in job.handler.doubts():
                 context.say(f"warning: {job.id}: {doubt}")
+        with opened_watch(context, watched) as found:
+            _begin(context, watched, found)
 
         def poll(loop: asyncio.AbstractEventLoop) -> None:
             with suppress(_Stopped), opened_watch(context, watched) as found:

@@ -79,7 +79,8 @@ class TokenVerifier:
         for name, values in self._expected.items():
             found = claims.get(name)
             if not set(_texts(*(found if isinstance(found, list) else [found]))) & set(values):
-                raise not_genuine("token_claim", f"claim {name} is {str(found)[:80]!r}")
+                said = f"claim {name} is {str(found)[:80]!r}" if name in claims else f"there is no claim {name}"
+                raise not_genuine("token_claim", said)
         return claims, text
 
     def _remember(self, header: bytes, kid: str | None, algorithm: str) -> None:
