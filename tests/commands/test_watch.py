@@ -36,14 +36,15 @@ def site(tmp_path: Path) -> Iterator[ShellUser]:
 class Watching:
     """A process that watches. What it prints comes line by line; `told` are its lines on standard error."""
 
-    def __init__(self, site: ShellUser, *words: str) -> None:
+    def __init__(self, site: ShellUser, *words: str, stdout: int = subprocess.PIPE) -> None:
         line = [sys.executable, "-m", "callsheet", "suite", "watch", *words]
         environ = {**os.environ, **site.environ, "PYTHONUNBUFFERED": "1"}
-        self.process = subprocess.Popen(line, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(line, env=environ, stdout=stdout, stderr=subprocess.PIPE, text=True)
         self._lines: queue.Queue[str] = queue.Queue()
         self._told: queue.Queue[str] = queue.Queue()
         for stream, lines in ((self.process.stdout, self._lines), (self.process.stderr, self._told)):
-            threading.Thread(target=self._read, args=(stream, lines), daemon=True).start()
+            if stream is not None:
+                threading.Thread(target=self._read, args=(stream, lines), daemon=True).start()
 
     def _read(self, stream: Any, lines: queue.Queue[str]) -> None:
         for line in stream:
@@ -101,6 +102,20 @@ def test_what_is_new_or_changed_is_printed_once(site: ShellUser) -> None:
         rename(site, "DEMO-2", "Last")
         assert found.next()["body"]["fields"]["summary"] == "Last"
         assert found.rest() == []
+
+
+@pytest.mark.slow
+def test_it_ends_when_nobody_reads_any_more(site: ShellUser) -> None:
+    reading, writing = os.pipe()
+    found = Watching(site, "issue", "--every", "1s", stdout=writing)
+    os.close(writing)
+    try:
+        found.until_told("watching ")
+        os.close(reading)
+        rename(site, "DEMO-1", "Not read")
+        assert found.process.wait(PATIENCE) == 0
+    finally:
+        found.end()
 
 
 @pytest.mark.slow

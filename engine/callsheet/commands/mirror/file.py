@@ -375,5 +375,7 @@ def _told(path: str) -> Iterator[None]:
         raise UsageError(
             f"{path} is not a mirror: {error}", hint="name a new file, or one that this command made"
         ) from None
+    except BrokenPipeError:  # of whoever reads what changed, not of the file
+        raise
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
