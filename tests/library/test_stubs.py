@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,31 +55,48 @@ def test_what_is_written_twice_is_the_same_and_something_else_is_kept(
     assert not (tmp_path / "dry").exists()
 
 
-def checked(stubs: Path, folder: Path, *files: Path) -> dict[str, set[int]]:
-    """The lines that mypy refuses, by the names of files, with the stubs installed."""
+def environment_of_checker(stubs: Path, folder: Path) -> Path:
+    """A Python in whose environment the stubs are installed."""
     venv.create(folder / "env")
-    python = folder / "env" / "bin" / "python"
     packages = next(folder.glob("env/lib/python*/site-packages"))
     (packages / "callsheet_suite-stubs").symlink_to(stubs / "callsheet_suite-stubs")
     (packages / "paths.pth").write_text(f"{ROOT / 'engine'}\n{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    return folder / "env" / "bin" / "python"
+
+
+def refused_by_mypy(python: Path, folder: Path, *files: Path) -> set[tuple[str, int]]:
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(python)]
     command += ["--config-file", "", "--cache-dir", str(folder / "cache"), *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=folder, check=False)
-    found: dict[str, set[int]] = {path.name: set() for path in files}
-    for name, line in re.findall(r"(\w+\.py):(\d+): error", done.stdout):
-        found[name].add(int(line))
     assert done.stderr == ""
-    return found
+    return {(name, int(line)) for name, line in re.findall(r"(\w+\.py):(\d+): error", done.stdout)}
+
+
+def refused_by_pyright(python: Path, folder: Path, *files: Path) -> set[tuple[str, int]]:
+    for file in files:
+        shutil.copy(file, folder)
+    (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}', encoding="utf-8")
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", str(python)]
+    command += [file.name for file in files]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=folder, check=False)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    return {
+        (Path(each["file"]).name, each["range"]["start"]["line"] + 1) for each in found if each["severity"] == "error"
+    }
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the environment of a checker is made of links")
-def test_mypy_accepts_the_examples_and_refuses_each_mistake(stubs: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("refused_by", [refused_by_mypy, refused_by_pyright])
+def test_a_checker_accepts_the_examples_and_refuses_each_mistake(
+    refused_by: Callable[..., set[tuple[str, int]]], stubs: Path, tmp_path: Path
+) -> None:
     accepted, refused = HERE / "types_accepted.py", HERE / "types_refused.py"
     lines = refused.read_text(encoding="utf-8").splitlines()
     mistakes = {number for number, line in enumerate(lines, 1) if "# a mistake" in line}
     assert len(mistakes) >= 10
-    assert checked(stubs, tmp_path, accepted, refused) == {accepted.name: set(), refused.name: mistakes}
+    python = environment_of_checker(stubs, tmp_path)
+    assert refused_by(python, tmp_path, accepted, refused) == {(refused.name, number) for number in mistakes}
 
 
 def test_a_new_program_of_ones_own_gets_its_types_and_is_a_library(
