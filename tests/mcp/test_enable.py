@@ -73,6 +73,31 @@ def test_each_program_gets_the_entry_and_loses_it(shell: Shell, host: str) -> No
     assert "start" not in target.read_text()
 
 
+def test_a_stream_without_a_key_store_names_the_file(shell: Shell) -> None:
+    environ = {"SUITE_KEYRING_BACKEND": "file", "SUITE_KEYRING_PASSWORD": ""}
+    assert "--token-file FILE" in shell("mcp", "stream", "--port", "0", **environ).err
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"mcpServers": {}, "theme": "dark"}', '{ "theme": "dark"}'),
+        ('{"mcpServers": {"b": {"command": "b"}}}', '{"mcpServers": {"b": {"command": "b"}}}'),
+        ('{\n  "mcpServers": {\n    // mine\n  }\n}\n', None),
+    ],
+)
+def test_what_held_nothing_else_goes_with_the_entry(shell: Shell, before: str, after: str | None) -> None:
+    path = shell.root / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text(before)
+    assert shell("mcp", "enable", "cursor").code == 0
+    assert shell("mcp", "disable", "cursor").code == 0
+    if after is None:
+        assert "// mine" in path.read_text()
+    else:
+        assert path.read_text() == after
+
+
 def test_the_shipped_table_has_ten_programs(shell: Shell) -> None:
     catalog = open_catalog("suite", shell.environ)
     try:

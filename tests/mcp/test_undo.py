@@ -131,3 +131,52 @@ def test_every_change_of_an_agent_is_kept_unless_a_person_forbade_it(
     assert ToolContext(base, Watch()).journaling.setting == kept
     assert base.journaling.setting == (setting or "many")
     base.close()
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("sprints_list", {}, "DEMO board (1); OPS board (2)"),
+        ("sprints_issues", {"sprint": "current"}, "DEMO board (1); OPS board (2)"),
+        ("boards_backlog", {}, "DEMO board (1); OPS board (2)"),
+        ("issues_new", {"summary": "x"}, "Demonstration (DEMO)"),
+    ],
+)
+def test_where_something_is_missing_what_there_is_is_listed(make: Make, tool: str, given: Any, said: str) -> None:
+    answer = make().call(tool, given)
+    assert (answer.is_error, said in answer.text) == (True, True)
+    assert "config set" not in answer.text
+
+
+def test_people_and_spaces_have_names_and_what_is_new_an_address(make: Make, site: str) -> None:
+    toolbox = make()
+    page = toolbox.call("pages_get", {"id": "DOC/Checkout"}).text
+    assert "space: DOC" in page
+    assert "author: Robin Sample" in page
+    made = toolbox.call("issues_new", {"project": "DEMO", "summary": "x"}).text
+    assert f"{site}/browse/DEMO-11" in made
+    assert (
+        "due: \nlabels: checkout" in toolbox.call("issues_get", {"issue": "DEMO-2", "fields": ["due", "labels"]}).text
+    )
+
+
+def test_a_search_of_operations_is_short_and_says_how_to_see_more(make: Make) -> None:
+    toolbox = make()
+    first = toolbox.call("op_search", {"text": ["issue"]}).text
+    assert len([line for line in first.splitlines() if line.startswith("| ")]) == 12
+    assert "more match: pass another word, or a larger max" in first
+    assert len(toolbox.call("op_search", {"text": ["issue"], "max": 30}).text.splitlines()) == 33
+
+
+def test_a_denial_names_the_operation(make: Make) -> None:
+    denied = make(SUITE_POLICY="write=deny").call("issues_edit", {"issue": ["DEMO-4"], "label": ["x"]})
+    assert "editIssue: denied by the policy" in denied.text
+
+
+def test_a_wait_for_the_site_is_told_while_it_lasts(make: Make) -> None:
+    watch, told = Watch(), []
+    context = ToolContext(make().base, watch)
+    context.note("waiting 4 s: 502; try 2 of 5")
+    told.append(watch.doing)
+    context.close()
+    assert told == ["waiting 4 s: 502; try 2 of 5"]

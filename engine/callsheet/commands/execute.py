@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -87,13 +87,13 @@ def check_operation(context: Context, call: Call) -> None:
         raise policy_error(call.id, verdict)
 
 
-def refuse_when_read_only(context: Context) -> None:
-    """For a command that changes something, where nothing may be changed."""
+def refuse_when_read_only(context: Context, what: Callable[[], str] = lambda: "this command") -> None:
+    """For a command that changes something, where nothing may be changed. `what` is what is called."""
     from ..client.gate import policy_error
 
     verdict = context.site().policy.denies_changes()
     if verdict is not None:
-        raise policy_error("this command", verdict)
+        raise policy_error(what(), verdict)
 
 
 def dry_run(context: Context, request: Request) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from ..jsonc import JsoncError, parse_jsonc, with_member, without_member
 
 MARK = "\ufeff"
+_COMMENTS = {"toml": "#", "json": "/"}  # what begins a comment
 
 
 class Unreadable(ValueError):
@@ -53,7 +54,13 @@ def without_entry(text: str, format: str, path: Sequence[str]) -> str:
     before = data_of(text, format)
     if entry_at(before, path) is None:
         return text
-    changed = _toml_without(text, path) if format == "toml" else _worded(without_member, text, path)
+    changed = _without(text, format, path)
+    for length in range(len(path) - 1, 0, -1):  # what held nothing else goes too, but not a comment in it
+        above = path[:length]
+        less = _without(changed, format, above) if entry_at(data_of(changed, format), above) == {} else changed
+        if less == changed or less.count(_COMMENTS[format]) < changed.count(_COMMENTS[format]):
+            break
+        changed = less
     wanted = _merged(before, path, None)
     for empty in range(len(path) - 1, 0, -1):  # a table that held nothing else may be gone with it
         if data_of(changed, format) == wanted:
@@ -61,6 +68,10 @@ def without_entry(text: str, format: str, path: Sequence[str]) -> str:
         if entry_at(wanted, path[:empty]) == {}:
             wanted = _merged(wanted, path[:empty], None)
     return _verified(changed, format, wanted)
+
+
+def _without(text: str, format: str, path: Sequence[str]) -> str:
+    return _toml_without(text, path) if format == "toml" else str(_worded(without_member, text, path))
 
 
 def snippet(format: str, path: Sequence[str], entry: Mapping[str, Any]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..calls.fields import detailed_fields, field_of, flat_record
-from ..output.columns import Columns
+from ..calls.fields import detailed_fields, field_of, flat_record, name_of_field
+from ..output.columns import Columns, with_names
 from ..output.formats import FormatContext
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Collected:
         self._asked = list(asked or ())
         self._context = context
         self._columns = Columns(view, self._asked, context, settled=settled)
+        self._settled = settled
         self._tick = tick
         self.records: list[Any] | None = None
         self.thing: Any = None
@@ -59,7 +60,7 @@ class Collected:
             self.items(value)
         elif isinstance(value, dict):
             self.raw = [value]
-            found = self._whole(value, self._view) if self._view and not self._asked else self._flat([value])[0]
+            found = self._whole(value, self._view) if self._view and not self._asked else self._asked_of(value)
             self.thing = {**(self.thing or {}), **found} if isinstance(self.thing, dict) else found
         else:
             self.thing = value
@@ -67,13 +68,23 @@ class Collected:
     value = one
 
     def _whole(self, value: Any, view: ViewDefinition) -> JsonObject:
-        fields = [field_of(column) for column in self._columns.all_columns if not column.is_address]
+        """A change answers with the address of the thing, too."""
+        shown = [column for column in self._columns.all_columns if self._settled or not column.is_address]
+        fields = [field_of(column) for column in with_names(shown, [value], self._context)]
         return {**flat_record(value, fields, self._context), **detailed_fields(value, view, self._context)}
+
+    def _asked_of(self, value: Any) -> JsonObject:
+        """With all that was asked for: what is empty is an answer too."""
+        names = (
+            [name_of_field(column.name) for column in self._columns.resolve([value], _WIDEST)] if self._asked else []
+        )
+        return {**dict.fromkeys(names), **self._flat([value])[0]}
 
     def _flat(self, items: list[Any]) -> list[Any]:
         if self._view is None and not self._asked:
             return [self._readable(item) for item in items]
-        fields = [field_of(column) for column in self._columns.resolve(items, _WIDEST)]
+        shown = self._columns.resolve(items, _WIDEST)
+        fields = [field_of(column) for column in with_names(shown, items, self._context)]
         return [flat_record(item, fields, self._context) for item in items]
 
     def _readable(self, value: Any) -> Any:

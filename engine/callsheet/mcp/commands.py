@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError
+from ..errors import CallsheetError, UsageError
 from .selection import ToolSelection
 from .serve import PATH, over_http, over_pipes, server_of, toolbox_of
 
@@ -32,7 +32,13 @@ def stream(context: Context, values: ParameterValues) -> None:
     address = parse_address(f":{port}", "--port")
     server = server_of(toolbox_of(context, values))
     path = values["token-file"]
-    token = token_of_file(path) if path else kept_token(context)
+    try:
+        token = token_of_file(path) if path else kept_token(context)
+    except CallsheetError as error:
+        if path:
+            raise
+        error.hint = "; ".join(filter(None, [error.hint, "--token-file FILE takes the token from a file instead"]))
+        raise
     sockets = bind(address, "--port")
     context.say(f"listening on http://127.0.0.1:{sockets[0].getsockname()[1]}{PATH}")
     if not path:

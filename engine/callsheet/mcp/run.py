@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..client.request.model import Request
     from ..commands.context import Context
     from ..language.shape.commands import ViewDefinition
+    from ..output.formats import FormatContext
     from ..policy.policy import PolicySource
 
 
@@ -47,6 +48,9 @@ class Watch:
 
     def on_items(self, count: int) -> None:
         self._step(f"{count} items")
+
+    def on_note(self, text: str) -> None:
+        self.steps, self.doing = self.steps + 1, text
 
     def _step(self, what: str) -> None:
         if self._given_up.is_set():
@@ -102,12 +106,21 @@ class ToolContext(CallContext):
         """As for a reader: commands then ask for all that belongs to a thing."""
         return "table"
 
+    def formats(self) -> FormatContext:
+        """With the names and the addresses that a reader sees in place of ids."""
+        return super().formats()._replace(names=self._names, address=self._address)
+
     def output_with(self, view: ViewDefinition | None, columns: str | None, *, settled: bool = False) -> Any:
         from ..output.columns import split
 
         asked = split(columns) if columns else None
         self._printed = Collected(view, asked, self.formats(), settled=settled, tick=self._watch.on_items)
         return self._printed
+
+    def note(self, text: str) -> None:
+        """A wait for a slow site is a note too: a client sees it while it lasts."""
+        super().note(text)
+        self._watch.on_note(text)
 
     def before_request(self, request: Request) -> None:
         self._watch.on_request(request)

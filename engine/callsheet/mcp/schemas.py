@@ -44,7 +44,8 @@ def offered(command: CompiledCommand, tool: ToolDefinition | None = None) -> dic
     for param in command.get("params", []):
         name = str(param["name"])
         is_of_pages = bool(command.get("pages")) and name in _OF_PAGES
-        hidden = param.get("hidden") or name in fixed or param.get("type") == "path" or is_of_pages
+        is_fixed = name in fixed and name not in (params or ())  # what is offered too has a default
+        hidden = param.get("hidden") or is_fixed or param.get("type") == "path" or is_of_pages
         taken = command["safety"] == "read" and "view" in command and to_identifier(name) == FIELDS
         if not hidden and not taken and (chosen is None or name in chosen):
             found[to_identifier(name)] = param

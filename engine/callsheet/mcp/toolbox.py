@@ -110,6 +110,7 @@ class Toolbox:
             context.options["dry-run"] = True
         try:
             call_command(context, tool.command.split(), {**tool.values, **arguments.values})
+            context.notes = [self._worded(tool, note) for note in context.notes]
             return self._answer(tool, context)
         finally:
             context.close()
@@ -186,11 +187,15 @@ class Toolbox:
             hint = re.sub(rf"{re.escape(command)}(?![\w-])", commands[command], hint)
         return hint
 
+    def _worded(self, tool: Tool, text: str) -> str:
+        return with_arguments(text, {str(param["name"]): name for name, param in tool.params.items()})
+
     def _failure(self, tool: Tool, error: CallsheetError, watch: Watch) -> ToolAnswer:
         """In the words of the command line, but for options, which are arguments here."""
         error.hint = error.hint and self._in_tools(name_program(error.hint, self.base.program))
-        spelt = {str(param["name"]): name for name, param in tool.params.items()}
-        text = with_arguments(describe_error(error), spelt)
+        if isinstance(error, UsageError) and error.hint and error.hint.startswith(f"{self.base.program} "):
+            error.hint = None  # a command that no tool stands for
+        text = self._worded(tool, describe_error(error))
         return ToolAnswer(self.told(text, error, watch), is_error=True)
 
     def told(self, text: str, error: CallsheetError, watch: Watch) -> str:

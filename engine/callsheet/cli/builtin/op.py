@@ -38,7 +38,10 @@ def search(context: Context, values: ParameterValues) -> None:
         context.note(f"no operation mentions {word!r}; searched for {instead!r}")
     if not found.rows:
         context.note(f"nothing found for {text!r}; see {context.program} op list")
-    context.output(context.catalog.get("view", "operation")).items(_first(found.rows, values))
+    shown = _first(found.rows, values)
+    context.output(context.catalog.get("view", "operation")).items(shown)
+    if shown != found.rows:
+        context.note(f"{len(found.rows) - len(shown)} more match: pass another word, or a larger --max")
 
 
 def operation(context: Context, id: str) -> tuple[str, CompiledOperation]:

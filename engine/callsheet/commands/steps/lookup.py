@@ -108,6 +108,14 @@ class Lookups:
         candidates = self._candidates(listing, scope)
         return candidates.items if candidates else []
 
+    def listed(self, id: str, scope: Mapping[str, Any]) -> list[str]:
+        """A line that names what there is to choose from; none where that cannot be asked, or nothing is there."""
+        try:
+            items = self.all_candidates(id, scope)
+        except CallsheetError:  # what is to be told is another error
+            return []
+        return _available(self.definition(id), items)
+
     def label(self, id: str, item: Any) -> str:
         """What a candidate is called, without its id."""
         lookup = self.definition(id)
@@ -272,9 +280,7 @@ def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch
     ):
         compared = " or ".join(match_expressions(lookup))
         return NoMatch(f'no {lookup["title"]} matches "{word}": none has {compared}, by which they are compared')
-    listed = [
-        _label(lookup, item) for item in sorted(candidates, key=lambda item: not contains_word(lookup, word, item))
-    ]
+    near_first = sorted(candidates, key=lambda item: not contains_word(lookup, word, item))
     names = [
         text
         for read in [lookup.get("label", "@"), *match_expressions(lookup)]
@@ -283,7 +289,11 @@ def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch
     ]
     names = [name for name in names if not name.isdecimal()]  # a number is an id, and not nearly another one
     message = f'no {lookup["title"]} matches "{word}"{did_you_mean(word, names)}'
-    return NoMatch(message, details=[f"available: {_joined(listed)}"] if listed else (), hint=lookup.get("hint"))
+    return NoMatch(message, details=_available(lookup, near_first), hint=lookup.get("hint"))
+
+
+def _available(lookup: LookupDefinition, items: list[Any]) -> list[str]:
+    return [f"available: {_joined([_label(lookup, item) for item in items])}"] if items else []
 
 
 def _joined(labels: list[str]) -> str:

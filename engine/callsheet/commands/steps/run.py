@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from ... import registry
@@ -170,11 +170,19 @@ class Run(StepRun):
 
     def _guard(self) -> None:
         if self.changes and not self.dispatcher.dry:
-            refuse_when_read_only(self.context)
+            refuse_when_read_only(self.context, self._first_change)
             for step in self.steps:
                 if "when" not in step:
                     for call in calls_of(step, certain=True):
                         check_operation(self.context, self.dispatcher.builder.call(call))
+
+    def _first_change(self) -> str:
+        """What a refusal names: the first operation of its steps that changes something, else the command."""
+        for call in (call for step in self.steps for call in calls_of(step)):
+            with suppress(CallsheetError):  # one that this deployment does not have
+                if self.dispatcher.builder.call(call).safety in CHANGES:
+                    return call
+        return "this command"
 
     def _view(self) -> ViewDefinition | None:
         return self.context.catalog.get("view", self.command["view"]) if "view" in self.command else None

@@ -61,7 +61,10 @@ class StepRun:
 
     def fail(self, step: ItemStep) -> None:
         if self.wanted(step) and not is_open(step, self.scope):
-            raise failure(step.get("code"), self.fill(step["fail"]), self.fill(step.get("hint")))
+            error = failure(step.get("code"), self.fill(step["fail"]), self.fill(step.get("hint")))
+            if "candidates" in step and not self.dispatcher.dry:
+                error.details = (*error.details, *self.lookups.listed(step["candidates"], self.scope))
+            raise error
 
     def take_all(self, steps: Sequence[StepDefinition]) -> None:
         """Ends early after failures in the steps of items, lest what follows is done to all of them."""

@@ -73,6 +73,7 @@ class InputRule(Shape, total=False):
     fail: Required[Annotated[Words, Field(description="The error.")]]
     hint: Annotated[Template, Field(description="What to do about it.")]
     code: Code
+    candidates: Annotated[str, reference("lookup", description="Where something is missing: what there is is listed.")]
 
 
 class InputDefinition(Shape, total=False):

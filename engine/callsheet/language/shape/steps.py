@@ -362,6 +362,9 @@ class ItemStep(Bound, Action, total=False):
     fail: Annotated[Words, Field(description="End with this error.")]
     hint: Annotated[Template, Field(description="With `fail`, or where the call fails: what to do; sees error then.")]
     code: Code
+    candidates: Annotated[
+        str, reference("lookup", description="With `fail`: where something is missing, what there is is listed.")
+    ]
     note: Annotated[Words, Field(description="Say this beside the result.")]
 
 
@@ -446,6 +449,7 @@ _OF_A_STEP = (
     KeyRule("value", needs=("call", "as")),
     KeyRule("hint", needs=("fail", "call")),
     KeyRule("code", needs=("fail",)),
+    KeyRule("candidates", needs=("fail",)),
     KeyRule("save", without=("value", "limit", "on_conflict")),
     KeyRule("hold", needs=("call", "as"), without=("save", "value", "limit", "on_conflict")),
     KeyRule("on_conflict", without=("batch",)),
