@@ -9,16 +9,20 @@ import re
 import sqlite3
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from callsheet.cli.main import run
 from callsheet.commands.mirror import file as mirror_file
-from callsheet.commands.mirror.sync import Mirror
+from callsheet.commands.mirror.sync import Mirror, read_until
 from callsheet.commands.mirror.tables import column_name, sql_value, storable, table_name
 from support.imports import DOCUMENTS
 from support.machine import Machine
@@ -317,6 +321,50 @@ def test_what_comes_back_comes_back_with_what_belongs_to_it(cloud: Site) -> None
             connection.execute("UPDATE mirror_part SET cursor = '2999-01-01T00:00:00+00:00' WHERE resource = 'issue'")
         cloud.mirror("issue", "issue-history")
         assert (cloud.column(counted) == before) is (gone == "NULL")
+
+
+def asked_since(site: Site) -> set[int]:
+    """The milliseconds since 1970 that a run asks from."""
+    assert site("mirror", str(site.path), "issue", "-v", "-o", "json") == 0
+    return {int(since) for since in re.findall(r"updated(?:\+|%20| )(?:>|%3E)(?:=|%3D)(?:\+|%20| )(\d+)", site.err)}
+
+
+def test_what_was_changed_long_before_a_run_is_not_asked_for_again(site: Site) -> None:
+    """A run asks for five minutes before the last one began, as a moment that is the same in every zone."""
+    began = time.time()
+    site.mirror("issue")
+    ended = time.time()
+    (since,) = asked_since(site)
+    assert began - 302 < since / 1000 <= ended - 299
+
+
+@settings(max_examples=500)
+@given(
+    st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 200)), min_size=1, max_size=40),
+    st.lists(st.integers(0, 4000), min_size=1, max_size=8),
+    st.integers(-2000, 2000),
+    st.booleans(),
+)
+def test_no_change_is_missed_whatever_clocks_ties_and_lateness_there_are(
+    changes: list[tuple[int, int]], runs: list[int], ahead: int, is_dated: bool
+) -> None:
+    """Seconds: when something changed by the site's clock and how late its list tells of it, when a run begins by it.
+
+    The clock here is ahead by so much. What a run could be told of, it or one before it has read.
+    """
+    start = datetime(2026, 1, 31, tzinfo=UTC)
+    seen: set[int] = set()
+    since: datetime | None = None
+    for run_at in sorted(runs):
+        told = [number for number, (at, late) in enumerate(changes) if at + late <= run_at]
+        asked = None if since is None else since - timedelta(seconds=300)
+        found = [number for number in told if asked is None or start + timedelta(seconds=changes[number][0]) >= asked]
+        seen.update(found)
+        assert seen.issuperset(told)
+        moments = [start + timedelta(seconds=changes[number][0]) for number in found]
+        latest = max([since, *moments] if since is not None else moments, default=None)
+        behind = max(ahead, 0) + 1.0 if is_dated else None
+        since = read_until(latest, start + timedelta(seconds=run_at + ahead), behind)
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
 
@@ -198,6 +199,7 @@ def _message(answer: Answer, *, keep: bool) -> bytes:
         headers.append(("Content-Type", "application/json;charset=UTF-8"))
     if answer.status != 204:
         headers.append(("Content-Length", str(len(body))))
+    headers.append(("Date", formatdate(usegmt=True)))  # as every service says it: a client learns the clock by it
     headers.append(("Connection", "keep-alive" if keep else "close"))
     phrase = HTTPStatus(answer.status).phrase if _is_known(answer.status) else "Unknown"
     lines = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in headers)

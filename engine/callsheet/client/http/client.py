@@ -23,7 +23,7 @@ from .quota import RateLimiter, read_quota
 from .redact import Redactor
 from .redirect import RequestAdditions
 from .reply import Incoming, Reply
-from .retry import RetryPolicy
+from .retry import RetryPolicy, http_date
 from .sender import Messages, Sender, VerboseLog
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class Client:
         self._now = now
         self._closed = False
         self._speaking = threading.Lock()
+        self._dated = 0.0, ""  # when the last answer came, and what it says of when it was sent
         self.changed = False  # whether a request was sent that may have changed something
         self._before = before
         self._shares = shared is not None
@@ -122,9 +123,18 @@ class Client:
         with self._redacting(request):
             incoming = self._open(request, read=True)
             try:
-                return incoming.read_all()
+                reply = incoming.read_all()
             finally:
                 incoming.close()
+            self._dated = self._now(), reply.headers.get("date", "")
+            return reply
+
+    @property
+    def site_behind(self) -> float | None:
+        """Seconds, at most, by which the site's clock is behind the one here, as its last answer tells; else None."""
+        came, text = self._dated
+        sent = http_date(text)
+        return None if sent is None else max(came - sent, 0.0)
 
     @contextmanager
     def stream(self, request: Request) -> Iterator[Incoming]:

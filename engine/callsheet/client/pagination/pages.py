@@ -157,8 +157,9 @@ class Fetching:
         groups = iter(lambda: list(islice(ids, self._definition["size"])), [])
         missing = 0
         jobs = (_Job(group, self._request_for(group)) for group in groups)
-        with closing(in_order(lambda job: self._read(send, job), jobs, WORKERS)) as pages:
-            for page, lacking in pages:
+        # What waits to be taken waits as it was sent: read, it takes some four times as much memory.
+        with closing(in_order(lambda job: (job.ids, send(job.request)), jobs, WORKERS)) as replies:
+            for page, lacking in map(self._read, replies):
                 missing += lacking
                 yield page
         if missing:
@@ -206,14 +207,14 @@ class Fetching:
         forwards, backwards = (Walk(plan, request, size=None, most=None, start=None) for request in requests)
         return forwards, backwards
 
-    def _read(self, send: Callable[[Request], Reply], job: _Job) -> tuple[Page, int]:
+    def _read(self, answered: tuple[list[str], Reply]) -> tuple[Page, int]:
         """The items of these ids in their order, and how many of them there no longer are."""
-        reply = send(job.request)
+        ids, reply = answered
         body, under = reply.json(), self._definition["items"]
         items = listed_in(reply, evaluate(under, body), under)
         by_id = {self.id_of(item): item for item in items}
-        found = [by_id[id] for id in job.ids if id in by_id]
-        return Page(found, reply, None, None), len(job.ids) - len(found)
+        found = [by_id[id] for id in ids if id in by_id]
+        return Page(found, reply, None, None), len(ids) - len(found)
 
     def _request_for_ids(self, order: Mapping[str, Any] = MappingProxyType({})) -> Request:
         """For the first page of ids; `order` are arguments that say how they are sorted."""

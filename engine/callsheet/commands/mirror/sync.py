@@ -65,6 +65,17 @@ def _raised(error: CallsheetError) -> Iterator[Thing]:
     raise error
 
 
+def read_until(latest: datetime | None, began: datetime, behind: float | None) -> datetime | None:
+    """Up to when a run has read all changes, by the site's clock, which is `behind` by so many seconds at most.
+
+    That is when it began: asked from the `latest` change on, many of one minute would be read again by each run. What
+    has a date to come hides nothing, and a site whose clock nobody knows is asked from its latest change on.
+    """
+    if latest is None or behind is None:
+        return latest and min(latest, began)
+    return max(min(latest, began), began - timedelta(seconds=behind))
+
+
 class Mirror:
     """One run. `within` are the things whose children are wanted, by resource: the others are left alone."""
 
@@ -287,7 +298,7 @@ class Mirror:
             if part == WHOLE:
                 raise
             return done  # the parent was deleted meanwhile
-        latest = min(latest, self._now) if latest is not None else None  # what has a date to come hides nothing
+        latest = read_until(latest, self._now, self._context.client().site_behind)
         with self.file.transaction():
             self._note_query(things)
             if latest is not None:

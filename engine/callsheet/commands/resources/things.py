@@ -303,7 +303,7 @@ class Things:
             return None
         changed = self.definition.get("changed", {})
         asked = since.astimezone(UTC) - timedelta(seconds=duration_seconds(changed.get("margin", _MARGIN)))
-        return asked.strftime(changed.get("format", _ISO))
+        return asked.strftime(changed.get("format", _ISO).replace("%s", str(int(asked.timestamp()))))
 
     def _parent(self, parents: Parents) -> Thing:
         first = self.parents[0]

@@ -103,7 +103,11 @@ class ResourceChanged(Shape, total=False):
 
     at: Required[Annotated[Expression, Field(description="The time, in a thing.")]]
     format: Annotated[
-        str, Field(description="How `list` gets it as `since`, in the letters of strftime, in UTC. Default: ISO 8601.")
+        str,
+        Field(
+            description="How `list` gets it as `since`, in the letters of strftime, in UTC; `%s`: seconds since 1970. "
+            "Default: ISO 8601."
+        ),
     ]
     oldest_first: Annotated[
         bool, Field(description="`list` has what was changed first in front: one that was cut off is gone on with.")
