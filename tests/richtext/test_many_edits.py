@@ -110,6 +110,15 @@ def test_what_must_hold_something_holds_an_empty_paragraph(gone: str) -> None:
             [("by with\n\n", ""), ("by at", "by at with and")],
             id="a line with words of one that went, which it had already",
         ),
+        pytest.param(
+            "<p>one two three</p><h2>four five</h2><p>six seven eight</p>"
+            '<blockquote data-n="1"><p>nine ten eleven</p></blockquote><h2>twelve thirteen</h2>',
+            [
+                ("one two three\n\n## four five\n\nsix", "## four five\n\n> six"),
+                ("> nine ten eleven\n\n## twelve thirteen", "> one two three\n\n## twelve thirteen\n\nnine ten eleven"),
+            ],
+            id="a quote of other lines, beside a line that was put into one",
+        ),
     ],
 )
 def test_what_was_not_touched_keeps_its_ids(body: str, edits: list[tuple[str, str]]) -> None:

@@ -169,7 +169,7 @@ class Matcher:
     def _pair_rest(self, old: Block, new: Block) -> None:
         """Pairs children that share no words, where as many of a sort came as went between two that stayed."""
         places = {id(child): place for place, child in enumerate(old.children)}
-        stayed = [places.get(id(child.match), -1) for child in new.children]
+        stayed = [_place_of(child, places) for child in new.children]
         kept = longest_increasing(stayed)
         edges = [(-1, -1), *((stayed[j], j) for j in sorted(kept)), (len(old.children), len(new.children))]
         for (a, b), (c, d) in pairwise(edges):
@@ -313,6 +313,12 @@ def _mark(block: Block, other_parent: Block) -> Any:
 
 def _sort(block: Block) -> tuple[str, str]:
     return (block.family, block.kind if block.family in ("line", "blocks") else "")
+
+
+def _place_of(block: Block, places: dict[int, int]) -> int:
+    """Where a block stood; of a new one, where what it was put around did; -1 where neither stood here."""
+    stood = [block] if block.match is not None else block.children
+    return next((places[id(one.match)] for one in stood if id(one.match) in places), -1)
 
 
 def _replaced(one: Block, other: Block) -> bool:
