@@ -2,9 +2,10 @@
 
     python benchmarks/agents.py                            # bytes, and the first answer beside the library's import
     python benchmarks/agents.py --tokenizer FOLDER         # tokens too: a folder with the npm package gpt-tokenizer
+    python benchmarks/agents.py --tasks                    # twenty tasks: calls and sizes, after `suite sandbox start`
     python benchmarks/agents.py --calls 10000              # random calls with `destroy=deny`: none may destroy
 
-The site is a small server of this script.
+The site is a small server of this script; that of --tasks is a new sandbox.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import argparse
 import json
 import os
 import random
+import re
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,6 +34,8 @@ from callsheet.mcp.run import ConsentNeeded
 from callsheet.mcp.serve import toolbox_of
 from callsheet.mcp.toolbox import Toolbox
 
+ROOT = Path(__file__).resolve().parent.parent
+BYTES_OF_A_TOKEN = 4  # about
 SUITE = Path(sys.executable).parent / "suite"
 DEFAULTS: dict[str, Any] = {"tools": None, "read-only": False, "write": None, "max-bytes": 16384}
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"}}
@@ -186,12 +192,38 @@ def odd_call(toolbox: Toolbox, chance: random.Random) -> str:
     return "questions"
 
 
+def tasks() -> None:
+    """What each task takes: the shortest known calls, refusals among them, and how much the answers say."""
+    table = tomllib.loads((ROOT / "tests" / "cases" / "agent_tasks.toml").read_text(encoding="utf-8"))["task"]
+    context = Context("suite", {**os.environ, "SUITE_SITE": "sandbox"})
+    toolbox = toolbox_of(context, DEFAULTS)
+    sizes = []
+    for task in table:
+        said, kept = [], {}
+        for call in task["calls"]:
+            given = {
+                name: text.format(**kept) if isinstance(text, str) else text for name, text in call["with"].items()
+            }
+            said.append(toolbox.call(call["tool"], given))
+            kept |= {name: (re.search(part, said[-1].text) or "?")[1] for name, part in call.get("keep", {}).items()}
+        tokens = [len(answer.text.encode()) // BYTES_OF_A_TOKEN for answer in said]
+        sizes += tokens
+        refused = sum(answer.is_error for answer in said)
+        print(f"{len(said)} calls, {refused} refused, {sum(tokens):5} tokens  {task['asks']}")
+    context.close()
+    print(f"{len(table)} tasks, {len(sizes)} calls, {statistics.median(sizes):.0f} tokens of a result in the median")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokenizer")
     parser.add_argument("--calls", type=int)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tasks", action="store_true")
     asked = parser.parse_args()
+    if asked.tasks:
+        tasks()
+        return
     with site() as environ:
         if asked.calls:
             odd_calls(environ, asked.calls, asked.seed)

@@ -22,6 +22,7 @@ CHECKS = (
     ("definitions of callsheet", ["-m", "callsheet", "callsheet", "definitions", "check"]),
     ("documentation", ["scripts/reference.py", "--check"]),
     ("site", ["scripts/docs.py"]),
+    ("words", ["scripts/words.py"]),
     ("spelling", ["-m", "codespell_lib", *PROSE]),
     ("architecture", ["scripts/architecture.py", "--check"]),
 )
