@@ -137,3 +137,16 @@ def test_a_secret_that_is_sent_as_it_is_is_shown_nowhere() -> None:
     assert shown["headers"] == [["x-token", "(not shown)"], ["x-other", "Token (not shown)"]]
     assert shown["body"] == '{"t": "(not shown)"}'
     assert [step["text"] for step in shown["steps"]] == ["POST /s, 23 bytes", "secret 1 matches"]
+
+
+def test_a_token_in_a_header_is_not_shown() -> None:
+    class Tokens:
+        header = "X-Token"
+
+    class Receiving:
+        name, proof, tokens = "s", None, Tokens()
+
+    recent = RecentDeliveries()
+    sent = [(b"x-token", b"a.b.c"), (b"x-other", b"1")]
+    recent._add(Receiving(), "127.0.0.1", 200, "accepted", "", sent, b"{}")  # type: ignore[arg-type] # what is read of it
+    assert (recent.find(1) or {})["headers"] == [["x-token", "(not shown)"], ["x-other", "1"]]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.template import to_text
 from ..queue.port import storable_headers
-from .reasons import proof_steps, route_reasons, text_without_secrets
+from .reasons import header_without_secrets, proof_steps, route_reasons, text_without_secrets
 
 if TYPE_CHECKING:
     from ..dispatch.runner import RunResult
@@ -88,7 +88,7 @@ class RecentDeliveries:
             "duration_ms": None,
             "size": len(data),
             "headers": [
-                [name.decode("latin-1"), text_without_secrets(source, value)]
+                [name.decode("latin-1"), header_without_secrets(source, name, value)]
                 for name, value in storable_headers(headers)
             ],
             "body": text_without_secrets(source, data[: 2 * MAX_TEXT])[:MAX_TEXT],

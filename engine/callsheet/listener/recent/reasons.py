@@ -36,6 +36,13 @@ def text_without_secrets(source: Source | None, data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
+def header_without_secrets(source: Source | None, name: bytes, value: bytes) -> str:
+    """A token in a header is a credential for as long as it is valid."""
+    if source is not None and source.tokens is not None and name == source.tokens.header.lower().encode():
+        return "(not shown)"
+    return text_without_secrets(source, value)
+
+
 def proof_steps(source: Source, headers: Headers, query: bytes, data: bytes, now: float) -> list[Step]:
     """What was looked at, in order: `ok` is whether it is as it has to be, or nothing where it only informs."""
     steps = [_step(f"POST {source.path}, {len(data)} bytes")]
