@@ -62,7 +62,8 @@ class StepRun:
     def fail(self, step: ItemStep) -> None:
         if self.wanted(step) and not is_open(step, self.scope):
             error = failure(step.get("code"), self.fill(step["fail"]), self.fill(step.get("hint")))
-            if "candidates" in step and not self.dispatcher.dry:
+            # At a terminal the line is refused before anything is sent.
+            if "candidates" in step and self.context.literal and not self.dispatcher.dry:
                 error.details = (*error.details, *self.lookups.listed(step["candidates"], self.scope))
             raise error
 
