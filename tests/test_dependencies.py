@@ -36,7 +36,12 @@ def imported() -> set[str]:
                 modules.add(node.module.partition(".")[0])
     known = packages_distributions()
     foreign = modules - sys.stdlib_module_names
-    return {canonicalize_name(known[module][0]) for module in foreign if module in known} | (foreign - known.keys())
+    declared = {canonicalize_name(each.name) for each in ALL}
+    found = set()
+    for module in foreign & known.keys():  # several packages may share one, as those of opentelemetry do
+        names = [canonicalize_name(name) for name in known[module]]
+        found.add(next((name for name in names if name in declared), names[0]))
+    return found | (foreign - known.keys())
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context, ParameterValues
-from ...errors import CallsheetError, UsageError, counted
+from ...errors import CallsheetError, UsageError, counted, did_you_mean
 from ...jsontext import dump_json
 from ..signals import release_hangup
 from .auth import refuse_empty
@@ -46,7 +46,14 @@ def watch(context: Context, values: ParameterValues) -> None:
     resources = context.catalog.all("resource")
     within = {id: words for id in resources if (words := values.get(id))}
     reader = [os.path.abspath(inbox)] if inbox else [*map(os.path.abspath, routes), "--", *command]
-    watched = Watched(resource_called(values["resource"], resources), within, values.get("where"), reader)
+    chosen = resource_called(values["resource"], resources)
+    if chosen not in resources:
+        single = [f"{context.program} {words}" for words in context.catalog.ids("command") if words.endswith(" watch")]
+        hint = "; ".join(
+            ["it names a kind of thing, such as those of `mirror`", *(f"one thing: {each}" for each in single)]
+        )
+        raise UsageError(f"no resource {chosen!r}{did_you_mean(chosen, resources)}", hint=hint)
+    watched = Watched(chosen, within, values.get("where"), reader)
     state = watched.state(context)
     with alone(state):
         if handles:
