@@ -49,9 +49,8 @@ def watch(context: Context, values: ParameterValues) -> None:
     chosen = resource_called(values["resource"], resources)
     if chosen not in resources:
         single = [f"{context.program} {words}" for words in context.catalog.ids("command") if words.endswith(" watch")]
-        hint = "; ".join(
-            ["it names a kind of thing, such as those of `mirror`", *(f"one thing: {each}" for each in single)]
-        )
+        hint = "it is a kind of thing, one of those that `{program} mirror` reads"
+        hint += f"; to watch one thing: {', '.join(single)}" if single else ""
         raise UsageError(f"no resource {chosen!r}{did_you_mean(chosen, resources)}", hint=hint)
     watched = Watched(chosen, within, values.get("where"), reader)
     state = watched.state(context)
