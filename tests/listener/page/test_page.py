@@ -20,6 +20,15 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="reads the priva
 HEADER = "X-Lms-Signature"
 
 
+# What a page of ours never sends.
+WRONG: list[tuple[str, Any, str]] = [
+    *(("/api/replay", {"keys": keys}, "no events: expected a list") for keys in (5, None, [], [True], ["1"], {"1": 1})),
+    ("/api/replay", [1], "expected an object"),
+    ("/api/purge", {"state": "done", "older": "soon"}, "'soon' is not a time"),
+    ("/api/purge", {"state": "done"}, "'None' is not a time"),
+]
+
+
 def newest(found: PageOfListener) -> dict[str, Any]:
     _, rows = found.ask("/api/deliveries")
     record: dict[str, Any] = found.ask(f"/api/delivery?number={rows[0]['number']}")[1]
@@ -99,6 +108,9 @@ def test_events_of_an_inbox_are_run_again_and_deleted_under_the_policy(tmp_path:
         )
         until(lambda: found.ask("/api/overview")[1]["inbox"]["counts"]["done"] == 1, "it is done again")
         assert found.ask("/api/purge", {"state": "done", "older": "1ms"}) == (200, 1)
+        for path, given, said in WRONG:
+            status, answer = found.ask(path, given)
+            assert (status, answer["error"][: len(said)]) == (400, said)
         assert listener.stop() == 0
     with listening_with_page(tmp_path, "--inbox", "inbox.sqlite", LMS_POLICY="read-only") as (_, found):
         status, answer = found.ask("/api/purge", {"state": "done", "older": "1ms"})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ... import paths
 from ...commands.context import Context, ParameterValues
 from ...commands.without_site import check_change
-from ...durations import duration_seconds
+from ...durations import parse_typed_duration
 from ...errors import NotFound, UsageError
 from ...files import make_private_directory, write_atomically
 from ...jsontext import parse_json
@@ -81,9 +81,9 @@ class InboxOnPage:
             raise NotFound(f"no event {key!r} in the inbox: it was deleted meanwhile")
         return {**worded(row), "payload": parse_json(row["payload"])}
 
-    def replay(self, keys: list[Any]) -> list[dict[str, Any]]:
-        if not keys or not all(isinstance(key, int) for key in keys) or len(keys) > MOST:
-            raise UsageError("no events: give their keys")
+    def replay(self, keys: Any) -> list[dict[str, Any]]:
+        if not isinstance(keys, list) or not 0 < len(keys) <= MOST or any(type(key) is not int for key in keys):
+            raise UsageError("no events: expected a list of their keys, which are numbers")
         check_change(self._context, "write", "inbox replay")
         with contextlib.closing(open_inspection(self._context, self._values, write=True)) as inbox:
             return [worded(row) for row in inbox.replay(keys)]
@@ -92,7 +92,10 @@ class InboxOnPage:
         """The page has asked, and shows how many there are."""
         if state not in ("done", "dead"):
             raise UsageError(f"events that are {state} cannot be deleted", hint="expected done or dead")
-        before = time.time() - duration_seconds(older)
+        age = parse_typed_duration(older)
+        if age is None:
+            raise UsageError(f"{older!r} is not a time", hint="expected a number and ms, s, m, h or d, such as 7d")
+        before = time.time() - age
         check_change(self._context, "destroy", "inbox purge")
         with contextlib.closing(open_inspection(self._context, self._values, write=True)) as inbox:
             return inbox.purge(state, before)

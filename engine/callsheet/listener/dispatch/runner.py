@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -117,10 +117,11 @@ class Runner:
     async def run(self, event: Event, jobs: Sequence[Job], on_success: OnSuccess | None = None) -> RunResult:
         """`on_success` is told of each job that succeeded, before the others have ended."""
         result = RunResult()
+        run = self._run_job if self.watch_run is None else self._watch_job
         if len(jobs) == 1:
-            await self._run_job(event, jobs[0], result, on_success)
+            await run(event, jobs[0], result, on_success)
         elif jobs:
-            await asyncio.gather(*(self._run_job(event, job, result, on_success) for job in jobs))
+            await asyncio.gather(*(run(event, job, result, on_success) for job in jobs))
             result.replies = {job.id: result.replies[job.id] for job in jobs if job.id in result.replies}
         return result
 
@@ -131,11 +132,12 @@ class Runner:
         run = TasklessRun(event, job, (*job.concurrency_limits, self.concurrency), self._observe, ended)
         return run.begin(may_wait=self.max_wait is None)
 
-    async def _run_job(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
-        with nullcontext() if self.watch_run is None else self.watch_run(event, job.id, result):
-            await self._run_to_its_end(event, job, result, on_success)
+    async def _watch_job(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
+        assert self.watch_run is not None  # noqa: S101 - else nobody watches
+        with self.watch_run(event, job.id, result):
+            await self._run_job(event, job, result, on_success)
 
-    async def _run_to_its_end(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
+    async def _run_job(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
         started = perf_counter()
         try:
             await self._run_and_reply(event, job, result)

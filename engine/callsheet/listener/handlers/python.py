@@ -73,8 +73,12 @@ class Python(Base):
         if self.processes is not None:
             result = await self.processes.run(event.record_text.encode(), self.timeout)
         elif self.is_async:
-            values = (dict(event.record), *await asyncio.to_thread(self._further_values))
-            result = await self._run_async(lambda: self.function(*values), self.timeout)
+            record = dict(event.record)
+            if self.program is None:
+                result = await self._run_async(lambda: self.function(record), self.timeout)
+            else:
+                program = await asyncio.to_thread(self.program.get)  # opening it reads files
+                result = await self._run_async(lambda: self.function(record, program), self.timeout)
         else:
             result = await self._run_plain(dict(event.record), f"{job} {event.key}")
         if self.wants_result and self.processes is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import parse_qsl
 
 from ...errors import CallsheetError, NotAllowed, NotFound, UsageError
-from ...jsontext import dump_json, parse_json
+from ...jsontext import JSONError, dump_json, parse_json
 from ...urls import foreign_status
 from ..server.responses import make_response
 
@@ -41,6 +41,7 @@ _HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 _MAX_BODY = 65536
+_DEEPEST = 10
 _PAUSE = 0.5  # seconds between two looks for changes
 _SILENCE = 15.0  # seconds without a change after which a line says that the server is there
 
@@ -51,7 +52,7 @@ class KeptEvents(Protocol):
     def overview(self) -> dict[str, Any]: ...
     def events(self, state: str | None) -> list[dict[str, Any]]: ...
     def show(self, key: str, id: str) -> dict[str, Any]: ...
-    def replay(self, keys: list[Any]) -> list[dict[str, Any]]: ...
+    def replay(self, keys: Any) -> list[dict[str, Any]]: ...
     def purge(self, state: str, older: str) -> int: ...
     def close(self) -> None: ...
 
@@ -71,15 +72,18 @@ class PageApp:
     def __init__(self, content: PageContent, token: str) -> None:
         self.content = content
         self._token = b"bearer " + token.encode()
-        self._reads: dict[str, Callable[[Mapping[str, str]], Any]] = {
-            "/api/overview": lambda _: self._overview(),
+        # Deliveries are kept by the loop, and read in it. An inbox is a file or a server, and is asked in its thread.
+        self._of_deliveries: dict[str, Callable[[Mapping[str, str]], Any]] = {
             "/api/deliveries": lambda _: [] if content.recent is None else content.recent.summaries(),
             "/api/delivery": self._delivery,
+        }
+        self._of_inbox: dict[str, Callable[[Mapping[str, str]], Any]] = {
+            "/api/overview": lambda _: None if content.kept is None else content.kept.overview(),
             "/api/events": lambda query: self._kept().events(query.get("state") or None),
             "/api/event": lambda query: self._kept().show(query.get("key", ""), query.get("id", "")),
         }
         self._changes: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-            "/api/replay": lambda given: self._kept().replay(list(given.get("keys", ()))),
+            "/api/replay": lambda given: self._kept().replay(given.get("keys")),
             "/api/purge": lambda given: self._kept().purge(str(given.get("state")), str(given.get("older"))),
         }
 
@@ -108,38 +112,37 @@ class PageApp:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         path, method = scope["path"], scope["method"]
-        work: Callable[[], Any]
-        if method == "GET" and path in self._reads:
-            query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-            work = partial(self._reads[path], query)
-        elif method == "POST" and path in self._changes:
-            try:
-                given = parse_json(await _body(receive))
-            except ValueError:
-                return _plain(400, "expected JSON")
-            work = partial(self._changes[path], given if isinstance(given, dict) else {})
-        else:
-            return _plain(404, "there is no such page")
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         try:
-            found = await asyncio.get_running_loop().run_in_executor(self.content.thread, work)
+            if method == "GET" and path in self._of_deliveries:
+                return _json(200, self._of_deliveries[path](query))
+            if method == "GET" and path in self._of_inbox:
+                found = await self._in_thread(partial(self._of_inbox[path], query))
+                return _json(200, self._overview(found) if path == "/api/overview" else found)
+            if method == "POST" and path in self._changes:
+                change = partial(self._changes[path], await _given(receive))
+                return _json(200, await self._in_thread(change))
         except CallsheetError as error:
             statuses = {UsageError: 400, NotAllowed: 403, NotFound: 404}
             status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 500)
             return _json(status, {"error": error.message, "hint": error.hint})
-        return _json(200, found)
+        return _plain(404, "there is no such page")
+
+    async def _in_thread(self, work: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self.content.thread, work)
 
     def _kept(self) -> KeptEvents:
         if self.content.kept is None:
             raise NotFound("this listener has no inbox: start it with --inbox")
         return self.content.kept
 
-    def _overview(self) -> dict[str, Any]:
-        recent, kept = self.content.recent, self.content.kept
+    def _overview(self, inbox: Any) -> dict[str, Any]:
+        recent = self.content.recent
         return {
             "title": self.content.title,
             "deliveries": recent is not None,
             "minutes": [] if recent is None else recent.minutes(),
-            "inbox": None if kept is None else kept.overview(),
+            "inbox": inbox,
         }
 
     def _delivery(self, query: Mapping[str, str]) -> dict[str, Any]:
@@ -173,7 +176,7 @@ class PageApp:
         inbox = None
         if kept is not None:
             try:
-                inbox = await asyncio.get_running_loop().run_in_executor(self.content.thread, kept.overview)
+                inbox = await self._in_thread(kept.overview)
             except CallsheetError as error:
                 inbox = {"error": error.message}
         return recent and recent.changes, inbox
@@ -184,16 +187,22 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-async def _body(receive: Receive) -> bytes:
-    """Raises `ValueError` for one that is too large."""
+async def _given(receive: Receive) -> dict[str, Any]:
+    """What a change is asked with. Raises `UsageError` where it is too large, or no object."""
     body, more = b"", True
     while more:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > _MAX_BODY:
-            raise ValueError("too large")
-    return body
+            raise UsageError(f"more than {_MAX_BODY} bytes")
+    try:
+        given = parse_json(body, _DEEPEST)
+    except JSONError as error:
+        raise UsageError(f"expected JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise UsageError("expected an object")
+    return given
 
 
 def _json(status: int, value: Any) -> Response:
