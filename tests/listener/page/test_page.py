@@ -162,3 +162,13 @@ def test_a_token_in_a_header_is_not_shown() -> None:
     sent = [(b"x-token", b"a.b.c"), (b"x-other", b"1")]
     recent._add(Receiving(), "127.0.0.1", 200, "accepted", "", sent, b"{}")  # type: ignore[arg-type] # what is read of it
     assert (recent.find(1) or {})["headers"] == [["x-token", "(not shown)"], ["x-other", "1"]]
+
+
+def test_a_port_that_is_none_is_refused(tmp_path: Path) -> None:
+    done = run(tmp_path, "inbox", "ui", "--inbox", "nowhere.sqlite", "--port", "99999")
+    assert done.returncode == 2
+    assert "no inbox at nowhere.sqlite" in done.stderr
+    with listening_with_page(tmp_path, "--inbox", "inbox.sqlite") as (listener, _):
+        done = run(tmp_path, "inbox", "ui", "--inbox", "inbox.sqlite", "--port", "99999")
+        assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: --port: 99999 is not a port")
+        assert listener.stop() == 0

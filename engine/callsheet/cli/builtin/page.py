@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ...listener.recent.deliveries import RecentDeliveries
 
 _SHOWN = 500  # events of a list
+_LAST_PORT = 65535
 _FOLLOWED = 50  # the newest, whose changes are told
 _MINUTE, _MINUTES = 60, 60
 
@@ -114,6 +115,8 @@ def page_server(
     Its address holds the token. That is for a terminal; else it goes into a file that only this person can read, as
     what is printed may be kept in a log.
     """
+    if not 0 <= port <= _LAST_PORT:
+        raise UsageError(f"--port: {port} is not a port", hint=f"expected 1 to {_LAST_PORT}, or 0 for a free one")
     context.options["no-input"] = True  # a policy that wants a person to be asked is not answered by this terminal
     listening = bind(parse_address(f"127.0.0.1:{port}", "--port"), "--port")[0]
     token = secrets.token_urlsafe(32)
