@@ -21,10 +21,9 @@ if TYPE_CHECKING:
         RateLimited,
         UsageError,
     )
-    from .library.planned import PlannedRequest
     from .library.program import Program
     from .library.program import open_program as open  # noqa: A004 - one opens a program, as one opens a file
-    from .library.results import Record, Rows
+    from .library.session import PlannedRequest, Record, Rows
     from .library.things import Thing
 
 __version__ = "0.1.0"
@@ -47,10 +46,10 @@ __all__ = [
     "open",
 ]
 _PLACES = {  # of those that are not in `errors`
-    "PlannedRequest": "library.planned",
+    "PlannedRequest": "library.session",
     "Program": "library.program",
-    "Record": "library.results",
-    "Rows": "library.results",
+    "Record": "library.session",
+    "Rows": "library.session",
     "Thing": "library.things",
     "open": "library.program",
 }

@@ -21,7 +21,7 @@ def rest_while_starting() -> None:
 
 def begin() -> None:
     """The command starts, and may run for long. What was loaded by now is not looked through any more."""
-    global _is_resting  # noqa: PLW0603 - see above
+    global _is_resting  # noqa: PLW0603 - a process has one collector
     if _is_resting:
         _is_resting = False
         gc.freeze()

@@ -274,14 +274,14 @@ def test_a_profile_that_cannot_be_saved_takes_the_credential_back(
     store = EncryptedFile(str(shell.home), shell.environ["SUITE_KEYRING_PASSWORD"], "")
     words = ("init", "--base-url", site.url, "--name", "work", *BASIC)
     with monkeypatch.context() as patch:
-        patch.setattr("callsheet.commands.signin.store.edit_profiles", fail)
+        patch.setattr("callsheet.commands.signin_answers.edit_profiles", fail)
         assert shell(*words, stdin=TOKEN).code == code
     assert store.get("work") is None
     assert shell(*words, stdin=TOKEN).code == 0
     before, fresh = store.get("work"), f"{CANARY}-fresh"
     site.site_accepts.add(pair(EMAIL, fresh))
     with monkeypatch.context() as patch:
-        patch.setattr("callsheet.commands.signin.store.edit_profiles", fail)
+        patch.setattr("callsheet.commands.signin_answers.edit_profiles", fail)
         assert shell(*words, stdin=fresh).code == code
     assert store.get("work") == before
 

@@ -38,14 +38,14 @@ def test_every_operation_can_be_described(tmp_path: Path) -> None:
     """In one process, since a description is asked for by id only."""
     import io
 
-    from callsheet.cli.describe import describe
+    from callsheet.cli.builtin.operations import describe_operation
     from callsheet.commands.context import Context
     from callsheet.commands.streams import Streams
 
     streams = Streams(io.StringIO(), io.StringIO(), io.StringIO())
     context = Context("suite", environment(tmp_path / "home", ""), streams)
     for id in context.catalog.ids("operation"):
-        text = describe(context, id, context.catalog.get("operation", id))
+        text = describe_operation(context, id, context.catalog.get("operation", id))
         assert text.splitlines()[-1].startswith(f"  suite op call {id}")
         assert f"\n\n{context.catalog.get('operation', id)['http']}\n" in text
     context.close()
@@ -68,7 +68,7 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
 
     import click
 
-    from callsheet.cli.describe import example
+    from callsheet.cli.builtin.operations import example
     from callsheet.cli.tree import root_group, run_command
     from callsheet.commands.context import Context
     from callsheet.commands.streams import Streams
@@ -136,7 +136,7 @@ def test_a_description_is_filtered_like_any_result(tmp_path: Path) -> None:
 
 
 def test_a_description_is_wrapped_for_a_terminal() -> None:
-    from callsheet.cli.describe import describe
+    from callsheet.cli.builtin.operations import describe_operation
 
     class Fake:
         program = "suite"
@@ -152,7 +152,7 @@ def test_a_description_is_wrapped_for_a_terminal() -> None:
         "http": "GET /x",
         "params": [{"name": "a", "help": "one two three four five six seven"}],
     }
-    lines = describe(Fake(), "x", operation, 44).splitlines()  # type: ignore[arg-type]
+    lines = describe_operation(Fake(), "x", operation, 44).splitlines()  # type: ignore[arg-type]
     assert max(map(len, lines)) <= 44
     assert "  a  query  string  one two three four five" in lines
     assert "                    six seven" in lines

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.commands.steps.beside import FilesBeside
+from callsheet.commands.steps.parameter_scope import FilesBeside
 from callsheet.richtext.markdown.relative import NotBesideError
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs links and pipes")

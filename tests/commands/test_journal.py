@@ -369,7 +369,7 @@ def test_every_change_is_undone_where_a_person_wants_a_journal_of_every_one(sett
 def test_a_person_says_which_changes_are_kept(
     settled: Desk, monkeypatch: pytest.MonkeyPatch, setting: str, few: int, many: int
 ) -> None:
-    monkeypatch.setattr("callsheet.commands.journal.keeping._MANY", 2)
+    monkeypatch.setattr("callsheet.commands.context._MANY", 2)
     assert settled.run("config", "set", "journal", setting).exit == 0
     assert settled.run("issues", "label", "DEMO-1", "DEMO-2", "x").exit == 0
     assert len(kept(settled)) == few

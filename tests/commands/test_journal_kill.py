@@ -16,9 +16,19 @@ from typing import Any
 import httpx
 import pytest
 
-from callsheet.commands.journal.folder import found_journal, fresh_path, journal_folder, kept_journals, remove_old
-from callsheet.commands.journal.recorded import DONE, LEFT, UNDER_WAY, read_journal
-from callsheet.commands.journal.writer import continued, new_journal
+from callsheet.commands.journal import (
+    DONE,
+    LEFT,
+    UNDER_WAY,
+    continued,
+    found_journal,
+    fresh_path,
+    journal_folder,
+    kept_journals,
+    new_journal,
+    read_journal,
+    remove_old,
+)
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.sandbox.site import Faults
 from support.cases import Done, nobody, run_program
@@ -225,7 +235,7 @@ def test_a_journal_that_others_can_write_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_runs_never_write_into_one_journal(tmp_path: Path) -> None:
-    from callsheet.commands.journal.writer import continued
+    from callsheet.commands.journal import continued
 
     path = tmp_path / "j"
     content = whole(path)

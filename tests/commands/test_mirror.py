@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.cli.main import run
-from callsheet.commands.mirror import file as mirror_file
+from callsheet.commands.mirror import mirror_file
+from callsheet.commands.mirror.mirror_file import column_name, sql_value, storable, table_name
 from callsheet.commands.mirror.sync import Mirror, read_until
-from callsheet.commands.mirror.tables import column_name, sql_value, storable, table_name
 from support.imports import DOCUMENTS
 from support.machine import Machine
 from support.sampled import sampled

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.commands.mirror.tables import columns_of_view
+from callsheet.commands.mirror.mirror_file import columns_of_view
 from support.places import ROOT
 from support.shell_user import ShellUser
 from support.simulated import serving

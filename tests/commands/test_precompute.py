@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import Catalog, open_catalog
+from callsheet.commands.steps.converters import overlay_values
 from callsheet.commands.steps.lookup import precompute_each, precompute_value
-from callsheet.commands.steps.overlay import overlay_values
 from callsheet.errors import CallsheetError
 from callsheet.language import dates
 from callsheet.language.template import Precomputed, evaluate, fill_template, is_true

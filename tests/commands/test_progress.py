@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.commands.progress import with_progress
+from callsheet.commands.execute import with_progress
 
 
 class Terminal(io.StringIO):

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from callsheet.commands.context import Context
-from callsheet.commands.resources.same_values import is_same_value
-from callsheet.commands.resources.things import Things, parents_first
+from callsheet.commands.resources import Things, is_same_value, parents_first
 from callsheet.commands.steps.dispatcher import StepDispatcher
 from callsheet.commands.streams import Streams
 from callsheet.errors import CallsheetError, UsageError

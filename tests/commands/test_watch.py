@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.commands.mirror.file import MirrorFile
+from callsheet.commands.mirror.mirror_file import MirrorFile
 from support.draws import chance
 from support.shell_user import ShellUser
 from support.simulated import serving

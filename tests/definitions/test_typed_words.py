@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.commands.steps.step_answers import step_acts
+from callsheet.commands.steps.converters import step_acts
 from callsheet.language.functions import parse_expression
 from callsheet.language.merge import on_deployment
 from callsheet.language.parameters import to_identifier

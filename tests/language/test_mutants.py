@@ -141,7 +141,7 @@ class World:
         out, err = io.StringIO(), io.StringIO()
         try:
             code = run("demo", words, environ=self.environ, stdin=io.StringIO(), stdout=out, stderr=err)
-        except Exception as error:  # noqa: BLE001 - this is what is looked for
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             return BROKEN, f"{' '.join(words)}: {type(error).__name__}: {error}"
         return code, f"{' '.join(words)}: {err.getvalue()}"
 
@@ -152,7 +152,7 @@ class World:
                 source, jobs = self._received(catalog)
         except (CallsheetError, Rejected) as error:
             return 1, f"delivery: {error}"
-        except Exception as error:  # noqa: BLE001 - this is what is looked for
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             return BROKEN, f"delivery: {type(error).__name__}: {error}"
         return 0, f"{source}: {jobs}"
 

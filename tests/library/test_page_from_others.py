@@ -40,7 +40,7 @@ def test_every_call_works_in_the_order_of_the_page(address: str, tmp_path: Path)
             try:
                 with contextlib.redirect_stdout(io.StringIO()):
                     exec(ours, {"suite": suite})
-            except Exception as error:  # noqa: BLE001 - all that are wrong are told at once
+            except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
                 failed[ours] = f"{type(error).__name__}: {error}"
         assert failed == {}
         issue = suite.issues.get("DEMO-2")["fields"]

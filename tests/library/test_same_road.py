@@ -62,7 +62,7 @@ class ScriptOfCalls(Script):
             group = root_group(context, lambda _context, command, values: found.append((command, values)))
             group.main([*words], prog_name="suite", standalone_mode=False, obj=context)
             path = click_path(context, words)
-        except Exception:  # noqa: BLE001 - a line that is wrong on purpose
+        except Exception:  # noqa: BLE001 - the library raises many kinds, and all mean the same
             return None
         finally:
             context.close()

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from callsheet.commands.context import Context
-from callsheet.commands.journal.folder import kept_journals
+from callsheet.commands.journal import kept_journals
 from callsheet.mcp.run import ToolContext, Watch
 from callsheet.mcp.selection import ToolSelection
 from callsheet.mcp.toolbox import ToolAnswer, Toolbox

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.commands.steps.matching import Candidates, matches_word
+from callsheet.commands.steps.converters import Candidates, matches_word
 from support.cases import Done, environment, nobody, run_program
 from support.server import Exchange, exchange, reply, serve
 

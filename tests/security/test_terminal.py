@@ -370,13 +370,12 @@ def test_the_gate_changes_no_value_of_json(text: str) -> None:
 DOORS = {
     "terminal.py": "the gate",
     "commands/context.py": "asks questions",
-    "commands/prompts/rich_prompts.py": "draws menus, of texts that were made harmless",
+    "commands/rich_prompts.py": "draws menus, of texts that were made harmless",
     "commands/streams.py": "puts the gate before the streams of a run",
     "cli/main.py": "puts the gate before the process's streams",
     "output/stream.py": "behind the gate: cleans all it writes, and pages it",
-    "commands/progress.py": "draws through the gate",
     "client/http/download.py": "draws through the gate",
-    "commands/execute.py": "bytes of a file, refused at a terminal",
+    "commands/execute.py": "draws through the gate; bytes of a file, refused at a terminal",
     "mcp/serve.py": "lines of the protocol, in which text is JSON and escaped",
 }
 CLICK = {"echo", "secho", "prompt", "confirm", "progressbar", "echo_via_pager", "pause", "edit", "getchar", "clear"}

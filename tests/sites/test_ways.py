@@ -13,7 +13,7 @@ import pytest
 
 from callsheet import registry
 from callsheet.client.http.redirect import with_query
-from callsheet.commands.signin.obtain import check_way, device_consent, usual_way, ways_of
+from callsheet.commands.obtain_credential import check_way, device_consent, usual_way, ways_of
 from callsheet.errors import DefinitionError, NotAllowed, UsageError
 from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer

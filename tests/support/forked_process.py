@@ -32,7 +32,7 @@ _TESTS = Path(__file__).resolve().parent.parent
 _FEW = 3  # streams
 _ALSO = (
     "callsheet.cli.builtin.listen",
-    "callsheet.cli.builtin.serving",
+    "callsheet.cli.builtin.listen",
     "uvicorn.lifespan.off",
     "encodings.idna",
     "uvloop",

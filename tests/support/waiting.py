@@ -33,7 +33,7 @@ def at_most(seconds: float) -> Iterator[None]:
 async def reach(holds: Callable[[], object]) -> None:
     """As soon as it is so; what never comes fails the test instead of holding it up."""
     async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 - any condition
+        while not holds():  # noqa: ASYNC110 - the library tells nobody
             await asyncio.sleep(0.001)
 
 

@@ -44,7 +44,7 @@ def main(program: str | None = None) -> None:
         sys.stderr = guarded_stream(sys.stderr, always=True)
     try:
         code = run(program, arguments)
-    except Exception as error:  # noqa: BLE001 - nobody should have to read a traceback who did not ask for it
+    except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
         code = _report_broken_start(error, arguments)
     _exit(code)
 
@@ -198,7 +198,7 @@ def _run(context: Context, arguments: list[str], values: LiteralValues | None) -
     if values is not None and (options := [word for word in arguments if word.startswith("-")]):
         raise UsageError(f"{options[0]!r} is not a word of a command")
     if asked := context.environ.get(f"_{context.program.replace('-', '_').upper()}_COMPLETE"):
-        from .completion.answer import complete
+        from .completion.complete_value import complete
 
         try:
             return complete(context, group, asked, arguments)

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from ..commands.context import Context
-from ..commands.steps.addresses import is_url
+from ..commands.steps.lookup import is_url
 from ..errors import CallsheetError, NoMatch, closest_names
 from ..language.parameters import TAKEN_AWAY, first_argument
 from ..language.queries import EXCEPT

@@ -130,7 +130,7 @@ class DefinedCommand(WithHelp):
             self.runner(self.context, self.definition, own)
         finally:
             if self.context.changed and "journal" in self.context.definition:
-                from ..commands.journal.folder import remember_last
+                from ..commands.journal import remember_last
 
                 kept = self.context.journaling
                 words = ctx.command_path

@@ -1,19 +1,71 @@
-"""What a command works with: the catalog, the global options, and on demand the site, the client, the output."""
+"""Which changes are kept in a journal, and what is told of one."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..catalog.catalog import Catalog, open_catalog
-from ..errors import ConfirmationNeeded, DefinitionError, UsageError
+from ..errors import ConfirmationNeeded, DefinitionError, UsageError, did_you_mean
 from ..language.layers import Layer
 from ..terminal import escape_line, wants_color
-from .journal.keeping import Journaling
 from .streams import Streams, is_attended, lines, read_all, read_file
+
+_MANY = 20  # items
+_SETTINGS = ("always", "many", "never")
+
+
+class JournalOwner(Protocol):
+    """The run whose changes these are."""
+
+    program: str
+    environ: Mapping[str, str]
+
+    @property
+    def definition(self) -> Any: ...
+
+    def site(self) -> Any: ...
+
+
+class Journaling:
+    """As the person set it: of changes to more than 20 items, of all or of none."""
+
+    def __init__(self, context: JournalOwner) -> None:
+        self._context = context
+        self.path: str | None = None  # of the journal that was kept of this run
+        self.can_undo = False  # whether a journal of what this run changes can put it back
+        self.usual = "many"  # what holds where the person set nothing
+
+    @property
+    def setting(self) -> str:
+        """`always`, `many` or `never`: as the program's variable in the environment says, else the site's settings."""
+        name = f"{self._context.definition['prefix']}_JOURNAL"
+        if not (said := self._context.environ.get(name, "").strip()):
+            return str(self._context.site().setting("journal") or self.usual)
+        if said not in _SETTINGS:
+            raise UsageError(f"{name}: expected always, many or never, not {said!r}{did_you_mean(said, _SETTINGS)}")
+        return said
+
+    def keeps(self, items: int, *, has_undo: bool) -> bool:
+        """Whether a journal is kept of a change to so many items, where none was asked for."""
+        self.can_undo = self.can_undo or has_undo
+        few = self.setting == "always" and has_undo and items > 0
+        return few or (self.setting != "never" and items > _MANY)
+
+    def note(self, path: str, *, has_undo: bool) -> str:
+        """What is told of a journal."""
+        return f"journal: {path}; {self._to_undo(path) if has_undo else 'this cannot be undone'}"
+
+    def _to_undo(self, path: str) -> str:
+        return f"`{self._context.program} undo {shlex.quote(path)}` takes the change back"
+
+
+# What a command works with: the catalog, the global options, and on demand the site, the client, the output.
+
 
 if TYPE_CHECKING:
     from ..client.gate import Ask
@@ -24,7 +76,7 @@ if TYPE_CHECKING:
     from ..output import Output
     from ..policy.policy import PolicySource
     from ..sites.site import Site
-    from .prompts.prompts import Prompts
+    from .prompts import Prompts
 
     # What takes the answer to a request in the place of a file of that name, and returns what a result says of it.
     KeepFile = Callable[[Request, str], dict[str, Any]]
@@ -160,7 +212,7 @@ class Context:
             query=self.option("query"),
             rich=self._readable,
             names=self._names,
-            address=self._address,
+            address=self.web_address,
             palette=self._palette,
             color=wants_color("never" if self.option("no-color") else self.option("color"), self.environ),
             raw=bool(self.option("raw")),
@@ -180,10 +232,23 @@ class Context:
         builder = Builder(self.catalog, self.site(), self.program)
         return Namings(self.catalog, builder, self.client(), self.note).names_of(naming, ids)
 
-    def _address(self, id: str, word: str) -> str:
-        from .web_address import web_address
+    def web_address(self, id: str, word: str) -> str:
+        """What the `address` definition of that id says of a thing; `word` is its key or id."""
+        from ..language.merge import on_deployment
+        from ..language.template import fill_text
 
-        return web_address(self.catalog, self.site(), id, word)
+        here = on_deployment(self.catalog.get("address", id), self.site().deployment)
+        return self.site().address(here["service"]) + str(fill_text(here["url"], {"word": word}))
+
+    def show_in_browser(self, url: str) -> None:
+        """Where no browser can be started, the address is printed."""
+        import webbrowser
+
+        if webbrowser.open(url):
+            self.note(f"opened {url}")
+            return
+        self.note("no browser could be started")
+        self.streams.out.write(url + "\n")
 
     def _palette(self, id: str) -> dict[str, str]:
         if id not in self._palettes:
@@ -270,7 +335,7 @@ class Context:
     @cached_property
     def prompts(self) -> Prompts:
         """Questions to whoever is at the terminal."""
-        from .prompts.prompts import Prompts
+        from .prompts import Prompts
 
         return Prompts(self.streams, self.environ, self.option)
 

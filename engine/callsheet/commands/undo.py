@@ -10,19 +10,17 @@ from ..errors import CallsheetError, Conflict, NotFound, UsageError
 from ..language.merge import on_deployment
 from ..language.parameters import to_identifier
 from .execute import check_operation, refuse_when_read_only
-from .journal.folder import fresh_path
-from .journal.recorded import DONE, UNDER_WAY, Recorded
-from .journal.writer import hold_journal, new_journal
-from .resources.things import Things
+from .journal import DONE, UNDER_WAY, Recorded, fresh_path, hold_journal, new_journal
+from .resources import Things
+from .steps.converters import calls_of, item_name
 from .steps.dispatcher import StepDispatcher
-from .steps.each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
+from .steps.each_item import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
 from .steps.lookup import Lookups, precompute_each
+from .steps.parameter_scope import of_the_run
 from .steps.recording import JournalRecord, followed, head_of, shown_path
 from .steps.resume import step_of
-from .steps.scope import of_the_run
-from .steps.sequence import ItemRun, StepRun
+from .steps.run_steps import ItemRun, StepRun
 from .steps.snapshot import undo_steps
-from .steps.step_answers import calls_of, item_name
 
 if TYPE_CHECKING:
     from ..client.request.model import Request

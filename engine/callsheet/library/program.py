@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from ..catalog.catalog import Child
     from ..language.shape.commands import CompiledCommand
     from ..language.shape.rest import CompiledOperation
-    from .planned import PlannedRequest
-    from .results import Rows
+    from .session import PlannedRequest, Rows
     from .things import ResourceThings
 
 

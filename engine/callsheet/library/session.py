@@ -1,25 +1,292 @@
-"""One site of one program as a script uses it: calls that share what is expensive."""
+"""One site of one program as a script uses it, one call of it, and what that gives."""
 
 from __future__ import annotations
 
 import io
+import logging
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from html import escape
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from ..calls.fields import detailed_fields, field_of
+from ..calls.run import CallContext
 from ..cli.main import call_command, telling
+from ..commands.context import Context
+from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, name_program
 from ..language.parameters import to_identifier
+from ..output.columns import Columns, with_names
+from ..output.formats import FormatContext, plain
 from ..policy.load import from_variable
 from ..sites.site import CatalogNames
+from ..terminal import escape_line
+from ..terminal import escape_text as escape_active
 from .arguments import CallArguments
-from .context import ScriptCall, ScriptContext
-from .results import Record, Rows
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.commands import CompiledCommand
+    from ..client.request.model import Request
+    from ..language.shape.commands import CompiledCommand, ViewDefinition
+
+
+# What a dry run gives.
+
+
+class PlannedRequest(NamedTuple):
+    """A request that a dry run would have sent. `curl` is a command that sends it, credentials redacted."""
+
+    method: str
+    url: str
+    body: Any
+    curl: str
+
+    @classmethod
+    def of(cls, request: Request, url: str, curl: str) -> Self:
+        from ..client.request.model import Form, Json
+
+        match request.body:
+            case Json(value=value):
+                body = value
+            case Form(pairs=pairs):
+                body = dict(pairs)
+            case _:
+                body = None
+        return cls(request.method, url, body, curl)
+
+
+# One call of a script: what it prints is kept as the service sent it, and what it notes goes to a logger.
+
+
+_LOGGER = logging.getLogger("callsheet")
+_LOGGER.addHandler(logging.NullHandler())  # without one, warnings would be printed
+
+
+class ScriptContext(Context):
+    """What the calls of one script share. Nothing is printed or asked."""
+
+    def __init__(self, program: str, environ: Mapping[str, str]) -> None:
+        nothing = Streams(io.StringIO(), io.StringIO(), io.StringIO())
+        super().__init__(program, environ, nothing, literal=True)
+
+    def say(self, text: str) -> None:
+        _LOGGER.warning("%s", escape_line(text))
+
+
+class ScriptCall(CallContext):
+    """With `lazily`, a list is asked for while one goes through it."""
+
+    def __init__(self, base: Context, *, lazily: bool) -> None:
+        super().__init__(base)
+        self._own_output = self.streams.out
+        self._lazily = lazily
+        self.is_in_file = False  # it was written where `out` says
+        self.view: ViewDefinition | None = None
+        self.items: Iterator[Any] | None = None
+        self.things: list[Any] = []
+        self.requests: list[PlannedRequest] = []
+
+    @property
+    def output_format(self) -> str:
+        """What the service sends and nothing else, unless a file is written whose name says more."""
+        return str(self.option("output") or "json")
+
+    def output_with(self, view: ViewDefinition | None, columns: str | None, *, settled: bool = False) -> Any:
+        if self.streams.out is not self._own_output:
+            self.is_in_file = True
+            return super().output_with(view, columns, settled=settled)
+        self.view = view
+        return _Kept(self)
+
+    def formats(self) -> FormatContext:
+        return super().formats()._replace(names=self._names, address=self.web_address)
+
+    def markdown(self, value: Any, format: str) -> str:
+        """Rich text of a format as Markdown."""
+        return self._readable(value, format)
+
+    def keep_items(self, items: Iterable[Any]) -> None:
+        found = items if self._lazily else list(items)
+        self.items = chain(self.items or (), found)
+
+    def hold(self, request: Request, curl: str) -> None:
+        self.requests.append(PlannedRequest.of(request, self.client().shown(request.url), curl))
+
+    def note(self, text: str) -> None:
+        super().note(text)
+        _LOGGER.info("%s", escape_line(text))
+
+    def say(self, text: str) -> None:
+        _LOGGER.warning("%s", escape_line(text))
+
+
+class _Kept:
+    """Stands where a command has its output."""
+
+    is_line_by_line = False
+
+    def __init__(self, call: ScriptCall) -> None:
+        self._call = call
+
+    def items(self, items: Iterable[Any]) -> None:
+        self._call.keep_items(items)
+
+    def one(self, value: Any) -> None:
+        if isinstance(value, list):
+            self.items(value)
+        else:
+            self._call.things.append(value)
+
+    value = one
+
+
+# Results as HTML for a notebook. Every text is escaped: what others wrote is shown and never acts.
+
+
+_SHOWN_COLUMNS = 8  # of rows that no view describes
+
+
+def rows_table(
+    rows: Sequence[Any], view: ViewDefinition | None, context: FormatContext, *, has_more: bool = False
+) -> str:
+    """The columns of the view, as a terminal has them."""
+    if not rows:
+        return "<p>no results</p>"
+    columns = with_names(Columns(view, None, context).resolve(rows, _SHOWN_COLUMNS), rows, context)
+    head = _row("th", [column.name for column in columns])
+    body = "".join(_row("td", [column.cell(row, context) for column in columns]) for row in rows)
+    more = "<p>and more</p>" if has_more else ""
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{more}"
+
+
+def record_table(thing: dict[str, Any], view: ViewDefinition | None, context: FormatContext) -> str:
+    """Every column that says something, a line each, then the parts that the view shows in full."""
+    columns = with_names(Columns(view, None, context).all_columns, [thing], context)
+    if columns:
+        lines = [[column.name, column.cell(thing, context)] for column in columns]
+    else:
+        lines = [[name, plain(value, context)] for name, value in thing.items()]
+    parts = detailed_fields(thing, view, context) if view else {}
+    lines += [[name.upper(), plain(value, context)] for name, value in parts.items()]
+    return f"<table><tbody>{''.join(_line(name, text) for name, text in lines if text)}</tbody></table>"
+
+
+def _line(name: str, text: str) -> str:
+    return f'<tr><th>{_text(name)}</th><td style="white-space: pre-wrap">{_text(text)}</td></tr>'
+
+
+def _row(tag: str, texts: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{_text(text)}</{tag}>' for text in texts)}</tr>"
+
+
+def _text(text: str) -> str:
+    return escape(escape_active(text))
+
+
+# What a call gives: the rows of a list, or one record.
+
+
+_SHOWN = 50  # rows in a notebook
+_COLUMNS = 20  # of rows that no view describes
+
+
+class Record(dict[str, Any]):
+    """One thing as the service sent it: a dict that a notebook shows as a table."""
+
+    def __init__(self, thing: dict[str, Any], call: ScriptCall | None = None) -> None:
+        super().__init__(thing)
+        self._call = call
+
+    def __reduce__(self) -> tuple[type[Record], tuple[dict[str, Any]]]:
+        """What is copied, or sent to another process, is the thing alone."""
+        return Record, (dict(self),)
+
+    def _repr_html_(self) -> str:
+
+        if self._call is None:
+            return record_table(self, None, FormatContext())
+        return record_table(self, self._call.view, self._call.formats())
+
+
+class Rows(Iterator[dict[str, Any]]):
+    """The things of a list as the service sent them, one after another; each page is asked for when it is needed.
+
+    They are gone through once: `rows = list(...)` keeps them. Safe with several threads.
+    """
+
+    def __init__(self, name: str, call: ScriptCall, telling: Callable[[], AbstractContextManager[None]]) -> None:
+        self._name = name
+        self._call = call
+        self._telling = telling
+        self._items = call.items if call.items is not None else iter(())
+        self._seen: list[Any] = []  # what a notebook has shown and nobody has taken yet
+        self._ended = False
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Self:
+        """Raises `UsageError` where all were taken already: an empty list would be a wrong answer."""
+        if self._ended and not self._seen:
+            raise UsageError("these rows were gone through already", hint="keep them with rows = list(...)")
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        with self._lock:
+            found: dict[str, Any] = self._seen.pop(0) if self._seen else self._take()
+            return found
+
+    def _take(self) -> Any:
+        with self._telling():
+            for item in self._items:
+                return item
+        self._ended = True
+        self._call.close()
+        raise StopIteration
+
+    @property
+    def next_page_token(self) -> str | None:
+        """Where the next page starts, once the rows of one page were gone through and there are more."""
+        return self._call.next
+
+    @property
+    def total(self) -> int | None:
+        """How many there are in all, where the service told it with a page."""
+        return self._call.total
+
+    def flat(self, *columns: str) -> Iterator[dict[str, Any]]:
+        """Each as a flat row: the columns of its view by name, or these columns; what is not there is None.
+
+        A column is the name of one, a key, or a path such as `fields.status.name`.
+        """
+        chosen = Columns(self._call.view, columns, self._call.formats())
+        return self._flat(chosen)
+
+    def _flat(self, chosen: Columns) -> Iterator[dict[str, Any]]:
+        formats, fields = self._call.formats(), None
+        for row in self:
+            if fields is None:
+                fields = [field_of(column) for column in chosen.resolve([row], _COLUMNS)]
+            yield {field.name: field.read(row, formats) for field in fields}
+
+    def __repr__(self) -> str:
+        return f"<Rows of {self._name}>"
+
+    def _repr_html_(self) -> str:
+        """The next rows as a table; they are still there for whoever goes through them."""
+        with self._lock:
+            while len(self._seen) <= _SHOWN:
+                try:
+                    self._seen.append(self._take())
+                except StopIteration:
+                    break
+            shown, more = self._seen[:_SHOWN], len(self._seen) > _SHOWN
+        return rows_table(shown, self._call.view, self._call.formats(), has_more=more)
+
+
+# One site of one program as a script uses it: calls that share what is expensive.
+
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
 _FLAGS = frozenset({"yes", "dry-run", "all"})

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..commands.resources.things import Things
+from ..commands.resources import Things
 from ..commands.steps.dispatcher import StepDispatcher
 from ..commands.steps.lookup import Lookups
 from ..errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from .context import ScriptCall
-    from .session import Session
+    from .session import ScriptCall, Session
 
 
 class Thing:
@@ -60,7 +59,7 @@ class Thing:
         return f"<{self._things.title} {self.id}>"
 
     def _repr_html_(self) -> str:
-        from .results import record_table
+        from .session import record_table
 
         view = self._things.definition.get("view")
         return record_table(self.raw, self._call.catalog.get("view", view) if view else None, self._call.formats())

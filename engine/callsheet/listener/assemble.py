@@ -350,7 +350,7 @@ class Assembly:
         except CallsheetError as error:
             self.log.note(f"routes not reloaded, keeping the old ones: {'; '.join((error.message, *error.details))}")
             return
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with them, the old routes stay
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             self.log.note(f"routes not reloaded, keeping the old ones: {type(error).__name__}: {error}")
             return
         self.retired.append(self.route_set)  # their handlers may still be running

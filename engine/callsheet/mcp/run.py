@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ..calls.run import CallContext
-from ..commands.journal.keeping import Journaling
+from ..commands.context import Journaling
 from ..errors import CallsheetError
 from ..language.safety import CHANGES
 from .collect import Collected
@@ -108,7 +108,7 @@ class ToolContext(CallContext):
 
     def formats(self) -> FormatContext:
         """With the names and the addresses that a reader sees in place of ids."""
-        return super().formats()._replace(names=self._names, address=self._address)
+        return super().formats()._replace(names=self._names, address=self.web_address)
 
     def output_with(self, view: ViewDefinition | None, columns: str | None, *, settled: bool = False) -> Any:
         from ..output.columns import split

@@ -223,7 +223,7 @@ def _outcome(
         return toolbox.call(name, arguments, watch, agreed)
     except ConsentNeeded as need:
         return need
-    except Exception as error:  # noqa: BLE001 - the library would say nothing but that something is wrong
+    except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
         place = extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(place.filename)}:{place.lineno}"
         return ToolAnswer(

@@ -22,8 +22,8 @@ from ..openapi.sound import SoundImport, without_unsound_operations
 from ..reach import ITSELF, KEYS, OPTIONS, REACH, Reach
 from .api_resources import Api
 from .everyday import TakenNames, everyday, shared_views
+from .installed import NO_MANIFEST, Manifest, changes_of_files, is_untouched
 from .naming import prefix_of, words_of
-from .share import NO_MANIFEST, Manifest, changes_of_files, is_untouched
 
 if TYPE_CHECKING:
     from ..language.shape.commands import CommandDefinition

@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.safety import class_of_operation
 from ..openapi.schemas import JSON, is_json
-from .api_resources import Api, WordedCommand, add_resources
-from .command_parameters import (
+from .api_resources import (
     DATA,
     SET,
+    Api,
     CommandValues,
+    WordedCommand,
+    add_resources,
     arguments_of,
     body_of,
     first_sentence,
     identifier,
+    jmespath_field,
     option_name,
     options_of,
+    resources_of,
+    view_of,
 )
 from .naming import CommandWords, NamedCommand, command_word, named_commands
-from .obvious_operations import resources_of
-from .views import jmespath_field, view_of
 
 if TYPE_CHECKING:
     from ..language.shape.rest import Body, OperationDefinition

@@ -333,7 +333,7 @@ class SandboxSite:
             return self.refused(refusal, product)
         except StateError as error:
             return self.refused(RefusedError(500, self.state.describe_failure(error)), product)
-        except Exception as error:  # noqa: BLE001 - whatever a stranger sends is answered, and nothing of it is kept
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             message = f"the sandbox could not do this: {type(error).__name__}: {error}"
             return self.refused(RefusedError(500, message), product)
         if self.webhooks and answer.event is not None:

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from ..output.table import Cell
-from .board_page import BoardPage, changeable_columns
 from .call import CommandAnswer, CommandLine, OfferedCommand, command_of, commands, lists, table_of
-from .list_page import ListPage
+from .list_page import BoardPage, ListPage, changeable_columns
 from .row_list import ShownRow, Table
-from .running import CommandApp
-from .text_page import ChoiceDialog, TextPage
+from .text_page import ChoiceDialog, CommandApp, TextPage
 
 if TYPE_CHECKING:
     from ..commands.context import Context

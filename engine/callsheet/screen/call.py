@@ -7,13 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..cli.main import call_command
-from ..commands.context import Typed
-from ..commands.journal.keeping import Journaling
-from ..commands.prompts.prompts import Prompts
+from ..commands.context import Journaling, Typed
+from ..commands.prompts import Prompts
 from ..errors import CallsheetError, UsageError
 from ..language.parameters import first_argument, is_required
 from ..language.safety import CHANGES
-from ..library.context import ScriptCall
+from ..library.session import ScriptCall
 from ..output.columns import Columns, split, with_names
 from ..registry import SERVING, TALKING
 from .row_list import ShownRow, Table, row_of

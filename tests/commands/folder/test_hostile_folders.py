@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.commands.folder.model import Folder, FolderSettings
+from callsheet.commands.folder.local_page import Folder, FolderSettings
 from callsheet.commands.folder.read_folder import read_folder
 from callsheet.errors import UsageError
 

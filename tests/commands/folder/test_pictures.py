@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.commands.folder.fill import attachment_reference, filled_body
-from callsheet.commands.folder.model import DiagramProgram, Folder, FolderSettings, PageFile
-from callsheet.commands.folder.pictures import diagram_programs, render_pictures
+from callsheet.commands.folder.diagrams import diagram_programs, render_pictures
+from callsheet.commands.folder.local_page import (
+    DiagramProgram,
+    Folder,
+    FolderSettings,
+    PageFile,
+    attachment_reference,
+    filled_body,
+)
 from callsheet.commands.folder.read_folder import read_folder
 from callsheet.errors import UsageError
 from callsheet.sites.profiles.validate import check_text

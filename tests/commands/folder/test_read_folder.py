@@ -9,8 +9,14 @@ from typing import Any
 
 import pytest
 
-from callsheet.commands.folder.fill import attachment_reference, filled_body, page_reference
-from callsheet.commands.folder.model import DiagramProgram, Folder, FolderSettings
+from callsheet.commands.folder.local_page import (
+    DiagramProgram,
+    Folder,
+    FolderSettings,
+    attachment_reference,
+    filled_body,
+    page_reference,
+)
 from callsheet.commands.folder.read_folder import read_folder
 
 CASES = tomllib.loads((Path(__file__).parent / "cases.toml").read_text(encoding="utf-8"))["case"]

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.commands.prompts.editor import edited, editor, keep_text
-from callsheet.commands.prompts.prompts import Prompts
+from callsheet.commands.prompts import Prompts, edited, editor, keep_text
 from callsheet.commands.streams import Streams
 from callsheet.errors import CallsheetError, UsageError
 from support.terminal import Screen

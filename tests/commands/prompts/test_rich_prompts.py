@@ -10,7 +10,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from callsheet.commands.prompts import rich_prompts
+from callsheet.commands import rich_prompts
 
 PEOPLE = ["Robin Sample", "Kim Example", "Noor Specimen"]
 UP, DOWN, ENTER, BACKSPACE, CONTROL_C = "\x1b[A", "\x1b[B", "\r", "\x7f", "\x03"

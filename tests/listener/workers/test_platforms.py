@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.cli.builtin.serving import workers_of
+from callsheet.cli.builtin.listen import workers_of
 from callsheet.errors import UsageError
 from callsheet.listener import cores
 from callsheet.listener.workers import assignment

@@ -12,11 +12,11 @@ from ...errors import CallsheetError, Conflict, UsageError, counted, did_you_mea
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...commands.apply.change import PlannedChange, Prefer
-    from ...commands.apply.pages import PageTarget
-    from ...commands.apply.perform import Compared
+    from ...commands.apply.page_changes import PageTarget
+    from ...commands.apply.perform_changes import Compared
+    from ...commands.apply.planned_changes import PlannedChange, Prefer
     from ...commands.apply.pull import Pulled
-    from ...commands.resources.things import Things
+    from ...commands.resources import Things
     from ...commands.steps.dispatcher import StepDispatcher
 
 _MOST_NAMED = 20
@@ -32,7 +32,7 @@ class _Comparison(NamedTuple):
 
 def plan(context: Context, values: ParameterValues) -> None:
     """Print what `apply` would do."""
-    from ...commands.apply.plan_file import write_plan
+    from ...commands.apply.planned_changes import write_plan
     from ...commands.steps.dispatcher import StepDispatcher
 
     dispatcher = StepDispatcher(context)
@@ -50,9 +50,8 @@ def plan(context: Context, values: ParameterValues) -> None:
 
 def apply(context: Context, values: ParameterValues) -> None:
     """Make the site what the files say."""
-    from ...commands.apply.perform import Performing
-    from ...commands.apply.plan_file import read_plan, refuse_another
-    from ...commands.apply.show import summary
+    from ...commands.apply.perform_changes import Performing
+    from ...commands.apply.planned_changes import read_plan, refuse_another, summary
     from ...commands.steps.dispatcher import StepDispatcher
 
     planned = read_plan(values["plan"], _site(context)) if values.get("plan") else None
@@ -104,7 +103,7 @@ def _agree(context: Context, changes: Sequence[PlannedChange]) -> None:
 
 
 def _print_done(context: Context, changes: Sequence[PlannedChange]) -> None:
-    from ...commands.apply.show import tree
+    from ...commands.apply.planned_changes import tree
 
     if context.option("output") is None:
         for line in tree(changes):
@@ -118,10 +117,9 @@ class _Directory:
     """A directory that a person named, and where its files go."""
 
     def __init__(self, context: Context, dispatcher: StepDispatcher, values: ParameterValues) -> None:
-        from ...commands.apply.lock import Lock
-        from ...commands.apply.pages import document_resource
-        from ...commands.apply.settings import folder_settings, page_target, read_settings
-        from ...commands.resources.things import Things
+        from ...commands.apply.page_changes import document_resource, folder_settings, page_target, read_settings
+        from ...commands.apply.perform_changes import Lock
+        from ...commands.resources import Things
 
         self.root = values["dir"]
         self.resource = document_resource(dispatcher)
@@ -135,7 +133,7 @@ class _Directory:
         self._context = context
 
     def things_of(self, id: str) -> Things:
-        from ...commands.resources.things import Things
+        from ...commands.resources import Things
 
         return Things(self._dispatcher, id)
 
@@ -193,7 +191,7 @@ def pull(context: Context, values: ParameterValues) -> None:
 
 def _pulled_things(directory: _Directory, values: ParameterValues, *, dry: bool) -> Iterator[Pulled]:
     """One file for each resource that is named."""
-    from ...commands.apply.pull_things import pull_things
+    from ...commands.apply.pull import pull_things
 
     declarable = directory.declarable()
     for id in values["resource"]:
@@ -211,9 +209,8 @@ def _pulled_things(directory: _Directory, values: ParameterValues, *, dry: bool)
 
 
 def _compare(context: Context, dispatcher: StepDispatcher, values: ParameterValues) -> _Comparison:
-    from ...commands.apply.declared import read_declared
-    from ...commands.apply.pages import Pages
-    from ...commands.apply.things import DeclaredThings
+    from ...commands.apply.declared_things import DeclaredThings, read_declared
+    from ...commands.apply.page_changes import Pages
     from ...commands.folder.read_folder import read_folder
 
     if values.get("ours") and values.get("theirs"):
@@ -246,7 +243,7 @@ def _compare(context: Context, dispatcher: StepDispatcher, values: ParameterValu
 
 
 def _print(context: Context, changes: Sequence[PlannedChange], values: ParameterValues) -> None:
-    from ...commands.apply.show import markdown, summary, tree
+    from ...commands.apply.planned_changes import markdown, summary, tree
 
     if context.option("output") is not None:
         rows: list[dict[str, Any]] = [c.row() for c in changes if c.conflict is not None or c.verb != "keep" or c.site]

@@ -8,13 +8,21 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ...commands.checkup.remote import services_with_address
+from ...commands.checkup import services_with_address
 from ...commands.context import Context, ParameterValues
-from ...commands.signin.answers import Answers, Detected, Detector
-from ...commands.signin.obtain import NewSecret, check_options, check_way, obtain, usual_way, ways_of
-from ...commands.signin.request import SignInRequest
-from ...commands.signin.store import ready_store, save_sign_in
-from ...commands.signin.verify import Asker, Verified, Verifier, refusal_error
+from ...commands.obtain_credential import (
+    Asker,
+    NewSecret,
+    Verified,
+    Verifier,
+    check_options,
+    check_way,
+    obtain,
+    refusal_error,
+    usual_way,
+    ways_of,
+)
+from ...commands.signin_answers import Answers, Detected, Detector, SignInRequest, ready_store, save_sign_in
 from ...errors import CallsheetError, NetworkError, NotAllowed, UsageError, did_you_mean
 from ...sites.credentials.oauth import UnauthenticatedClient
 from ...sites.credentials.schemes import is_typed, takes_secret

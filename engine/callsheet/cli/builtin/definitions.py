@@ -13,8 +13,8 @@ from ...openapi.definition_files import PRODUCT, directory_of
 from ...openapi.earlier import read_earlier
 from ...openapi.sound import without_unsound_operations
 from ...paths import own_definitions
-from ...programs.share import read_manifest
-from .document_file import document_text, path_of_document, say_changes
+from ...programs.installed import read_manifest
+from .programs import document_text, path_of_document, say_changes
 
 # `definitions check|show|path|upgrade|schema`: looking at the language and at what is written in it.
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ...commands.checkup import local, remote
-from ...commands.checkup.local import Row, guarded_rows
+from ...commands import checkup
+from ...commands.checkup import Row, guarded_rows
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, name_program
 
 Look = Callable[[Context], Iterator[Row]]
 
 LOCAL: dict[str, Look] = {
-    "configuration": local.check_configuration,
-    "permissions": local.check_permissions,
-    "definitions": local.check_definition_files,
-    "catalog": local.check_catalog,
+    "configuration": checkup.check_configuration,
+    "permissions": checkup.check_permissions,
+    "definitions": checkup.check_definition_files,
+    "catalog": checkup.check_catalog,
 }
 SITE: dict[str, Look] = {
-    "credential": remote.check_credential,
-    "connection": remote.check_connection,
-    "access": remote.check_products,
-    "scopes": remote.check_scopes,
+    "credential": checkup.check_credential,
+    "connection": checkup.check_connection,
+    "access": checkup.check_products,
+    "scopes": checkup.check_scopes,
 }
 
 
@@ -40,7 +40,7 @@ def _rows(context: Context) -> Iterator[Row]:
     for name, look in LOCAL.items():
         yield from _checks(context, name, look)
     yield from _key_store(context)
-    chosen = list(_checks(context, "site", remote.site_chosen))
+    chosen = list(_checks(context, "site", checkup.site_chosen))
     yield from chosen
     for name, look in SITE.items():
         if chosen[0].status != "ok":
@@ -57,9 +57,9 @@ def _checks(context: Context, name: str, look: Look) -> Iterator[Row]:
 
 def _key_store(context: Context) -> Iterator[Row]:
     """Not having a key store is a failure only where a site needs it."""
-    rows = list(_checks(context, "key store", local.key_store))
+    rows = list(_checks(context, "key store", checkup.key_store))
     try:
-        needed = local.needs_store(context)
+        needed = checkup.needs_store(context)
     except CallsheetError:
         needed = False
     for row in rows:

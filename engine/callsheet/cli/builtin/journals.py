@@ -6,8 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...commands.context import Context, ParameterValues
-from ...commands.journal.folder import found_journal, is_kept_name, kept_journals
-from ...commands.journal.recorded import DONE, FAILED, LEFT, UNDER_WAY, Recorded, read_journal
+from ...commands.journal import (
+    DONE,
+    FAILED,
+    LEFT,
+    UNDER_WAY,
+    Recorded,
+    found_journal,
+    is_kept_name,
+    kept_journals,
+    read_journal,
+)
 from ...errors import CallsheetError, UsageError
 
 

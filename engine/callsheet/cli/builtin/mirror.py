@@ -22,10 +22,9 @@ _MOST_ROWS, _MOST_SECONDS = 1000, 10.0  # of what a program asks
 
 def mirror(context: Context, values: ParameterValues) -> None:
     """Bring the file up to date, resource by resource. Parameters that are called like a resource narrow it."""
-    from ...commands.mirror.file import MirrorFile
-    from ...commands.mirror.files import FileStore
-    from ...commands.mirror.sync import Mirror
-    from ...commands.progress import with_line
+    from ...commands.execute import with_line
+    from ...commands.mirror.mirror_file import MirrorFile
+    from ...commands.mirror.sync import FileStore, Mirror
     from ...commands.steps.dispatcher import StepDispatcher
 
     if context.option("dry-run"):

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ...commands.browser import show_in_browser
 from ...commands.context import Context, ParameterValues
-from ...commands.resources.things import Things
-from ...commands.steps.addresses import addresses, below_site, is_url
+from ...commands.resources import Things
 from ...commands.steps.dispatcher import StepDispatcher
-from ...commands.steps.lookup import Lookups
-from ...commands.web_address import web_address
+from ...commands.steps.lookup import Lookups, addresses, below_site, is_url
 from ...errors import CallsheetError, NoMatch, NotFound, UsageError
 from ...language.merge import on_deployment
 
@@ -21,7 +18,7 @@ def open_in_browser(context: Context, values: ParameterValues) -> None:
     if values.get("print") or context.option("dry-run"):
         context.streams.out.write(url + "\n")
         return
-    show_in_browser(context, url)
+    context.show_in_browser(url)
 
 
 def address_of(context: Context, word: str | None) -> str:
@@ -41,11 +38,11 @@ def address_of(context: Context, word: str | None) -> str:
     fitting = [id for id, pattern in openable.items() if re.fullmatch(pattern, word)]
     for id in fitting:
         if wire.dry or _is_there(wire, id, word):
-            return web_address(context.catalog, context.site(), id, word)
+            return context.web_address(id, word)
     for id in openable:
         # What is no id of such a thing may be the name of one all the same.
         if (found := _called(wire, id, f"name:{word}" if id in fitting else word)) is not None:
-            return web_address(context.catalog, context.site(), id, found)
+            return context.web_address(id, found)
     titles = [context.catalog.get("address", id)["title"] for id in openable]
     hint = f"expected one of: {', '.join(titles)}, a title, or an address"
     if wire.dry:

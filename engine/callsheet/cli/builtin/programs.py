@@ -1,10 +1,11 @@
-"""`callsheet new|list|run|check|remove|link|share|install|update`: programs made of definitions."""
+"""OpenAPI documents as files that a person names, and what a new one of them changes."""
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from click.exceptions import Exit
 
@@ -16,12 +17,19 @@ from ...language.layers import Layer
 from ...language.load import load_definitions
 from ...language.programs import definition_layers, program_table
 from ...language.source_file import Definitions
+from ...openapi import ImportResult
 from ...openapi.definition_files import directory_of, save_files
+from ...openapi.sound import SoundImport
 from ...paths import own_definitions
 from ...programs.create import Made, ProgramDifference, ProgramSource, create, create_empty, program_difference, renewed
 from ...programs.installed import (
     BIN,
+    README,
+    Manifest,
+    Shared,
     another_program,
+    changed_commands,
+    changes_of_files,
     check_launcher,
     find_launchers,
     install_program,
@@ -30,28 +38,56 @@ from ...programs.installed import (
     launcher_path,
     look_up,
     own_directory,
+    read_manifest,
+    read_shared,
+    readme,
     refuse_existing,
+    remember_launcher,
     remove_launchers,
     renew_installed_program,
+    with_present,
     write_launcher,
 )
 from ...programs.installed import remove_program_files as remove_files
 from ...programs.naming import check_name
-from ...programs.share import (
-    README,
-    Manifest,
-    Shared,
-    changed_commands,
-    changes_of_files,
-    read_manifest,
-    read_shared,
-    readme,
-    remember_launcher,
-    with_present,
-)
 from ...reach import Reach
 from ...terminal import escape_line
-from .document_file import document_text, path_of_document, say_changes
+
+
+def path_of_document(spec: str) -> str | None:
+    """Where the document is; None on standard input, which has no files beside it."""
+    return None if spec == "-" else spec
+
+
+def document_text(context: Context, spec: str) -> str:
+    if re.match(r"https?://", spec):
+        raise UsageError(f"{spec}: expected a file or -", hint="download the document first")
+    raw = context.read_source("-" if spec == "-" else f"@{spec}")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{spec}: not UTF-8: byte {error.start}") from None
+
+
+def say_changes(context: Context, found: SoundImport) -> None:
+    """What is left out, and what is different from the import before."""
+    for note in found.result.notes:
+        context.note(note)
+    for text in found.left_out:
+        context.say(f"warning: left out: {text}")
+    for line in _changes(found.result):
+        context.streams.out.write(f"{line}\n")
+
+
+def _changes(result: ImportResult) -> Iterator[str]:
+    """What is different from the import before: a line each operation."""
+    found, before = result.difference, result.earlier.operations
+    http = {id: table["http"] for id, table in {**before, **result.operations}.items()}
+    yield from (f"+ {id}  {http[id]}" for id in found.added)
+    yield from (f"- {id}  {http[id]}" for id in found.gone)
+    yield from (f"> {id} is now {now}  {http[now]}" for id, now in found.renamed.items())
+    yield from (f"~ {id}  {text}" for id, text in found.changed.items())
+
 
 # `callsheet new|list|run|check|remove|link`: programs made of definitions, on this machine.
 
@@ -92,7 +128,6 @@ def new(context: Context, values: ParameterValues) -> None:
 
 
 def _made(context: Context, values: ParameterValues, program: str, address: str | None) -> Made:
-    from .document_file import document_text, path_of_document
 
     uses = [*dict.fromkeys(values["uses"])]
     layers = layers_below(context, uses)

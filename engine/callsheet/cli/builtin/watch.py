@@ -16,7 +16,7 @@ from ...errors import CallsheetError, UsageError, counted, did_you_mean
 from ...jsontext import dump_json
 from ..signals import release_hangup
 from .auth import refuse_empty
-from .serving import in_processes, serve, withhold, writers
+from .listen import in_processes, serve, withhold, writers
 
 if TYPE_CHECKING:
     from ...commands.mirror.watch import ResourceWatch, Told, Watched
@@ -31,7 +31,7 @@ _JOIN_TIMEOUT = 2.0
 
 
 def watch(context: Context, values: ParameterValues) -> None:
-    from ...commands.mirror.tables import resource_called
+    from ...commands.mirror.mirror_file import resource_called
     from ...commands.mirror.watch import Watched, alone, opened_watch
 
     if context.option("dry-run"):

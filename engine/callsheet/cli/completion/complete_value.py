@@ -16,9 +16,13 @@ from ...language.parameters import TAKEN_AWAY
 from ...language.queries import EXCEPT
 from ...registry import COMPLETERS, REGISTRIES, resolve_entry
 from ...sites.profiles.limits import SETTINGS
+from ...terminal import escape_line
+from .shells import SHELLS, answer_line
 from .site_words import site_words
 
 if TYPE_CHECKING:
+    from click import Command
+
     from ...language.shape.commands import Param
     from .site_words import Words
 
@@ -50,7 +54,7 @@ def sites(context: Context, given: Mapping[str, Any], incomplete: str) -> list[s
 
 
 def journals(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    from ...commands.journal.folder import kept_journals
+    from ...commands.journal import kept_journals
 
     del given
     paths = [path.removeprefix("@") for path in files(incomplete)]
@@ -245,3 +249,37 @@ def _columns(ctx: click.Context, context: Context, incomplete: str) -> list[str]
     view = getattr(ctx.command, "definition", {}).get("view")
     names = [column["name"] for column in context.catalog.get("view", view)["columns"]] if view else []
     return [f"{before}{comma}{name}" for name in names if name.casefold().startswith(last.casefold())]
+
+
+# What a program answers a shell that asks for words.
+
+
+REFRESH = "refresh"
+
+
+def complete(context: Context, root: Command, asked: str, arguments: Sequence[str]) -> int:
+    """`asked` is the shell's name, or `refresh` for the process in the background; the exit code.
+
+    The words go to the shell through a pipe, and from there to the screen and into the line that is typed.
+    """
+    from click.shell_completion import ShellComplete
+
+    if asked == REFRESH:
+        from .refresh import refresh
+
+        return refresh(context)
+    if asked not in SHELLS:
+        return 1
+    typed = SHELLS[asked].typed(context.environ, arguments)
+    last = typed.last
+    option = f"{last.partition('=')[0]}=" if last.startswith("--") and "=" in last and "--" not in typed.words else ""
+    finder = ShellComplete(root, {"obj": context}, context.program, "")
+    for item in finder.get_completions([*typed.words], last):
+        if item.type == "plain":
+            item.value = option + item.value
+        word = typed.quoted(item.value)
+        if word is not None and escape_line(item.value) == item.value:
+            item.help = escape_line(item.help or "")
+            context.streams.out.write(answer_line(item, word) + "\n")
+    context.streams.out.flush()
+    return 0

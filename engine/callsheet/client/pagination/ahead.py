@@ -52,7 +52,7 @@ def _run_jobs(function: Callable[[Job], Result], queue: SimpleQueue[tuple[Future
             continue
         try:
             future.set_result(function(job))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the result is taken
+        except BaseException as error:  # noqa: BLE001 - a person's function must not end the process that serves the next event
             future.set_exception(error)
 
 

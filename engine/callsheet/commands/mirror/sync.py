@@ -1,11 +1,12 @@
-"""Bringing a mirror up to date: only what changed is asked for where a service can tell, all of it elsewhere.
-
-The file alone is the state: what was written is whole, and a run that was stopped goes on behind it.
-"""
+"""The bytes of files that a mirror knows of, beside it: each content once, called by its hash."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -14,17 +15,53 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...client.pagination.ahead import in_order
 from ...client.request.build import MissingArguments
 from ...errors import CallsheetError, NotFound, UsageError, did_you_mean
+from ...files import make_private_directory
 from ...jsontext import dump_json, parse_json
 from ...language.template import fill_template
 from ...richtext import convert_rich_text
-from ..resources.things import Thing, Things, parents_first
-from .file import QUERY, WHOLE, MirrorFile
-from .files import FileStore
-from .tables import MirrorRow, ResourceTable, resource_called, storable
+from ..resources import Thing, Things, parents_first
+from .mirror_file import QUERY, WHOLE, MirrorFile, MirrorRow, ResourceTable, resource_called, storable
 
 if TYPE_CHECKING:
     from ..context import Context
+    from ..resources import Parents
     from ..steps.dispatcher import StepDispatcher
+
+
+_ENDING = re.compile(r"\.[a-z0-9]{1,8}")
+
+
+class FileStore:
+    """The directory `NAME.files` beside a mirror. Paths are relative to where the mirror lies, with slashes."""
+
+    def __init__(self, mirror: str) -> None:
+        self._root = os.path.dirname(os.path.abspath(mirror))
+        self._name = f"{os.path.basename(mirror)}.files"
+
+    def save(self, things: Things, thing: Thing, parents: Parents) -> str:
+        """The path of what the service answers as the content; others' names say nothing but how it ends."""
+        directory = os.path.join(self._root, self._name)
+        make_private_directory(directory)
+        fresh = os.path.join(directory, f".{os.urandom(8).hex()}.part")
+        try:
+            things.save(thing, fresh, parents)
+            with open(fresh, "rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            ending = os.path.splitext(things.name_of(thing) or "")[1].lower()
+            path = f"{self._name}/{digest[:2]}/{digest}{ending if _ENDING.fullmatch(ending) else ''}"
+            target = os.path.join(self._root, *path.split("/"))
+            make_private_directory(os.path.dirname(target))
+            os.replace(fresh, target)
+        finally:
+            with suppress(OSError):
+                os.remove(fresh)
+        return path
+
+
+# Bringing a mirror up to date: only what changed is asked for where a service can tell, all of it elsewhere.
+#
+# The file alone is the state: what was written is whole, and a run that was stopped goes on behind it.
+
 
 _WORKERS = 8
 _BATCH = 100  # things in one transaction: what a stop costs, and what a wait for the disk is shared by

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 from ...errors import CallsheetError, UsageError, counted, did_you_mean
 from ...installation import how_to_add
-from .file import MirrorFile
-from .tables import FILE, column_name
+from .mirror_file import FILE, MirrorFile, column_name
 
 _ADDRESS = re.compile("[a-z0-9+]{2,}:")
 _FORMAT = "NAME or NAME:PLACE, such as duckdb:site.duckdb, filesystem:DIRECTORY or postgres"
@@ -81,7 +80,7 @@ class Warehouse:
             key = "bucket_url" if is_directory else "credentials"
             self._destination = made(**({key: self._absolute()} if self._place else {}))
             capabilities = self._destination.capabilities()
-        except Exception as error:  # noqa: BLE001 - of each store's own driver
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             raise UsageError(f"--to: {self.name}: {_reason(error)}", hint=how_to_add(f"dlt[{self.name}]")) from None
         if is_directory and not self._place:
             raise UsageError(f"--to: {self.name} needs a place", hint=f"{self.name}:DIRECTORY")
@@ -107,7 +106,7 @@ class Warehouse:
                         rows += self._run(file, pipeline, wanted, now)
             except CallsheetError:
                 raise
-            except Exception as error:  # noqa: BLE001 - of each store's own driver
+            except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
                 if isinstance(error.__cause__ or error, ImportError):
                     raise UsageError(f"--to: {_reason(error)}", hint=how_to_add(f"dlt[{self.name}]")) from None
                 hint = f"{self._variable} in the environment says where and as whom"

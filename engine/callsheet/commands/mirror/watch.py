@@ -13,7 +13,7 @@ from ...files import locked_file, make_private_directory
 from ...jsontext import dump_json, parse_json
 from ...paths import state_directory
 from ..steps.dispatcher import StepDispatcher
-from .file import MirrorFile
+from .mirror_file import MirrorFile
 from .sync import Mirror, ThingChange
 
 if TYPE_CHECKING:

@@ -14,16 +14,15 @@ from ...language.parameters import is_required, to_identifier
 from ...language.template import Scope, evaluate, fill_template, is_true, to_text
 from ...output.clean import one_line
 from ...registry import REGISTRIES
-from ..prompts.editor import keep_text
+from ..prompts import keep_text
 from ..streams import is_piped, read_all
-from .converters import edited_text
-from .overlay import Unknown
-from .scope import convert_values, resolve_values
+from .converters import Unknown, edited_text
+from .parameter_scope import convert_values, resolve_values
 
 if TYPE_CHECKING:
     from ...language.shape.commands import Ask, Param
     from ..context import Context, ParameterValues
-    from ..prompts.prompts import Prompts
+    from ..prompts import Prompts
     from .lookup import Lookups
 
 

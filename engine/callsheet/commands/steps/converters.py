@@ -1,23 +1,138 @@
-"""Converters of arguments and results: JSON, numbers, rich text."""
+"""Values of a step: converters of arguments and results, bodies over others, and what answers are called."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ... import registry
+from ...client.listed import part_of
+from ...client.request.model import Placeholder
 from ...errors import CallsheetError, Conflict, UsageError, did_you_mean
-from ...language.template import evaluate, to_text
+from ...language.scopes import root_names
+from ...language.template import Scope, evaluate, fill_template, to_text
 from ...richtext import Options, convert_rich_text
 from ..context import Typed
-from .matching import candidate_texts, match_expressions
-from .overlay import Unknown
 
 if TYPE_CHECKING:
-    from ...language.shape.steps import Edit, LookupDefinition
+    from ...language.shape.steps import Each, Edit, ItemStep, LookupDefinition, StepDefinition
     from ...richtext.editing import Editing
     from ..context import Context
+
+
+# What a dry run cannot know: the answer to a request that is not sent.
+
+
+class Unknown(Placeholder):
+    """An answer, or a part of one, under the name it has in the printed commands: `<title of page>`."""
+
+    source: str
+    path: tuple[str, ...]
+
+    def __new__(cls, source: str, path: tuple[str, ...] = ()) -> Self:
+        text = f"{'.'.join(path)} of {source}" if path else source
+        made = super().__new__(cls, f"<{text}>")
+        made.source, made.path = source, path
+        return made
+
+    def get(self, key: str, default: Any = None) -> Unknown:
+        """A part of it; this is what expressions call."""
+        del default
+        return Unknown(self.source, (*self.path, key))
+
+    def plus(self, other: Any) -> Unknown:
+        return Unknown(f"{self[1:-1]} + {other}")
+
+
+# One value laid over another, table by table, as the `over` of a step says it.
+
+
+def body_of(step: ItemStep, scope: Scope) -> Any:
+    """What a step sends."""
+    body = fill_template(step.get("body"), scope)
+    for layer in step.get("over", ()):
+        body = overlay_values(body, fill_template(layer, scope))
+    return body
+
+
+def overlay_values(under: Any, over: Any) -> Any:
+    """`over` laid over `under`, table by table. Nothing is laid over by null, or by a condition that is false.
+
+    Raises `UsageError` for what is no table, where there is one that it would replace.
+    """
+    if over is None or over is False:
+        return under
+    if isinstance(under, dict) and isinstance(over, dict):
+        return {**under, **{key: _inside(under.get(key), value) for key, value in over.items()}}
+    if isinstance(under, dict) and not isinstance(over, Unknown):
+        raise UsageError(f"expected an object to lay over the body, not {to_text(over)[:100]!r}")
+    return over
+
+
+def _inside(under: Any, over: Any) -> Any:
+    return overlay_values(under, over) if isinstance(under, dict) and isinstance(over, dict) else over
+
+
+# Which candidates a person means by a word.
+
+
+class Candidates(NamedTuple):
+    """`only` says that the service answered nothing else."""
+
+    items: list[Any]
+    only: bool
+
+
+class Matches(NamedTuple):
+    """Several are a question that only the person can answer. What is not `exact` is called something else."""
+
+    items: list[Any]
+    exact: bool
+
+
+def matches_word(lookup: LookupDefinition, word: str, candidates: Candidates) -> Matches:
+    """Those of the first expression that has the word as its value, else an only one, else those that contain it.
+
+    Letters count the same in upper and lower case, unless that decides between several.
+    """
+    folded = word.strip().casefold()
+    for expression in match_expressions(lookup):
+        found = [item for item in candidates.items if folded in _folded(expression, item)]
+        same = [item for item in found if word.strip() in candidate_texts(expression, item)]
+        if found:
+            return Matches(same if len(same) == 1 else found, exact=True)
+    if candidates.only and "sole" in lookup:
+        sole = [item for item in candidates.items if evaluate(lookup["sole"], _with_word(item, word))]
+        if sole:
+            return Matches(sole, exact=True)
+    return Matches([item for item in candidates.items if contains_word(lookup, word, item)], exact=False)
+
+
+def contains_word(lookup: LookupDefinition, word: str, item: Any) -> bool:
+    folded = word.strip().casefold()
+    return any(folded in text for expression in match_expressions(lookup) for text in _folded(expression, item))
+
+
+def match_expressions(lookup: LookupDefinition) -> list[str]:
+    """What a lookup compares with the word, in turn."""
+    found: list[str] = lookup.get("match", [lookup.get("value", "@")])
+    return found
+
+
+def candidate_texts(expression: str, item: Any) -> list[str]:
+    """What an expression finds in a candidate, as texts."""
+    value = evaluate(expression, item)
+    values = value if isinstance(value, list) else [value]
+    return [to_text(item).strip() for item in values if item is not None]
+
+
+def _folded(expression: str, item: Any) -> list[str]:
+    return [text.casefold() for text in candidate_texts(expression, item)]
+
+
+def _with_word(item: Any, word: str) -> dict[str, Any]:
+    return {**(item if isinstance(item, dict) else {}), "word": word}
 
 
 # What a person writes after an option → the value that is sent. Converters are found by their names.
@@ -238,3 +353,43 @@ def _converted(context: Context, text: str, target: str, *, source: str = "markd
     for loss in done.losses:
         context.note_once(loss)
     return done.value
+
+
+# What a step is about: the operations that it calls, and what its answer is called further down.
+
+
+NOT_SENT = object()  # the answer to a request that was printed instead of sent
+
+
+def step_acts(step: StepDefinition) -> bool:
+    return "call" in step or "each" in step
+
+
+def calls_of(step: StepDefinition, *, certain: bool = False) -> list[str]:
+    """The operations that a step calls, for items too; the `certain` ones are called whatever is given."""
+    parts: list[ItemStep] = [step, *(step["each"]["step"] if "each" in step else ())]
+    return [part["call"] for part in parts if "call" in part and not (certain and "when" in part)]
+
+
+def item_name(each: Each) -> str:
+    return each.get("item", "item")
+
+
+def answers_of_sent(answers: list[Any]) -> Any:
+    """The answers to what was sent; `NOT_SENT` where nothing was."""
+    if answers and all(answer is NOT_SENT for answer in answers):
+        return NOT_SENT
+    return [answer for answer in answers if answer is not NOT_SENT and answer is not None]
+
+
+def is_open(step: ItemStep, scope: Scope) -> bool:
+    """Whether only an answer that a dry run does not have can decide the condition of a step."""
+    return "when" in step and any(isinstance(scope.get(name), Unknown) for name in root_names(step["when"]))
+
+
+def bound_answer(step: ItemStep, answer: Any, scope: Scope) -> dict[str, Any]:
+    """What a step's answer is called further down, and its value there; `scope` is what the step itself saw."""
+    name = step.get("as")
+    if isinstance(name, dict):
+        return {key: Unknown(key) if answer is NOT_SENT else part_of(part, answer, scope) for key, part in name.items()}
+    return {name: Unknown(name) if answer is NOT_SENT else answer} if name else {}

@@ -1,8 +1,9 @@
-"""One operation's request out of a command: sent, or printed where the run is a dry one."""
+"""Files between two requests of one command: what one answered, and another one sends."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
 from ..execute import STDOUT, Extent, download_body, fetch_items, fetching_of, first_page, print_curl, request_builder
-from .held_files import HeldFiles
 
 if TYPE_CHECKING:
     from ...client.pagination.plan import PagePlan
@@ -19,6 +19,30 @@ if TYPE_CHECKING:
     from ...output import Output
     from ..context import Context
     from ..dump import Dump
+
+
+class HeldFiles:
+    """A folder of its own, that only this user can read, made for the first file."""
+
+    def __init__(self) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._numbers = count(1)
+
+    def fresh_path(self) -> str:
+        """Where nothing is yet. The name is a number: what a site calls a file names none of this machine."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="callsheet-")
+        return os.path.join(self._folder.name, str(next(self._numbers)))
+
+    def close(self) -> None:
+        """The files are removed."""
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+# One operation's request out of a command: sent, or printed where the run is a dry one.
+
 
 ONE_PAGE = Extent()
 EVERY_PAGE = Extent(all=True)

@@ -1,4 +1,4 @@
-"""Looking a word up: candidates of the service, and calls that are made ahead."""
+"""Addresses of a site as people copy them from a browser, where an id is expected."""
 
 from __future__ import annotations
 
@@ -6,23 +6,125 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import unquote, urlsplit
 
 from ...client.listed import list_in_answer
 from ...client.request.build import MissingArguments
+from ...client.request.schema import UnfitBody, unfit
 from ...errors import CallsheetError, NoMatch, UsageError, counted, did_you_mean
 from ...language.merge import on_deployment
 from ...language.scopes import looks_at_all, names_in, root_names
 from ...language.template import Precomputed, evaluate, expressions_in_text, fill_template, is_true, to_text
+from ...urls import url_origin
 from . import converters
-from .addresses import found_in_url, is_url
+from .converters import (
+    Candidates,
+    Unknown,
+    candidate_texts,
+    contains_word,
+    match_expressions,
+    matches_word,
+    overlay_values,
+)
 from .dispatcher import StepDispatcher
-from .lacking import explain_missing_arguments
-from .matching import Candidates, candidate_texts, contains_word, match_expressions, matches_word
-from .overlay import Unknown, overlay_values
 
 if TYPE_CHECKING:
     from ...language.shape.steps import Each, ItemStep, KeywordDefinition, LookupDefinition
     from ..context import Context
+
+
+def is_url(word: str) -> bool:
+    return word.lower().startswith(("https://", "http://"))
+
+
+class InAddress(NamedTuple):
+    """What an address names: the id, or else a word that is still to be looked up."""
+
+    word: str
+    is_id: bool
+
+
+def found_in_url(context: Context, url: str, lookup: LookupDefinition) -> InAddress:
+    """What one of the lookup's `urls` or `links` finds in an address of the site; raises `UsageError`."""
+    rest = below_site(context, url)
+    if rest is None:
+        raise UsageError(f"{url} is not an address of site {context.site().name!r}", hint="choose the site with --site")
+    for pattern in lookup.get("urls", ()):
+        if match := re.search(pattern, rest):
+            return InAddress(unquote(match[1]), is_id=True)
+    for link in lookup.get("links", ()):
+        match = re.search(link["url"], rest)
+        word = evaluate(link["word"], {"word": unquote(match[1])}) if match else None
+        if word is not None:
+            return InAddress(to_text(word), is_id=False)
+    raise UsageError(f"{url} shows no {lookup['title']}", hint=lookup.get("hint"))
+
+
+def below_site(context: Context, url: str) -> str | None:
+    """Path, query and fragment below the address of one of the site's services; None for another host."""
+    for root in sorted(addresses(context).values(), key=len, reverse=True):
+        own = urlsplit(root).path.rstrip("/")
+        parts = urlsplit(url)
+        if url_origin(url) == url_origin(root) and (parts.path == own or parts.path.startswith(own + "/")):
+            return url[url.index(parts.netloc) + len(parts.netloc) + len(own) :]
+    return None
+
+
+def addresses(context: Context) -> dict[str, str]:
+    """Service → its address in a browser, for the services the site has."""
+    found: dict[str, str] = {}
+    for service in context.catalog.ids("service"):
+        try:
+            found[service] = context.site().address(service)
+        except CallsheetError:
+            continue
+    return found
+
+
+# A call that lacks a parameter, in the words of the person who gave the command.
+
+
+def explained_body(error: UnfitBody, template: Any, scope: Mapping[str, Any]) -> UnfitBody:
+    """The same by the options that fill its members, as far as a person could have given them."""
+    texts, known = [], False
+    for fault in error.faults:
+        option = _option_at(template, (*fault.path, *([fault.missing] if fault.missing else [])), scope)
+        known = known or option is not None
+        texts.append(
+            fault.worded() if option is None else f"{option} is missing" if fault.missing else fault.worded(option)
+        )
+    return unfit("this command", error.faults, texts, error.hint) if known else error
+
+
+def _option_at(template: Any, path: tuple[str | int, ...], scope: Mapping[str, Any]) -> str | None:
+    """The option whose value stands at a place of a body."""
+    for step in path:
+        if not isinstance(template, Mapping) or step not in template:
+            break
+        template = template[step]
+    if not isinstance(template, str):
+        return None
+    given = [name for name in names_in(template) if name in scope.get("given", {})]
+    return f"--{given[0].replace('_', '-')}" if len(set(given)) == 1 else None
+
+
+def explain_missing_arguments(
+    error: MissingArguments, arguments: Mapping[str, Any], scope: Mapping[str, Any], what: str
+) -> CallsheetError:
+    """What was not given, where an argument's template names it; else what an answer did not tell.
+
+    `what` is done with it. An error that no template explains stays as it is.
+    """
+    templates = [arguments[name] for name in error.names if name in arguments]
+    names = list(dict.fromkeys(name for template in templates for name in names_in(template)))
+    given = scope.get("given", {})
+    lacking = [f"--{name.replace('_', '-')}" for name in names if name in given and scope.get(name) is None]
+    if lacking:
+        return UsageError(f"{what} needs {' and '.join(lacking)}")
+    if any(name in scope for name in names):
+        told = ", ".join(str(template).strip("{}") for template in templates)
+        return CallsheetError(f"an answer of the site is not as expected: it does not tell {told}, which {what} needs")
+    return error
 
 
 # A person's word → the id that the service wants.

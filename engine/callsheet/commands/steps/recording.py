@@ -9,11 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import CallsheetError, NetworkError, counted
-from ..journal.folder import fresh_path, remove_old
-from ..journal.recorded import UNDER_WAY, Recorded
-from ..journal.writer import Journal, continued, new_journal, time_of_entry
-from .bulk import OutcomeUnknown
-from .each import Numbered
+from ..journal import UNDER_WAY, Journal, Recorded, continued, fresh_path, new_journal, remove_old, time_of_entry
+from .each_item import Numbered, OutcomeUnknown
 from .snapshot import MISSING, Snapshots, undo_steps
 
 if TYPE_CHECKING:
@@ -21,8 +18,7 @@ if TYPE_CHECKING:
     from ...language.shape.steps import Each, ItemStep, StepDefinition
     from ...language.template import Scope
     from ..context import Context
-    from ..journal.recorded import Recorded
-    from ..journal.writer import Journal
+    from ..journal import Journal, Recorded
     from .dispatcher import StepDispatcher
 
 

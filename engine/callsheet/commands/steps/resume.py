@@ -7,18 +7,17 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, UsageError
-from ..journal.folder import found_journal
-from ..journal.recorded import DONE, UNDER_WAY, Recorded, read_journal
-from .each import ItemRecord, Numbered, StepsOfItem
+from ..journal import DONE, UNDER_WAY, Recorded, found_journal, read_journal
+from .converters import NOT_SENT, bound_answer, item_name
+from .each_item import ItemRecord, Numbered, StepsOfItem
 from .recording import RESUME, address_of, resuming
-from .run import Run
-from .step_answers import NOT_SENT, bound_answer, item_name
+from .run_steps import Run
 
 if TYPE_CHECKING:
     from ...language.shape.commands import CompiledCommand
     from ...language.shape.steps import Each, StepDefinition
     from ..context import Context, ParameterValues
-    from .bulk import InBulk
+    from .each_item import InBulk
     from .recording import Recording
 
 

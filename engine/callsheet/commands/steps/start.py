@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...language.merge import check_available, on_deployment
-from .run import Run
+from .run_steps import Run
 
 if TYPE_CHECKING:
     from ...language.shape.commands import CompiledCommand

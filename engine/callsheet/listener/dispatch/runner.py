@@ -58,7 +58,7 @@ class TasklessRun:
     def _start(self) -> None:
         try:
             self._job.handler.begin(self._event, self._job.id, self._end)
-        except Exception as error:  # noqa: BLE001 - one broken handler must not take the others down
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             self._end(failure_of(error))
 
     def _end(self, failure: HandlerFailed | None) -> None:
@@ -154,7 +154,7 @@ class Runner:
             forget_frames(failure)
             result.failed[job.id] = str(failure)
             self._observe(job.id, perf_counter() - started, succeeded=False)
-        except Exception as error:  # noqa: BLE001 - one broken handler must not take the others down
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             forget_frames(error)
             result.failed[job.id] = f"{type(error).__name__}: {error}"
             self._observe(job.id, perf_counter() - started, succeeded=False)

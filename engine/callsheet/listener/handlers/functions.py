@@ -60,7 +60,7 @@ def find(call: str, folder: str, parameters: int = 1) -> Function:
         raise UsageError(f"handler {call!r}: {error}", hint=f"looked in PYTHONPATH and {folder or '.'}") from None
     except AttributeError:
         raise UsageError(f"handler {call!r}: module {module!r} has no {name!r}") from None
-    except BaseException as error:  # noqa: BLE001 - the module is a person's, and may call sys.exit()
+    except BaseException as error:  # noqa: BLE001 - a person's function must not end the process that serves the next event
         raise UsageError(f"handler {call!r}: importing it failed: {failure_of(error)}") from None
     if not callable(found):
         raise UsageError(f"handler {call!r} is not a function")

@@ -135,5 +135,5 @@ async def _outcome(call: Callable[[], Awaitable[Any]]) -> tuple[Any, BaseExcepti
     """What was raised, returned: `SystemExit` and its like must not end the loop that this task runs in."""
     try:
         return await call(), None
-    except BaseException as error:  # noqa: BLE001 - whatever a person's function raises is a failed run
+    except BaseException as error:  # noqa: BLE001 - a person's function must not end the process that serves the next event
         return None, error

@@ -80,7 +80,7 @@ def _attempt(each: _Start, call: Callable[[], T]) -> T | None:
     """What goes wrong is raised where it is waited for."""
     try:
         return call()
-    except Exception as error:  # noqa: BLE001 - whatever it is
+    except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
         each.done.set_exception(error)
         return None
 

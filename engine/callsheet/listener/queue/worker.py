@@ -224,7 +224,7 @@ class Worker:
             jobs = routing_table.jobs(routing_table.plan(event), event)
         except Rejected as refused:
             self._create_task(lease, self._refuse(lease, refused.detail))
-        except Exception as error:  # noqa: BLE001 - one odd event must not keep the others waiting
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             self._create_task(lease, self._refuse(lease, f"{type(error).__name__}: {error}"))
         else:
             self.run_event(lease, event, jobs, queued.succeeded)

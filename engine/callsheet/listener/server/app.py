@@ -128,7 +128,7 @@ class App:
             retry = partial(self._respond_with_new_keys, scope, data, source, started, deliver)
             self._wait_for(source.fetch_key(unknown), scope, retry, deliver)
             return None
-        except Exception as error:  # noqa: BLE001 - one odd delivery must never end the server
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             return self._explain(scope, error)
         if isinstance(verdict, DispatchVerdict):
             return self._log_verdict(scope, event, started, verdict)
@@ -236,7 +236,7 @@ class App:
             return POST_ONLY
         try:
             challenge = source.challenged(scope["headers"], scope["query_string"], scope["method"])
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             return self._explain(scope, error)
         return POST_ONLY if challenge is None else self._reply(scope, challenge)
 

@@ -153,7 +153,7 @@ class PlaceReader:
 
     def _place(self, token: Token) -> Callable[[int], int]:
         """From an offset in what the parser made of some lines to the offset in the text."""
-        assert token.map  # noqa: S101 -- the callers looked
+        assert token.map  # noqa: S101 -- the caller looked
         if (cell := token.meta.get("cell")) is not None:
             return lambda offset: cell + offset + token.content.count("|", 0, offset) if cell >= 0 else -1
         starts, places = [], []

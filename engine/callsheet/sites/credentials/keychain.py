@@ -130,7 +130,7 @@ class Keychain:
             raise CallsheetError("this machine has no key store that can be used", hint=self._hint) from None
         except KeyringLocked:
             raise NotAllowed("the key store is locked", hint="unlock it, then try again") from None
-        except Exception as error:  # noqa: BLE001 - backends raise what they like
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             reason = (str(error) or type(error).__name__).partition("\n")[0]
             raise CallsheetError(f"the key store failed: {reason}", hint=self._hint) from None
 

@@ -74,7 +74,7 @@ async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
                 tls=access.tls,
                 **access.credentials,
             )
-    except Exception as error:  # noqa: BLE001 - the library raises its own, the system's, asyncio's and that of nkeys
+    except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
         await disconnect(client)
         raise _explained(access.address, error, failure) from None
     was_connected, failure = True, ""

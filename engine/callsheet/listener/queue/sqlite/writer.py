@@ -106,7 +106,7 @@ class InboxWriter:
         while True:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
-            except Exception as error:  # noqa: BLE001 - whoever waits for the batch must learn of it
+            except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
                 if not _is_busy(error) or time.monotonic() > patience:
                     return self._classify(error)
                 time.sleep(_BUSY_DELAY)
@@ -132,7 +132,7 @@ class InboxWriter:
         try:
             results = [change.operation(self._connection) for change in batch]
             self._connection.execute("COMMIT")
-        except Exception as error:  # noqa: BLE001 - whoever waits for the batch must learn of it
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             self._roll_back()
             self._is_full = _is_out_of_space(error)
             if self._is_full and not was_emptied and self._empty_log():

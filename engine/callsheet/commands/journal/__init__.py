@@ -1,1 +1,0 @@
-"""Journals: which of many things were changed, which were not, and what they were before."""

@@ -1,1 +1,0 @@
-"""Questions to a person at a terminal: a text, a choice, an editor. In a script nothing is asked."""

@@ -1,0 +1,377 @@
+"""Whether a thing is what a person wants it to be, whatever its service adds, orders or leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from ..durations import duration_seconds
+from ..errors import NoMatch, UsageError, counted, did_you_mean
+from ..language.desugar import plural_of, title_of
+from ..language.merge import check_available, on_deployment
+from ..language.parameters import to_identifier
+from ..language.scopes import names_in
+from ..language.template import evaluate, fill_template, fill_text, to_text
+from .steps.parameter_scope import of_the_run
+
+if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+    from ..client.request.model import FileToSend, Request
+    from ..language.shape.resources import ResourceDefinition
+    from .steps.dispatcher import StepDispatcher
+
+
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+
+
+def is_same_value(now: Any, wanted: Any) -> bool:
+    """Members that nobody names, the order of lists, `10` for `"10"`, and empty for nothing are no difference."""
+    if wanted in _NOTHING or now in _NOTHING:
+        return wanted in _NOTHING and now in _NOTHING
+    if isinstance(wanted, Mapping) and isinstance(now, Mapping):
+        return all(is_same_value(now.get(key), value) for key, value in wanted.items())
+    if isinstance(wanted, list) and isinstance(now, list):
+        left = list(now)
+        for item in wanted:
+            match = next((place for place, other in enumerate(left) if is_same_value(other, item)), None)
+            if match is None:
+                return False
+            del left[match]
+        return not left
+    if isinstance(wanted, bool) or isinstance(now, bool) or isinstance(wanted, Mapping | list):
+        return bool(type(now) is type(wanted) and now == wanted)
+    return not isinstance(now, Mapping | list) and to_text(now) == to_text(wanted)
+
+
+# Things of one kind on a site: listed, found, read, made, changed and deleted as their resource says.
+#
+# things = Things(StepDispatcher(context), "version") for version in things.all({"project": "10000"}): ... made =
+# things.create({"name": "2.0"}, {"project": "10000"}) things.update(made, {"released": True})
+#
+# A thing is the JSON that the service answers, untouched. Its `parents` are a table: resource → id. Every request
+# goes through the run's policy, quota and log; in a dry run what changes is printed, and the answer is None.
+
+
+Thing = Any  # the JSON of one thing
+Parents = Mapping[str, str]  # resource → id
+Fields = Mapping[str, Any]  # field → value, as requests have them
+Verb = Literal["create", "update", "delete", "content", "replace"]
+
+_MARGIN = "1m"
+_ISO = "%Y-%m-%dT%H:%M:%S.000Z"
+
+
+class Difference(NamedTuple):
+    """One field that is not what is wanted."""
+
+    field: str
+    was: Any
+    wanted: Any
+
+
+class Things:
+    """All things of one resource. Raises `UsageError` for a resource that the site's deployment does not have."""
+
+    def __init__(self, dispatcher: StepDispatcher, id: str) -> None:
+        context = dispatcher.context
+        deployment = context.site().deployment
+        self.dispatcher, self.resource = dispatcher, id
+        self.definition: ResourceDefinition = on_deployment(context.catalog.get("resource", id), deployment)
+        self.title, self.plural = title_of(id, self.definition), plural_of(id, self.definition)
+        check_available(self.definition, self.plural, deployment)
+
+    # What is known of a thing
+
+    @property
+    def parents(self) -> list[str]:
+        """The resources that a thing belongs to; the first is the one under which things are listed."""
+        return list(self.definition.get("parent", {}))
+
+    @cached_property
+    def children(self) -> list[str]:
+        """The resources whose things belong to things of this one, without itself."""
+        every = self.dispatcher.context.catalog.all("resource").items()
+        return [id for id, each in every if self.resource in each.get("parent", {}) and id != self.resource]
+
+    @cached_property
+    def files(self) -> str | None:
+        """The resource of the files that things have, if they have any."""
+        found = (id for id in self.children if "content" in self.dispatcher.context.catalog.get("resource", id))
+        return next(found, None)
+
+    @cached_property
+    def fields(self) -> dict[str, str]:
+        """Field → where a thing has it. These can be given when one is made."""
+        fields = self.definition.get("fields", {})
+        return dict(fields) if isinstance(fields, dict) else {name: f'"{name}"' for name in fields}
+
+    def field_at(self, where: str | None) -> str | None:
+        """The field that a thing has at a place, such as where its name is."""
+        return next((name for name, part in self.fields.items() if part.strip('"') == where), None)
+
+    @property
+    def name_field(self) -> str | None:
+        return self.field_at(self.definition.get("name"))
+
+    @property
+    def changeable(self) -> list[str]:
+        """Those of the fields that can be changed."""
+        fixed = self.definition.get("fixed", ())
+        return [name for name in self.fields if name not in fixed] if self.can("update") else []
+
+    def can(self, verb: Literal["list", "read"] | Verb) -> bool:
+        """Whether the resource says how, and the site's deployment has the operation."""
+        call: Any = self.definition.get(verb)
+        if call is None or "call" not in call:
+            return call is not None
+        try:
+            self.dispatcher.builder.call(call["call"])
+        except UsageError:
+            return False
+        return True
+
+    def id_of(self, thing: Thing) -> str:
+        """Raises `UsageError` for an answer that does not say it."""
+        id = self._said("id", thing, "id")
+        if id is None:
+            raise UsageError(f"the site answered a {self.title} without {self.definition.get('id', 'id')}")
+        return to_text(id)
+
+    def name_of(self, thing: Thing) -> str | None:
+        name = self._said("name", thing)
+        return None if name is None else to_text(name)
+
+    def parents_of(self, thing: Thing, listed_under: Parents | None = None) -> dict[str, str]:
+        """The ids of its parents; those that it does not tell are those that it was listed under."""
+        told = {id: evaluate(where, thing) for id, where in self.definition.get("parent", {}).items()}
+        under = listed_under or {}
+        known = {id: under.get(id) if found is None else to_text(found) for id, found in told.items()}
+        return {id: found for id, found in known.items() if found is not None}
+
+    def fields_of(self, thing: Thing) -> dict[str, Any]:
+        """Its fields in the form that can be sent back; null for what it does not have."""
+        return {name: evaluate(where, thing) for name, where in self.fields.items()}
+
+    def changed_of(self, thing: Thing) -> datetime | None:
+        """When it was changed last, where its service tells."""
+        changed = self.definition.get("changed")
+        text = evaluate(changed["at"], thing) if changed else None
+        try:
+            found = datetime.fromisoformat(text) if isinstance(text, str) else None
+        except ValueError:
+            return None
+        return found.replace(tzinfo=UTC) if found is not None and found.tzinfo is None else found
+
+    def version_of(self, thing: Thing) -> Any:
+        """What each change makes greater; None where the service does not count."""
+        return self._said("version", thing)
+
+    @property
+    def body_format(self) -> str | None:
+        """The format of the rich text that a thing is about; its field is `definition["body"]["field"]`."""
+        body = self.definition.get("body")
+        return str(fill_text(body["format"], self.scope({}))) if body else None
+
+    def differences(self, thing: Thing, wanted: Fields) -> list[Difference]:
+        """The fields that are not what is wanted; what a service adds by itself is no difference."""
+        is_now = self.fields_of(thing)
+        self._known(wanted)
+        return [
+            Difference(name, is_now[name], value)
+            for name, value in wanted.items()
+            if not is_same_value(is_now[name], value)
+        ]
+
+    # What is asked
+
+    def all(
+        self,
+        parents: Parents | None = None,
+        *,
+        since: datetime | None = None,
+        query: str | None = None,
+        ids_only: bool = False,
+        inside: Thing = None,
+    ) -> Iterator[Thing]:
+        """Every thing under these parents, page by page as they come; all of the site where none is needed.
+
+        `since` leaves out what was not changed after it, where `asks_since`; `query` is a condition of the service's
+        own language. With `ids_only` a thing may have nothing but its id and parents. `inside` is the first parent as
+        it was read, for things that stand in it. Raises `UsageError` where a parent is missing.
+        """
+        listing = self.definition.get("list")
+        if listing is None:
+            raise UsageError(f"{self.plural} cannot be listed", hint=f"read one {self.title} by its id")
+        if "inside" in listing:
+            items = iter(evaluate(listing["inside"], inside or self._parent(parents or {})) or [])
+        else:
+            args = {**listing.get("args", {}), **(listing.get("ids", {}) if ids_only else {})}
+            scope = {**self.scope(parents or {}), "since": self._since(since), "query": query}
+            body = fill_template(listing["body"], scope) if "body" in listing else None
+            items = self._listed(listing["call"], fill_template(args, scope) or {}, body, parents or {})
+        where = listing.get("where")
+        yield from (item for item in items if where is None or evaluate(where, item))
+
+    @property
+    def asks_since(self) -> bool:
+        """Whether the service can be asked for what was changed since a time."""
+        return self._is_listed_by("since")
+
+    @property
+    def takes_query(self) -> bool:
+        """Whether a condition of the service's own language narrows its list."""
+        return self._is_listed_by("query")
+
+    def _is_listed_by(self, name: str) -> bool:
+        listing = self.definition.get("list", {})
+        return name in names_in([listing.get("args"), listing.get("body")])
+
+    def read(self, id: str, parents: Parents | None = None, version: Any = None) -> Thing:
+        """One thing, as it was at a version. Raises `NotFound` where there is none with this id."""
+        call = self._call("read")
+        scope = {**self.scope(parents or {}), "id": id, "version": version}
+        request = self.dispatcher.build(call["call"], fill_template(call.get("args", {}), scope) or {})
+        answer = self.dispatcher.answer(call["call"], request)
+        return evaluate(call["value"], answer) if "value" in call else answer
+
+    def find(self, word: str, parents: Parents | None = None) -> Thing:
+        """The thing with this id or name. Raises `UsageError` naming those that are near where none or several fit."""
+        names: list[str] = []
+        found: dict[str, Thing] = {}
+        for thing in self.all(parents):
+            id, name = self.id_of(thing), self.name_of(thing)
+            names.append(name or id)
+            if word == id or (name is not None and name.casefold() == word.casefold()):
+                found[id] = thing
+        if word in found or len(found) == 1:
+            return found.get(word) or next(iter(found.values()))
+        if found:
+            ids = ", ".join(found)
+            raise UsageError(f'"{word}" matches {counted(len(found), self.title)}: {ids}', hint="use the id")
+        raise NoMatch(f'no {self.title} matches "{word}"{did_you_mean(word, names)}')
+
+    # What changes something
+
+    def create(self, fields: Fields, parents: Parents | None = None, files: Sequence[FileToSend | str] = ()) -> Thing:
+        """What the service answers about the new thing, which may be no more than its id."""
+        self._known(fields)
+        scope = {**self.scope(parents or {}), "fields": dict(fields), "files": list(files)}
+        answer = self._changed("create", scope)
+        return answer[0] if isinstance(answer, list) and answer else answer
+
+    def update(self, thing: Thing, fields: Fields, parents: Parents | None = None) -> Thing:
+        """Change these fields of a thing as it was read; a service with versions refuses it where that is old."""
+        self._known(fields)
+        whole = {name: value for name, value in self.fields_of(thing).items() if value is not None}
+        scope = {**self._of(thing, parents), "fields": dict(fields), "whole": {**whole, **fields}}
+        return self._changed("update", scope)
+
+    def delete(self, thing: Thing, parents: Parents | None = None) -> None:
+        self._changed("delete", self._of(thing, parents))
+
+    def replace(self, thing: Thing, file: FileToSend, fields: Fields, parents: Parents | None = None) -> None:
+        """Put the bytes of another file into what is one."""
+        self._changed("replace", {**self._of(thing, parents), "fields": dict(fields), "files": [file]})
+
+    def save(self, thing: Thing, path: str, parents: Parents | None = None) -> None:
+        """Write the bytes of a file to this path."""
+        self.dispatcher.save(self.request("content", self._of(thing, parents)), path, named=True)
+
+    def request(self, verb: Verb, scope: Mapping[str, Any]) -> Request:
+        """The request of a verb, checked and not sent."""
+        call = self._call(verb)
+        takes_body = "body" in self.dispatcher.builder.call(call["call"]).operation and "files" not in call
+        body = fill_template(call.get("body", "{fields}" if takes_body and "fields" in scope else None), scope)
+        files = fill_template(call.get("files"), scope) or []
+        return self.dispatcher.build(call["call"], fill_template(call.get("args", {}), scope) or {}, body, files)
+
+    def _changed(self, verb: Verb, scope: Mapping[str, Any]) -> Any:
+        request, operation = self.request(verb, scope), self._call(verb)["call"]
+        self.dispatcher.check_before_sending(request)
+        if self.dispatcher.held_back(request, final=True):
+            self.dispatcher.print(operation, request)
+            return None
+        return self.dispatcher.answer(operation, request)
+
+    def _call(self, verb: Literal["read"] | Verb) -> Any:
+        call: Any = self.definition.get(verb)
+        if call is None:
+            words = {"content": "have no content", "replace": "cannot be replaced"}
+            raise UsageError(f"{self.plural} {words.get(verb, f'cannot be {verb}d'.replace('readd', 'read'))}")
+        return call
+
+    def _known(self, fields: Fields) -> None:
+        """Raises `UsageError` for a field that there is not."""
+        for name in fields:
+            if name not in self.fields:
+                raise UsageError(f"a {self.title} has no field {name!r}{did_you_mean(name, self.fields)}")
+
+    def _said(self, key: Literal["id", "name", "version"], thing: Thing, default: str | None = None) -> Any:
+        where = self.definition.get(key, default)
+        return None if where is None else evaluate(where, thing)
+
+    def _of(self, thing: Thing, parents: Parents | None) -> dict[str, Any]:
+        return {**self.scope(self.parents_of(thing, parents)), "id": self.id_of(thing), "found": thing}
+
+    def scope(self, parents: Parents) -> dict[str, Any]:
+        """What every expression sees: the site, and each parent, null where it is not given."""
+        given = {to_identifier(id): parents.get(id) for id in self.parents}
+        return {"site": of_the_run(self.dispatcher.context)["site"], **given}
+
+    def _since(self, since: datetime | None) -> str | None:
+        if since is None:
+            return None
+        changed = self.definition.get("changed", {})
+        asked = since.astimezone(UTC) - timedelta(seconds=duration_seconds(changed.get("margin", _MARGIN)))
+        return asked.strftime(changed.get("format", _ISO).replace("%s", str(int(asked.timestamp()))))
+
+    def _parent(self, parents: Parents) -> Thing:
+        first = self.parents[0]
+        if first not in parents:
+            raise self._needs_parent()
+        return Things(self.dispatcher, first).read(parents[first], parents)
+
+    def _needs_parent(self) -> UsageError:
+        first = self.parents[0]
+        return UsageError(
+            f"{self.plural} are listed under one {title_of(first, self._resources.get('resource', first))}"
+        )
+
+    @property
+    def _resources(self) -> Catalog:
+        return self.dispatcher.context.catalog
+
+    def _listed(self, operation: str, arguments: dict[str, Any], body: Any, parents: Parents) -> Iterator[Thing]:
+        from ..client.listed import list_in_answer
+        from ..client.request.build import MissingArguments
+
+        try:
+            request = self.dispatcher.build(operation, arguments, body)
+        except MissingArguments:
+            if self.parents and self.parents[0] not in parents:
+                raise self._needs_parent() from None
+            raise
+        under, plan = self.definition["list"].get("items"), self.dispatcher.plan(operation)
+        if under is None and plan is not None:
+            yield from self.dispatcher.stream(plan, request)
+        else:
+            answer = self.dispatcher.answer(operation, request)
+            yield from list_in_answer(evaluate(under, answer) if under else answer, under)
+
+
+def parents_first(catalog: Catalog, wanted: Sequence[str] = ()) -> list[str]:
+    """Resources in an order in which each comes after those that it belongs to; all of them where none is wanted."""
+    every = catalog.all("resource")
+    done: dict[str, None] = {}
+
+    def add(id: str, way: frozenset[str]) -> None:
+        for parent in every[id].get("parent", {}):
+            if parent not in way and parent not in done:
+                add(parent, way | {id})
+        done.setdefault(id)
+
+    for id in every:
+        add(id, frozenset({id}))
+    return [id for id in done if not wanted or id in wanted]
