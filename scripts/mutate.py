@@ -1,4 +1,4 @@
-"""Small faults in one module, one after another: `python3 scripts/mutate.py client/http/quota.py tests/client/http`.
+"""Small faults in one module, one after another: `python3 scripts/mutate.py client/http/retry.py tests/client/http`.
 
 cosmic-ray plants them in a copy of the project, so the checkout may change meanwhile, and runs the named tests for
 each: also what they start in other processes meets the fault. It prints what survives. uv fetches cosmic-ray when it

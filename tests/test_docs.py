@@ -13,8 +13,7 @@ from callsheet import registry
 from callsheet.catalog.compile import qualified_names
 from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
-from callsheet.language.load import load_definitions
-from callsheet.language.programs import definition_layers
+from callsheet.language.load import definition_layers, load_definitions
 from callsheet.language.shape import KINDS
 from support.places import ROOT
 

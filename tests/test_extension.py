@@ -21,16 +21,16 @@ from callsheet import registry
 from callsheet import richtext as rich_text
 from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
-from callsheet.client.pagination.plan import PageKind
-from callsheet.client.pagination.walk import Walk
+from callsheet.client.pagination.page_walk import Walk
+from callsheet.client.pagination.paging_plan import PageKind
 from callsheet.errors import DefinitionError
-from callsheet.language.checks import links
+from callsheet.language.checks import references as links
 from callsheet.language.functions import Functions
 from callsheet.language.shape import KINDS
 from callsheet.language.shape.access import AuthDefinition
-from callsheet.output.render import Layout, Renderer
-from callsheet.sandbox.site import SandboxSite
-from callsheet.sites.credentials.schemes import Credential, Scheme
+from callsheet.output.output_formats import Layout, Renderer
+from callsheet.sandbox.simulated_site import SandboxSite
+from callsheet.sites.credentials.secrets import Credential, Scheme
 from support.canary import TOKEN
 from support.places import ROOT
 from support.programs import small_program

@@ -133,3 +133,14 @@ def dump_json(value: Any, indent: int | None = None) -> str:
     if text.isascii():
         return text
     return _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+_DIGITS = 18  # what counts things, bytes or seconds has no more
+
+
+def parse_whole_number(text: str) -> int | None:
+    """The number that a text is, of ASCII digits only and of no absurd length; None for every other text.
+
+    `isdigit` alone also takes `²`, which `int` does not, nor does it take thousands of digits.
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None

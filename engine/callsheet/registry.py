@@ -130,21 +130,21 @@ CONVERTERS: dict[str, str] = {
 
 # How a column shows its value.
 COLUMN_FORMATS: dict[str, str] = {
-    "adf": ".output.formats:document",
-    "adf-line": ".output.formats:document_line",
-    "age": ".output.formats:age",
-    "bar": ".output.formats:bar",
-    "bytes": ".output.formats:size",
-    "count": ".output.formats:count",
-    "date": ".output.formats:local_date",
-    "duration": ".output.formats:duration",
-    "hours": ".output.formats:hours",
-    "line": ".output.formats:first_line",
-    "list": ".output.formats:joined",
-    "storage": ".output.formats:storage",
-    "storage-line": ".output.formats:storage_line",
-    "time": ".output.formats:local_time",
-    "yes": ".output.formats:yes",
+    "adf": ".output.columns:document",
+    "adf-line": ".output.columns:document_line",
+    "age": ".output.columns:age",
+    "bar": ".output.columns:bar",
+    "bytes": ".output.columns:size",
+    "count": ".output.columns:count",
+    "date": ".output.columns:local_date",
+    "duration": ".output.columns:duration",
+    "hours": ".output.columns:hours",
+    "line": ".output.columns:first_line",
+    "list": ".output.columns:joined",
+    "storage": ".output.columns:storage",
+    "storage-line": ".output.columns:storage_line",
+    "time": ".output.columns:local_time",
+    "yes": ".output.columns:yes",
 }
 
 # What completes an option or argument besides the ids of a kind of definition.
@@ -165,37 +165,37 @@ COMPLETERS: dict[str, str] = {
 
 # How a result is printed.
 OUTPUT_FORMATS: dict[str, str] = {
-    "table": ".output.render:TABLE",
-    "json": ".output.render:JSON",
-    "ndjson": ".output.render:NDJSON",
-    "yaml": ".output.render:YAML",
-    "csv": ".output.render:CSV",
-    "id": ".output.render:ID",
+    "table": ".output.output_formats:TABLE",
+    "json": ".output.output_formats:JSON",
+    "ndjson": ".output.output_formats:NDJSON",
+    "yaml": ".output.output_formats:YAML",
+    "csv": ".output.output_formats:CSV",
+    "id": ".output.output_formats:ID",
 }
 
 # How a credential is presented to a service.
 AUTH_SCHEMES: dict[str, str] = {
-    "basic": ".sites.credentials.schemes:BASIC",
-    "bearer": ".sites.credentials.schemes:BEARER",
-    "key": ".sites.credentials.schemes:KEY",
-    "all": ".sites.credentials.schemes:ALL",
-    "oauth2": ".sites.credentials.schemes:OAUTH2",
-    "none": ".sites.credentials.schemes:NONE",
+    "basic": ".sites.credentials.secrets:BASIC",
+    "bearer": ".sites.credentials.secrets:BEARER",
+    "key": ".sites.credentials.secrets:KEY",
+    "all": ".sites.credentials.secrets:ALL",
+    "oauth2": ".sites.credentials.secrets:OAUTH2",
+    "none": ".sites.credentials.secrets:NONE",
 }
 
 # How the next page is asked for.
 PAGINATION: dict[str, str] = {
-    "offset": ".client.pagination.kinds:OFFSET",
-    "array": ".client.pagination.kinds:ARRAY",
-    "token": ".client.pagination.kinds:TOKEN",
-    "link": ".client.pagination.kinds:LINK",
-    "page": ".client.pagination.kinds:PAGE",
+    "offset": ".client.pagination.page_walk:OFFSET",
+    "array": ".client.pagination.page_walk:ARRAY",
+    "token": ".client.pagination.page_walk:TOKEN",
+    "link": ".client.pagination.page_walk:LINK",
+    "page": ".client.pagination.page_walk:PAGE",
 }
 
 
 # What a simulated site does that no definition can say.
 BEHAVIORS: dict[str, str] = {
-    "rank": ".sandbox.site:rank",
+    "rank": ".sandbox.simulated_site:rank",
 }
 
 # Converters that read what a person writes as Markdown.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.catalog.search import list_operations, search_operations, suggestions
+from callsheet.catalog.operation_search import list_operations, search_operations, suggestions
 from callsheet.errors import UsageError
 from support.cases import nobody
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.client.gate import ApprovalRequest, Gate
-from callsheet.client.request.model import Request
+from callsheet.client.request.gate import ApprovalRequest, Gate
+from callsheet.client.request.http_request import Request
 from callsheet.errors import NotAllowed
 from callsheet.policy.policy import Policy, PolicySource, class_rules, read_only
 

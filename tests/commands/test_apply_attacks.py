@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from callsheet.sandbox.actions import Answer
-from callsheet.sandbox.site import SandboxRequest
+from callsheet.sandbox.simulated_site import SandboxRequest
 from commands.test_apply import Site, cloud, site
 from support import simulated
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.client.http.reply import Reply
-from callsheet.client.pagination import pages
-from callsheet.client.pagination import pages as fetch
-from callsheet.client.pagination.walk import Page
-from callsheet.client.request.model import Request
+from callsheet.client.pagination import fetch_pages as fetch
+from callsheet.client.pagination import fetch_pages as pages
+from callsheet.client.pagination.page_walk import Page
+from callsheet.client.request.http_request import Request
 from callsheet.commands.dump import Dump
 from support.canary import SITES
 from support.cases import Done, datacenter, environment, run_program

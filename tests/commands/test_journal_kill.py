@@ -30,7 +30,7 @@ from callsheet.commands.journal import (
     remove_old,
 )
 from callsheet.errors import CallsheetError, UsageError
-from callsheet.sandbox.site import Faults
+from callsheet.sandbox.simulated_site import Faults
 from support.cases import Done, nobody, run_program
 from support.simulated import serving
 from support.waiting import PATIENCE, at_most

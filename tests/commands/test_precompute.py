@@ -18,7 +18,7 @@ from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.commands.steps.converters import overlay_values
 from callsheet.commands.steps.lookup import precompute_each, precompute_value
 from callsheet.errors import CallsheetError
-from callsheet.language import dates
+from callsheet.language import functions as dates
 from callsheet.language.template import Precomputed, evaluate, fill_template, is_true
 from support.cases import nobody
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.client.request.call import Call, call_of
+from callsheet.client.request.operation_call import Call, call_of
 from callsheet.errors import UsageError
 from callsheet.language.merge import on_deployment
 from callsheet.language.source_file import PARTS

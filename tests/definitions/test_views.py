@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.language.load import load_definitions
+from callsheet.language.load import definition_layers, load_definitions
 from callsheet.language.merge import deployment_variants
-from callsheet.language.programs import definition_layers
 from callsheet.registry import BUILTINS
 from support.places import ROOT
 

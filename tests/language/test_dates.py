@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.language.dates import parsed, written_moment
+from callsheet.language.functions import parsed, written_moment
 
 
 @pytest.mark.parametrize("text", ["", "soon", "soon +2w", "now +2w +2w", "2026-13-01", "31.1.2026", "next week"])

@@ -12,9 +12,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from callsheet.errors import UsageError
-from callsheet.language.load import load_definitions
+from callsheet.language.load import definition_layers, load_definitions
 from callsheet.language.merge import CALLS, check_available, deployment_variants, on_deployment
-from callsheet.language.programs import definition_layers
 from callsheet.language.shape import KINDS, PARTS
 from callsheet.language.source_file import Definition
 from support.cases import run_case

@@ -7,9 +7,8 @@ import pytest
 
 from callsheet.errors import DefinitionError
 from callsheet.language.layers import Layer, state_of
-from callsheet.language.load import load_definitions
+from callsheet.language.load import definition_layers, load_definitions
 from callsheet.language.merge import merge_tables
-from callsheet.language.programs import definition_layers
 
 MERGES = [
     ("tables key by key", {"a": {"x": 1, "y": 2}}, {"a": {"y": 3}}, {"a": {"x": 1, "y": 3}}),

@@ -10,8 +10,7 @@ import pytest
 from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import DefinitionError
 from callsheet.language.layers import Layer
-from callsheet.language.load import load_definitions
-from callsheet.language.programs import definition_layers, program_names, used_by
+from callsheet.language.load import definition_layers, load_definitions, program_names, used_by
 from callsheet.paths import settings_directory
 
 BASE = """

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.language.queries import narrow_query, quote_query_text, split_tail
+from callsheet.language.query_text import narrow_query, quote_query_text, split_tail
 
 ORDER = "ORDER BY"
 

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 from callsheet.language import shape
 from callsheet.language.shape.commands import CompiledCommand
 from callsheet.language.shape.rest import CompiledOperation
-from callsheet.sites.credentials import record
+from callsheet.sites import credentials as record
 from callsheet.sites.profiles import validate
 from support.places import ROOT
 

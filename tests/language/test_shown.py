@@ -12,8 +12,7 @@ from callsheet.catalog.compile import qualified_names
 from callsheet.cli.main import run
 from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
-from callsheet.language.load import load_definitions
-from callsheet.language.programs import definition_layers
+from callsheet.language.load import definition_layers, load_definitions
 from callsheet.language.source_file import EXTEND
 from callsheet.openapi.definition_files import definition_file_text
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import callsheet
-from callsheet.client.http.client import Client
+from callsheet.client.http.http_client import Client
 from support.canary import TOKEN
 from support.server import exchange, reply, serve
 from support.waiting import PATIENCE

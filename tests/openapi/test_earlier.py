@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from callsheet.cli.main import run
-from callsheet.openapi.earlier import EarlierImport, difference_from, names_since
+from callsheet.openapi.definition_files import EarlierImport, difference_from, names_since
 from support.draws import chance
 from support.programs import small_program
 

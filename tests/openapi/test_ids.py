@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from callsheet.openapi.document import HttpOperation
-from callsheet.openapi.operations import assign_ids, file_slug, operation_name
+from callsheet.openapi.operation_definitions import assign_ids, file_slug, operation_name
 
 
 def call(path: str, id: str | None = "get", tag: str | None = None, method: str = "GET") -> HttpOperation:

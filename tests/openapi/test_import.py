@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from callsheet.client.request.build import Builder
-from callsheet.client.request.model import Form, Json
+from callsheet.client.request.http_request import Form, Json
 from callsheet.errors import DefinitionError
 from callsheet.openapi import import_document
 from support.fakes import Definitions, FakeSite

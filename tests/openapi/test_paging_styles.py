@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import tomlkit
 
-from callsheet.client.pagination.pages import fetch_pages
-from callsheet.client.pagination.plan import plan_of
-from callsheet.client.request.call import call_of
+from callsheet.client.pagination.fetch_pages import fetch_pages
+from callsheet.client.pagination.paging_plan import plan_of
+from callsheet.client.request.operation_call import call_of
 from callsheet.language.template import evaluate
 from callsheet.openapi import import_document
 from support.places import ROOT, TESTS

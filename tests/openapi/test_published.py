@@ -14,9 +14,9 @@ import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.client.request.build import Builder
-from callsheet.client.request.model import Json, Request
-from callsheet.client.request.sample import body_sample, parameter_sample
-from callsheet.client.request.schema import check_json
+from callsheet.client.request.http_request import Json, Request
+from callsheet.client.request.json_body import check_json
+from callsheet.client.request.sample_values import body_sample, parameter_sample
 from callsheet.errors import UsageError
 from support.cases import nobody
 from support.fakes import FakeSite

@@ -13,7 +13,7 @@ import pytest
 from callsheet import jsontext
 from callsheet.errors import CallsheetError
 from callsheet.output import Output
-from callsheet.output.formats import FormatContext, column_format
+from callsheet.output.columns import FormatContext, column_format
 from callsheet.registry import COLUMN_FORMATS
 from support.places import CASES
 

@@ -17,8 +17,7 @@ from wcwidth import wcswidth
 from callsheet import jsontext
 from callsheet.errors import CallsheetError
 from callsheet.output import Output
-from callsheet.output.clean import lines, one_line, spreadsheet_cell
-from callsheet.output.error_text import describe_error, error_object
+from callsheet.output.clean_text import describe_error, error_object, lines, one_line, spreadsheet_cell
 from callsheet.output.table import display_width, shortened, table
 
 NUMBERS = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False))

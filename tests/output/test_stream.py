@@ -19,7 +19,7 @@ PROGRAM = """
 import sys
 from callsheet.errors import CallsheetError
 from callsheet.output import Output
-from callsheet.output.error_text import describe_error
+from callsheet.output.clean_text import describe_error
 def items(count):
     for number in range(count):
         yield {"id": number, "name": "é" * 40}
@@ -212,7 +212,7 @@ def test_a_stream_closed_meanwhile_is_no_crash() -> None:
 
 
 def test_importing_errors_and_formats_loads_nothing_of_the_printing() -> None:
-    program = "import sys, callsheet.output.error_text, callsheet.output.formats; print(*sys.modules)"
+    program = "import sys, callsheet.output.clean_text, callsheet.output.columns; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"callsheet.output.printer", "jmespath", "jq", "wcwidth", "yaml", "datetime"} & set(found)
 

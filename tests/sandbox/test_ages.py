@@ -10,8 +10,8 @@ from typing import Self
 
 import pytest
 
-from callsheet.language import dates
-from callsheet.sandbox import site as sandbox_site
+from callsheet.language import functions as dates
+from callsheet.sandbox import simulated_site as sandbox_site
 from callsheet.sandbox.search import parse_item_time
 from support.simulated import site
 

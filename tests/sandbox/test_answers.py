@@ -10,7 +10,7 @@ import pytest
 
 from callsheet.language.compiled_jmespath import is_true
 from callsheet.language.template import evaluate
-from callsheet.sandbox.site import SandboxSite
+from callsheet.sandbox.simulated_site import SandboxSite
 from support.places import CASES
 from support.simulated import ask, problems, site
 

@@ -15,8 +15,8 @@ from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.files import locked_file
-from callsheet.sandbox import process
-from callsheet.sandbox.site import SandboxSite
+from callsheet.sandbox import sandbox_server as process
+from callsheet.sandbox.simulated_site import SandboxSite
 from support.simulated import ask
 
 

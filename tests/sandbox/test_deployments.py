@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.client.request.call import replace_base
+from callsheet.client.request.operation_call import replace_base
 from callsheet.language.compiled_jmespath import is_true
 from callsheet.language.merge import on_deployment
 from callsheet.language.template import evaluate
-from callsheet.sandbox.site import SandboxRequest, SandboxSite
+from callsheet.sandbox.simulated_site import SandboxRequest, SandboxSite
 from support.places import CASES
 from support.simulated import ask, site
 

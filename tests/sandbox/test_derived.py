@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
-from callsheet.sandbox.site import SandboxSite
+from callsheet.sandbox.simulated_site import SandboxSite
 from support.simulated import ask
 
 TEXT: dict[str, Any] = {"type": "string"}

@@ -15,8 +15,17 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.sandbox.queries import Condition, Empty, Function, Grammar, Joined, Negation, QuerySyntaxError, Values
-from callsheet.sandbox.site import SandboxSite
+from callsheet.sandbox.query_languages import (
+    Condition,
+    Empty,
+    Function,
+    Grammar,
+    Joined,
+    Negation,
+    QuerySyntaxError,
+    Values,
+)
+from callsheet.sandbox.simulated_site import SandboxSite
 from support.draws import chance
 from support.simulated import ask, site
 

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.sandbox.server import Server
-from callsheet.sandbox.site import Faults, SandboxRequest, fault
+from callsheet.sandbox.sandbox_server import Server
+from callsheet.sandbox.simulated_site import Faults, SandboxRequest, fault
 from support.simulated import TOKEN, ask, serving, site
 from support.waiting import PATIENCE
 
@@ -135,7 +135,7 @@ def test_faults_are_real() -> None:
 
 
 def test_a_slow_answer_comes_in_drops_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callsheet.sandbox.server._SLOW_PAUSE", 0.002)
+    monkeypatch.setattr("callsheet.sandbox.sandbox_server._SLOW_PAUSE", 0.002)
     with (
         serving(Faults([fault("slow")])) as url,
         httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client,

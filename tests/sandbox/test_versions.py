@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from callsheet.sandbox.site import SandboxSite
+from callsheet.sandbox.simulated_site import SandboxSite
 from support.simulated import ask, problems, site
 
 

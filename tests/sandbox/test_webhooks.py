@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from callsheet.sandbox.site import SandboxSite, Webhooks
+from callsheet.sandbox.simulated_site import SandboxSite, Webhooks
 from support.canary import WEBHOOK_SECRET
 from support.listening import listening, signature, until
 from support.simulated import ask, site

@@ -20,8 +20,7 @@ from callsheet.cli.main import run, run_literally
 from callsheet.commands.context import Context
 from callsheet.errors import UsageError
 from callsheet.installation import how_to_add
-from callsheet.output.columns import Column
-from callsheet.output.formats import FormatContext
+from callsheet.output.columns import Column, FormatContext
 from callsheet.policy.load import from_variable
 from callsheet.screen.call import CommandAnswer, CommandLine, Person, ScreenCall, run_line
 from callsheet.screen.list_page import ListPage

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.errors import CallsheetError, UsageError
-from callsheet.language.filenames import file_name
-from callsheet.written import output_file, write_output_file
+from callsheet.language.functions import file_name
+from callsheet.output_files import output_file, write_output_file
 from support.cases import environment, run_program
 from support.server import exchange, reply, serve
 from support.waiting import PATIENCE
@@ -94,7 +94,7 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
 def test_an_open_file_is_gone_on_with(tmp_path: Path, name: str) -> None:
     program = (
-        "import os; from callsheet.written import write_output_file; "
+        "import os; from callsheet.output_files import write_output_file; "
         f"os.write(1, b'a'); write_output_file({name!r}, b'b'); os.write(1, b'c')"
     )
     with open(tmp_path / "out", "wb") as out:

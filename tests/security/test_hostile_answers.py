@@ -20,7 +20,7 @@ import pytest
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
-from callsheet.client.http.client import Client
+from callsheet.client.http.http_client import Client
 from support.cases import datacenter, environment
 from support.draws import SEED
 from support.hostile_server import Behaviour, answer, hostile, raw, redirect

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.client.http.client import Client
 from callsheet.client.http.connections import Connections
+from callsheet.client.http.http_client import Client
 from callsheet.client.http.retry import RetryPolicy
-from callsheet.client.pagination.kinds import next_request
+from callsheet.client.pagination.page_walk import next_request
 from callsheet.client.request.build import Builder, header_text
-from callsheet.client.request.model import Request
+from callsheet.client.request.http_request import Request
 from callsheet.errors import CallsheetError, NetworkError, UsageError
 from support.cases import environment, run_program
 from support.fakes import Definitions, FakeSite

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.client.request.model import Request
+from callsheet.client.request.http_request import Request
 from callsheet.errors import UsageError
 from callsheet.language.parameters import to_identifier
 from callsheet.language.template import UnfitValue, evaluate, evaluate_part, fill_template

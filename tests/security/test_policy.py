@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from callsheet.cli.main import run, run_literally
-from callsheet.client.gate import ApprovalRequest
-from callsheet.client.http.client import Client
+from callsheet.client.http.http_client import Client
 from callsheet.client.request.build import Builder
+from callsheet.client.request.gate import ApprovalRequest
 from callsheet.errors import NotAllowed
 from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.handlers.command import Command
@@ -336,8 +336,8 @@ OTHER_SENDERS = {
     "cli/builtin/trigger.py",  # signed events for a listener
     "listener/handlers/forward.py",  # events for a fixed address
     "listener/verify/fetch.py",  # public keys
-    "sandbox/process.py",  # the sandbox's own process on this machine, with a token made for it
-    "sandbox/site.py",  # made-up events of a sandbox, to an address that a person registered there
+    "sandbox/sandbox_server.py",  # the sandbox's own process on this machine, with a token made for it
+    "sandbox/simulated_site.py",  # made-up events of a sandbox, to an address that a person registered there
 }
 
 
@@ -357,5 +357,5 @@ def test_there_is_one_way_out() -> None:
                 senders.add(name)
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("_connections.handle_request"):
                 transports.append(name)
-    assert (senders, transports) == (OTHER_SENDERS, ["client/http/sender.py"])
+    assert (senders, transports) == (OTHER_SENDERS, ["client/http/http_client.py"])
     assert Client.__init__.__kwdefaults__["ask"].__name__ == "ask_nobody"

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.client.request.build import Builder
-from callsheet.client.request.call import call_of
-from callsheet.client.request.model import Body, Form, Json, Raw
+from callsheet.client.request.http_request import Body, Form, Json, Raw
+from callsheet.client.request.operation_call import call_of
 from callsheet.errors import CallsheetError, UsageError
 from support.cases import environment, nobody, run_program
 from support.fakes import FakeSite, Kept

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.client.gate import Gate
 from callsheet.client.request.build import Builder
+from callsheet.client.request.gate import Gate
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.sites.site import Site, current_site
 from callsheet.urls import url_origin

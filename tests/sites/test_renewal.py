@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError, NetworkError, NotAllowed
-from callsheet.sites.credentials.renew import expiry, valid_record
+from callsheet.sites.credentials.secrets import expiry, valid_record
 
 Record = dict[str, Any]
 

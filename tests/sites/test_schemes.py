@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import NotAllowed
-from callsheet.sites.credentials.schemes import Secret, scheme_named, takes_secret
+from callsheet.sites.credentials.secrets import Secret, scheme_named, takes_secret
 
 
 def present(

@@ -15,7 +15,7 @@ import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
-from callsheet.sites.credentials.schemes import Secret
+from callsheet.sites.credentials.secrets import Secret
 from callsheet.sites.profiles.choose import ChosenSite, Variables
 from callsheet.sites.site import Site, current_site
 from support.canary import TOKEN

@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
-from callsheet.sites.credentials.secrets import Secrets, account_of_secret, has_own_access
-from callsheet.sites.credentials.stores import chosen_name, open_store, service_name
+from callsheet.sites.credentials.secrets import (
+    Secrets,
+    account_of_secret,
+    chosen_name,
+    has_own_access,
+    open_store,
+    service_name,
+)
 from callsheet.sites.profiles.choose import Variables
 
 

@@ -12,14 +12,14 @@ from urllib.parse import parse_qs
 import pytest
 
 from callsheet import registry
-from callsheet.client.http.redirect import with_query
+from callsheet.client.http.reply import with_query
 from callsheet.commands.obtain_credential import check_way, device_consent, usual_way, ways_of
 from callsheet.errors import DefinitionError, NotAllowed, UsageError
 from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
 from callsheet.language.load import load_definitions
 from callsheet.sites.credentials.oauth import Authority, DeviceCode, UnauthenticatedClient
-from callsheet.sites.credentials.schemes import Secret, scheme_named
+from callsheet.sites.credentials.secrets import Secret, scheme_named
 from support.fakes import FakeSite
 from support.server import Received, Scripted, Server, exchange, reply
 from support.shop import shop

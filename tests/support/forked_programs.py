@@ -84,11 +84,11 @@ _LOADED_BY = (
     "callsheet list",
 )
 _ALSO = (
-    "callsheet.client.http.client",
+    "callsheet.client.http.http_client",
     "callsheet.sites.credentials.encrypted",
     "callsheet.sites.credentials.encrypted",
-    "callsheet.client.pagination.ahead",
-    "callsheet.client.pagination.pages",
+    "callsheet.client.pagination.in_parallel",
+    "callsheet.client.pagination.fetch_pages",
     "callsheet.listener.assemble",
     "encodings.idna",
     "uvicorn",

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from callsheet.language.checks.links import ShapePlace
+from callsheet.language.checks.references import ShapePlace
 from callsheet.language.source_file import line_of
 
 Tables = dict[str, dict[str, Any]]

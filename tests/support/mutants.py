@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from callsheet.language.checks.links import allowed_keys, shape_places
+from callsheet.language.checks.references import allowed_keys, shape_places
 from callsheet.language.scopes import names_in, root_names
 
 from .mutant_spots import Files, Mutant, Spot, Tables, is_closed, written

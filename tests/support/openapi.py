@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from jsonschema import Draft202012Validator, validators
 
-from callsheet.client.request.model import File, Form, Json, Multipart, Raw, Request
+from callsheet.client.request.http_request import File, Form, Json, Multipart, Raw, Request
 
 JSON = re.compile(r"application/([\w.-]+\+)?json")
 UNDOCUMENTED = {"authorization", "accept", "content-type"}

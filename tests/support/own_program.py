@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.language import layers, programs
+from callsheet.language import layers
+from callsheet.language import load as programs
 
 from .places import DEFINITIONS
 

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from urllib.parse import parse_qsl, urlsplit
 
-from callsheet.client.request.model import Body, File, Json, Multipart, MultipartPart, Raw, Request
+from callsheet.client.request.http_request import Body, File, Json, Multipart, MultipartPart, Raw, Request
 from support.openapi import OpenAPI
 from support.places import SHARED
 from support.server import Received

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from callsheet.client.http.client import Client
+from callsheet.client.http.http_client import Client
 from callsheet.client.http.reply import Reply
 from callsheet.client.http.retry import RetryPolicy
 from callsheet.client.request.build import Builder

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import httpx
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.client.request.model import Request
+from callsheet.client.request.http_request import Request
 from callsheet.sandbox.actions import Answer
-from callsheet.sandbox.server import Server
-from callsheet.sandbox.site import Faults, SandboxRequest, SandboxSite
+from callsheet.sandbox.sandbox_server import Server
+from callsheet.sandbox.simulated_site import Faults, SandboxRequest, SandboxSite
 from support.published import DOCUMENTS, SPECS, document
 from support.waiting import PATIENCE
 

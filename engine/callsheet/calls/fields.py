@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.template import TemplateError, evaluate
-from ..output.columns import Column, from_definition
-from ..output.formats import (
+from ..output.columns import (
+    Column,
     Format,
     FormatContext,
     column_format,
@@ -16,6 +16,7 @@ from ..output.formats import (
     document,
     document_line,
     first_line,
+    from_definition,
     joined,
     plain,
     storage,

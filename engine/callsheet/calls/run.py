@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from ..commands.context import Context
 from ..commands.streams import Streams
-from ..output.formats import FormatContext
+from ..output.columns import FormatContext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..client.gate import Ask
-    from ..client.http.client import Client
-    from ..client.request.model import Request
+    from ..client.http.http_client import Client
+    from ..client.request.gate import Ask
+    from ..client.request.http_request import Request
     from ..policy.policy import PolicySource
     from ..sites.site import Site
 
@@ -60,7 +60,7 @@ class CallContext(Context):
 
     def client(self) -> Client:
         if self._client is None:
-            from ..client.http.client import Client
+            from ..client.http.http_client import Client
 
             with _OPENING:
                 lender = self._base.client()

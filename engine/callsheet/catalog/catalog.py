@@ -48,7 +48,7 @@ class Catalog(Records):
         self._own = own
         self._bare: JsonObject = {}  # what stands in the place of a program whose own definitions do not count
         if not own:
-            from ..language.programs import bare_program
+            from ..language.load import bare_program
 
             self._bare = bare_program(program, environ)
         self._directory = cache_directory(environ)
@@ -165,7 +165,7 @@ class Catalog(Records):
 
     def _compile(self) -> sqlite3.Connection:
         """What the definitions say now, from files that nobody else can have written."""
-        from ..language.programs import refuse_unknown, used_by
+        from ..language.load import refuse_unknown, used_by
 
         self.layers = self._layers([])
         if self._own:

@@ -10,17 +10,16 @@ from typing import Any
 from .. import registry
 from ..errors import DefinitionError
 from ..jsontext import JsonObject
-from ..language.as_shipped import own_definitions, shipped_paths
 from ..language.check import problems_in, refuse_problems, stale_among
-from ..language.checks.calls import class_of_command
+from ..language.checks.requests import class_of_command
 from ..language.desugar import complete_commands
 from ..language.layers import Layer
-from ..language.load import load_definitions
+from ..language.load import load_definitions, own_definitions, shipped_paths
 from ..language.merge import missing_on
+from ..language.parameters import split_identifier, title_of_identifier
 from ..language.renames import former_ids
 from ..language.source_file import Definition, Definitions
 from ..language.template import TemplateError, fill_text
-from . import tokens
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -96,7 +95,7 @@ def _complete_operations(definitions: Definitions) -> None:
     pages = {definition.id: definition.table.get("docs", "") for definition in _of(definitions, "product")}
     for operation in _of(definitions, "operation"):
         table = operation.table
-        table.setdefault("title", tokens.title_of_identifier(operation.id.rpartition(".")[2]))
+        table.setdefault("title", title_of_identifier(operation.id.rpartition(".")[2]))
         given = [param for param in table.get("params", ()) if not param.get("remove")]
         params = [{**_meaning(meanings, table["product"], param["name"]), **param} for param in given]
         named = {param["name"] for param in params}
@@ -170,10 +169,10 @@ def _write_operations(connection: sqlite3.Connection, definitions: Definitions) 
         row = (place, operation.id, table["product"], method, path, tag, title, *flags, json.dumps(not_on))
         connection.execute("INSERT INTO operation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         spelled = [
-            word.lower() for text in (operation.id, table["title"], path, tag) for word in tokens.split_identifier(text)
+            word.lower() for text in (operation.id, table["title"], path, tag) for word in split_identifier(text)
         ]
         vocabulary.update(spelled)
-        indexed = (place, operation.id, " ".join(spelled), table["title"], " ".join(tokens.split_identifier(path)), tag)
+        indexed = (place, operation.id, " ".join(spelled), table["title"], " ".join(split_identifier(path)), tag)
         connection.execute("INSERT INTO search (rowid, id, words, title, path, tag) VALUES (?, ?, ?, ?, ?, ?)", indexed)
     connection.executemany("INSERT INTO word VALUES (?)", ((word,) for word in sorted(vocabulary)))
 

@@ -48,7 +48,7 @@ def write_aliases(environ: Mapping[str, str], program: str, aliases: Mapping[str
     import tomlkit
 
     from ..files import PRIVATE, make_private_directory
-    from ..written import write_output_file
+    from ..output_files import write_output_file
 
     path = aliases_path(environ, program)
     make_private_directory(os.path.dirname(os.path.realpath(path)))

@@ -208,7 +208,7 @@ def _run(context: Context, arguments: list[str], values: LiteralValues | None) -
     code: Any = group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context)
     context.streams.out.flush()
     if broken := _definition_error(context):  # help, or the version: a command that does not look into it has refused
-        from ..output.error_text import describe_error
+        from ..output.clean_text import describe_error
 
         context.say(describe_error(broken, "warning"))
     return code if isinstance(code, int) else 0
@@ -272,7 +272,7 @@ def _help(error: click.UsageError) -> str | None:
 
 def _report(context: Context, error: CallsheetError) -> int:
     """Say what went wrong on standard error, as JSON where the output is JSON."""
-    from ..output.error_text import describe_error, error_object
+    from ..output.clean_text import describe_error, error_object
 
     context.hang_up()  # pages that were asked for ahead of time
     error.hint = error.hint and name_program(error.hint, context.program)

@@ -23,8 +23,7 @@ from .tree import DefinedCommand, root_group
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..client.request.model import Body, Request
-    from ..client.site_access import RequestSite
+    from ..client.request.http_request import Body, Request, RequestSite
     from ..language.shape.commands import CompiledCommand
 
 
@@ -90,7 +89,7 @@ def _body(context: Context, data: str | None, headers: list[tuple[str, str]]) ->
     """Bytes of the given type; without a type they must be JSON."""
     if data is None:
         return None
-    from ..client.request.model import Json, Raw
+    from ..client.request.http_request import Json, Raw
     from ..jsontext import JSONError, parse_json
 
     content = context.read_source(data)
@@ -262,7 +261,7 @@ def _of_operation(context: Context, values: Mapping[str, Any]) -> Effect:
 
 def _of_request(context: Context, values: Mapping[str, Any]) -> Effect:
     """`api`: judged as it would be sent, with a place to stand in for the site where none is configured."""
-    from ..client.gate import Gate
+    from ..client.request.gate import Gate
 
     policy, site = _policy(context)
     data = values.get("data")

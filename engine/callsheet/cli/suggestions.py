@@ -13,7 +13,7 @@ from ..commands.context import Context
 from ..commands.steps.lookup import is_url
 from ..errors import CallsheetError, NoMatch, closest_names
 from ..language.parameters import TAKEN_AWAY, first_argument
-from ..language.queries import EXCEPT
+from ..language.query_text import EXCEPT
 from ..language.safety import CHANGES
 from ..language.template import TemplateError
 from ..patterns import lazy_pattern

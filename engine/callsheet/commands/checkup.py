@@ -17,8 +17,7 @@ from ..language.merge import on_deployment
 from ..language.template import to_text
 from ..paths import cache_directory, own_definitions, settings_directory
 from ..sites.credentials.oauth import UnauthenticatedClient
-from ..sites.credentials.schemes import consent_of, takes_secret
-from ..sites.credentials.stores import FILE, chosen_name, open_store
+from ..sites.credentials.secrets import FILE, chosen_name, consent_of, open_store, takes_secret
 from ..sites.profiles.choose import Variables, profiles_path, read_profiles
 from ..sites.site import Site
 from .context import Context

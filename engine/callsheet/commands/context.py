@@ -68,9 +68,9 @@ class Journaling:
 
 
 if TYPE_CHECKING:
-    from ..client.gate import Ask
-    from ..client.http.client import Client
-    from ..client.request.model import Request
+    from ..client.http.http_client import Client
+    from ..client.request.gate import Ask
+    from ..client.request.http_request import Request
     from ..language.shape.commands import ProgramDefinition, ViewDefinition
     from ..language.shape.richtext import NodeDefinition
     from ..output import Output
@@ -143,7 +143,7 @@ class Context:
 
     @property
     def layers(self) -> list[Layer]:
-        from ..language.programs import definition_layers
+        from ..language.load import definition_layers
 
         return definition_layers(self.program, self.environ)
 
@@ -179,7 +179,7 @@ class Context:
 
     def client(self) -> Client:
         if self._client is None:
-            from ..client.http.client import Client
+            from ..client.http.http_client import Client
 
             log = self.say if self.option("verbose") else None
             self._client = Client(

@@ -12,13 +12,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ..errors import CallsheetError, UsageError, counted
 from ..language.template import evaluate
+from ..output_files import output_file
 from ..registry import OUTPUT_FORMATS
 from ..terminal import guarded_stream
-from ..written import output_file
 
 if TYPE_CHECKING:
-    from ..client.pagination.plan import PagePlan
-    from ..client.pagination.walk import Page
+    from ..client.pagination.page_walk import Page
+    from ..client.pagination.paging_plan import PagePlan
     from .context import Context
 
 _ENDINGS = {**{name: name for name in OUTPUT_FORMATS}, "jsonl": "ndjson", "yml": "yaml"}

@@ -14,12 +14,12 @@ from ..terminal import drawing_stream
 
 if TYPE_CHECKING:
     from ..client.http.reply import Reply
-    from ..client.pagination.pages import Fetching
-    from ..client.pagination.plan import PagePlan
-    from ..client.pagination.walk import Page
+    from ..client.pagination.fetch_pages import Fetching
+    from ..client.pagination.page_walk import Page
+    from ..client.pagination.paging_plan import PagePlan
     from ..client.request.build import Builder
-    from ..client.request.call import Call
-    from ..client.request.model import Request
+    from ..client.request.http_request import Request
+    from ..client.request.operation_call import Call
     from ..language.shape.commands import ViewDefinition
     from .context import Context
     from .dump import Dump
@@ -170,7 +170,7 @@ def check_allowed(context: Context, request: Request) -> None:
 
 def check_operation(context: Context, call: Call) -> None:
     """Refuse an operation that the policy denies whatever its arguments, before these are asked for or looked up."""
-    from ..client.gate import facts_of, policy_error
+    from ..client.request.gate import facts_of, policy_error
 
     verdict = context.site().policy.certainly_denies(facts_of(call))
     if verdict is not None:
@@ -179,7 +179,7 @@ def check_operation(context: Context, call: Call) -> None:
 
 def refuse_when_read_only(context: Context, what: Callable[[], str] = lambda: "this command") -> None:
     """For a command that changes something, where nothing may be changed. `what` is what is called."""
-    from ..client.gate import policy_error
+    from ..client.request.gate import policy_error
 
     verdict = context.site().policy.denies_changes()
     if verdict is not None:
@@ -217,7 +217,7 @@ def perform_request(
     out: str | None = None,
 ) -> None:
     """Send the request of an operation and print the answer: its items where it is a list, else the whole."""
-    from ..client.pagination.plan import plan_of
+    from ..client.pagination.paging_plan import plan_of
 
     plan = plan_of(context.catalog, call)
     extent = extent or Extent()
@@ -241,7 +241,7 @@ def fetch_items(
     context: Context, request: Request, plan: PagePlan, extent: Extent, dump: Dump | None = None
 ) -> Iterator[Any]:
     """The wanted items, as pages come, after those that a `dump` has already; says at the end when there are more."""
-    from ..client.pagination.pages import fetch_pages
+    from ..client.pagination.fetch_pages import fetch_pages
 
     page: Page | None = None
     size = plan.largest if extent.size is None and extent.all else extent.size
@@ -269,7 +269,7 @@ def fetching_of(context: Context, requests: Builder, request: Request, plan: Pag
     """How the items of a long list are read by their ids, where the operation says so."""
     if plan.fetch is None or request.operation is None:
         return None
-    from ..client.pagination.pages import Fetching
+    from ..client.pagination.fetch_pages import Fetching
 
     call, gate = requests.call(request.operation), context.client().gate
     return Fetching(
@@ -309,7 +309,7 @@ def download_body(context: Context, request: Request, out: str | None) -> None:
 
 def first_page(plan: PagePlan, request: Request, extent: Extent) -> Request:
     """The request for the first page, so that a dry run shows exactly what would be sent."""
-    from ..client.pagination.walk import Walk
+    from ..client.pagination.page_walk import Walk
 
     size = plan.largest if extent.size is None and extent.all else extent.size
     walk = Walk(plan, request, size=size, most=extent.most, start=extent.start)

@@ -12,7 +12,7 @@ from ..language.template import evaluate, fill_template, to_text
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..client.http.client import Client
+    from ..client.http.http_client import Client
     from ..client.request.build import Builder
     from ..language.shape.steps import NamingDefinition
 
@@ -44,8 +44,8 @@ class Namings:
         return {to_text(id): to_text(name) for id, name in pairs if id is not None and name}
 
     def _answer(self, naming: NamingDefinition, ids: list[str]) -> list[Any]:
-        from ..client.pagination.pages import fetch_pages
-        from ..client.pagination.plan import plan_of
+        from ..client.pagination.fetch_pages import fetch_pages
+        from ..client.pagination.paging_plan import plan_of
 
         body = fill_template(naming["body"], {"ids": ids}) if "body" in naming else None
         request = self._builder.build(naming["call"], fill_template(naming.get("args", {}), {"ids": ids}) or {}, body)

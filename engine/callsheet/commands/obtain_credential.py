@@ -8,13 +8,13 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from ..catalog.catalog import Catalog
-from ..client.http.client import Client
+from ..client.http.http_client import Client
 from ..client.request.build import Builder
 from ..errors import CallsheetError, NetworkError, NotAllowed, UsageError, did_you_mean
 from ..language.merge import on_deployment
 from ..language.template import TemplateError, evaluate
 from ..sites.credentials.oauth import CLIENT_CREDENTIALS, Authority, Pending, UnauthenticatedClient, returned_url
-from ..sites.credentials.schemes import clean, clean_token, scheme_named, takes_secret
+from ..sites.credentials.secrets import clean, clean_token, scheme_named, takes_secret
 from ..sites.site import Site, first_services
 from ..urls import url_origin
 from .signin_answers import Answers, Detector, SignInRequest, candidate_site
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..client.http.reply import Reply
     from ..language.shape.access import AuthPart, ConsentAuth, Probe, Question, SeveralAuth
     from ..language.shape.rest import ProductDefinition
-    from ..sites.credentials.record import CredentialRecord
+    from ..sites.credentials import CredentialRecord
     from ..sites.profiles.validate import SiteProfile
     from .context import Context
 

@@ -18,7 +18,7 @@ from .steps.parameter_scope import of_the_run
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..client.request.model import FileToSend, Request
+    from ..client.request.http_request import FileToSend, Request
     from ..language.shape.resources import ResourceDefinition
     from .steps.dispatcher import StepDispatcher
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ..client.pagination.ahead import in_order
+from ..client.pagination.in_parallel import in_order
 from ..errors import CallsheetError, UsageError
 from ..jsontext import parse_json
 from .context import Context, ParameterValues

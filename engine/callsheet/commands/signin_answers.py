@@ -13,8 +13,7 @@ from ..catalog.catalog import Catalog
 from ..errors import CallsheetError, DefinitionError, NotAllowed, UsageError, did_you_mean
 from ..language.template import TemplateError, evaluate
 from ..sites.credentials.oauth import UnauthenticatedClient
-from ..sites.credentials.schemes import takes_secret
-from ..sites.credentials.stores import FILE, KEYRING, Store, chosen_name, open_store
+from ..sites.credentials.secrets import FILE, KEYRING, Store, chosen_name, open_store, takes_secret
 from ..sites.profiles.choose import ChosenSite, Variables, refuse_other_host
 from ..sites.profiles.edit import edit_profiles, put_setting, put_site
 from ..sites.site import Site, above_products, first_services
@@ -22,7 +21,7 @@ from ..urls import SITE_NAME, base_url, proxy_problem, url_origin
 
 if TYPE_CHECKING:
     from ..language.shape.access import Detection
-    from ..sites.credentials.record import CredentialRecord
+    from ..sites.credentials import CredentialRecord
     from ..sites.profiles.validate import SiteProfile
     from .context import Context
 

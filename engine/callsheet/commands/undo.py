@@ -23,7 +23,7 @@ from .steps.run_steps import ItemRun, StepRun
 from .steps.snapshot import undo_steps
 
 if TYPE_CHECKING:
-    from ..client.request.model import Request
+    from ..client.request.http_request import Request
     from ..language.shape.commands import CompiledCommand
     from ..language.shape.steps import Each, ItemStep, StepDefinition
     from .context import Context

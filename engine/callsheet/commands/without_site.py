@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def check_change(context: Context, safety: Safety, what: str) -> None:
     """Raise `NotAllowed` for what is denied; ask where the policy wants a person to agree. `what` names it."""
-    from ..client.gate import policy_error, unasked_error
+    from ..client.request.gate import policy_error, unasked_error
     from ..errors import NotAllowed
     from ..policy.facts import Facts
     from ..sites.profiles.choose import Variables

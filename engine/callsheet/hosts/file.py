@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..errors import CallsheetError, UsageError
 from ..files import open_regular
-from ..written import output_file
+from ..output_files import output_file
 
 LARGEST = 16 << 20  # bytes
 BACKUP = ".bak"

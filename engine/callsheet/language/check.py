@@ -13,43 +13,87 @@ from pydantic import ValidationError
 
 from ..errors import DefinitionError, closest_names, counted, did_you_mean
 from ..registry import NODES
-from .checks.bodies import endless_schemas, schema_problems
-from .checks.calls import reading_findings, safety_findings
-from .checks.commands import (
-    change_findings,
-    command_problems,
-    comparison_findings,
-    lookup_problems,
-    need_findings,
-    snapshot_problems,
-    unused_findings,
-)
-from .checks.examples import CommandLines, example_findings, suggestion_findings
-from .checks.links import adapter, allowed_keys, link_findings, shape_places, together_findings
-from .checks.listener import event_findings, route_findings, signin_findings, source_findings
-from .checks.operations import address_problems, fetch_findings, header_findings, operation_problems, paginator_findings
-from .checks.params import input_findings, paging_options, param_findings
-from .checks.problem import Finding, Problem, spot, stale_by, word_problem
-from .checks.resources import rename_findings, resource_findings
-from .checks.rich_text import node_findings
-from .checks.tools import host_findings, name_findings, tool_findings, tools_by_name, toolset_findings
-from .checks.tree import (
+from .checks.command_tree import (
+    CommandLines,
     alias_problems,
     case_findings,
     companion_findings,
     default_problems,
+    example_findings,
     option_problems,
     options_of_programs,
     place_problems,
     program_problems,
     shadow_findings,
+    suggestion_findings,
     words_by_group,
 )
+from .checks.commands import (
+    change_findings,
+    command_problems,
+    comparison_findings,
+    input_findings,
+    lookup_problems,
+    need_findings,
+    paging_options,
+    param_findings,
+    snapshot_problems,
+    unused_findings,
+)
+from .checks.listener import event_findings, route_findings, signin_findings, source_findings
+from .checks.operations import address_problems, fetch_findings, header_findings, operation_problems, paginator_findings
+from .checks.references import adapter, allowed_keys, link_findings, shape_places, together_findings
+from .checks.requests import endless_schemas, reading_findings, safety_findings, schema_problems
+from .checks.resources import (
+    host_findings,
+    name_findings,
+    rename_findings,
+    resource_findings,
+    tool_findings,
+    tools_by_name,
+    toolset_findings,
+)
 from .desugar import is_derived
+from .problem import Finding, Findings, Problem, spot, stale_by, word_problem
 from .renames import lost_definition
 from .shape import COMPLETED, KINDS
 from .shape.base import SOME_WORDS
 from .source_file import DEFAULTS, EXTEND, PARTS, RESOURCE, Definition, Definitions, Path, Stale
+
+
+def node_findings(definitions: Definitions, node: Definition) -> Findings:
+    """A block of one's own that may stand nowhere in a document, or whose macro has no place for what stands in it."""
+    table = _with_base(definitions, node)
+    if table.get("group") != "block" or all(file.shipped for file in node.files):
+        return
+    forms = table.get("adf", [])
+    forms = forms if isinstance(forms, list) else [forms]
+    if forms and not _is_held(definitions, node.id, forms):
+        yield Finding(("adf",), 'a document has no place for it: say where it may stand, such as within = ["doc"]')
+    if "html" in table or "alerts" in table or any(form.get("holds") for form in forms):
+        for place, form in enumerate(node.table.get("storage", ())):
+            if "macro" in form and "body" not in form:
+                text = 'the words in it would be lost: say body = "rich" (blocks) or body = "plain" (text)'
+                yield Finding(("storage", place, "macro"), text)
+
+
+def _with_base(definitions: Definitions, node: Definition) -> dict[str, Any]:
+    """The table with what it takes from the kind that it is `like`."""
+    base = definitions.get(("node", str(node.table.get("like"))))
+    table = {**(base.table if base else {}), **node.table}
+    own, other = node.table.get("adf"), base.table.get("adf") if base else None
+    return {**table, "adf": {**other, **own}} if isinstance(own, dict) and isinstance(other, dict) else table
+
+
+def _is_held(definitions: Definitions, id: str, forms: list[dict[str, Any]]) -> bool:
+    if any(form.get("within") for form in forms):
+        return True
+    for (kind, _), other in definitions.items():
+        adf = other.table.get("adf", []) if kind == "node" else []
+        for form in adf if isinstance(adf, list) else [adf]:
+            if id in form.get("holds", ()):
+                return True
+    return False
 
 
 def check_definitions(

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from .functions import parse_expression
-from .root_names import ROOT
+from .functions import ROOT, parse_expression
 from .template import TemplateError, compile_expression, is_true
 
 Evaluate = Callable[[Any], Any]

@@ -1,4 +1,8 @@
-"""The functions that expressions may use beyond JMESPath's own, and what they work with."""
+"""The functions that expressions may use beyond JMESPath's own: on names, points in time, texts, lists and trees.
+
+`$name` is what the whole scope calls `name`, also where names are those of an item, as in a filter. JMESPath has no
+such names: the lexer reads one as a field whose name begins with a sign that no other can begin with.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +12,168 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from jmespath import exceptions, functions
-from jmespath.parser import ParsedResult
-from jmespath.visitor import Options
+from jmespath.lexer import Lexer
+from jmespath.parser import ParsedResult, Parser
+from jmespath.visitor import Options, TreeInterpreter
 
-from ..errors import did_you_mean
+from ..errors import UsageError, did_you_mean
 from ..jsontext import dump_json
-from . import queries
-from .filenames import file_name
-from .root_names import RootInterpreter, RootParser
+from . import query_text as queries
 
 if TYPE_CHECKING:
     from jmespath.functions import _Signature
+
+
+ROOT = "\0"
+
+
+class _RootLexer(Lexer):
+    START_IDENTIFIER = Lexer.START_IDENTIFIER | {"$"}
+
+    def tokenize(self, expression: str) -> Iterator[Any]:
+        for token in super().tokenize(expression):
+            if token["type"] == "unquoted_identifier" and token["value"].startswith("$"):
+                if not token["value"][1:].isidentifier():
+                    raise exceptions.LexerError(token["start"], "$", "a name has to follow $")
+                token["value"] = ROOT + token["value"][1:]
+            yield token
+
+
+class RootParser(Parser):
+    """Raises an error also for `a.$b`: what follows a dot is a part of what stands before it."""
+
+    def _parse(self, expression: str) -> ParsedResult:
+        tokens = list(_RootLexer().tokenize(expression))
+        for before, token in pairwise(tokens):
+            if before["type"] == "dot" and str(token["value"]).startswith(ROOT):
+                name = token["value"].replace(ROOT, "$", 1)
+                raise exceptions.ParseError(token["start"], name, token["type"], f"no dot can stand before {name}")
+        self._tokens = tokens
+        self._index = 0
+        # The types that are published for the library leave out these two, which `Parser._parse` calls.
+        parsed = self._expression(binding_power=0)  # type: ignore[attr-defined]
+        if self._current_token() != "eof":  # type: ignore[attr-defined] # as above
+            value = str(tokens[self._index]["value"]).replace(ROOT, "$", 1)
+            place, kind = tokens[self._index]["start"], tokens[self._index]["type"]
+            raise exceptions.ParseError(place, value, kind, f"Unexpected token: {value}")
+        return ParsedResult(expression, parsed)
+
+
+class RootInterpreter(TreeInterpreter):
+    """Evaluates one expression over one scope."""
+
+    def __init__(self, options: Options, scope: Any) -> None:
+        super().__init__(options)
+        self._scope = scope
+
+    def visit_field(self, node: Any, value: Any) -> Any:
+        name = node["value"]
+        if name.startswith(ROOT):
+            return super().visit_field({"type": "field", "value": name[len(ROOT) :], "children": []}, self._scope)
+        return super().visit_field(node, value)
+
+
+_FOREIGN = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
+# Devices of Windows, with any ending, and what programs that get the name as a word read as an option or a home.
+_SPECIAL = re.compile(r"(?:con(?:in\$|out\$)?|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]) *(?:\.|\Z)|[-~]", re.IGNORECASE)
+_LONGEST_FILE_NAME = 200  # bytes: below the 255 of most file systems there is room for a number
+_ENDING = 20
+
+
+def file_name(text: str) -> str:
+    """A name that stays inside its directory, is no device and no option, and is short enough; its ending is kept."""
+    plain = _FOREIGN.sub("_", text).lstrip(".").rstrip(". ") or "unnamed"
+    if _SPECIAL.match(plain):
+        plain = f"_{plain}"
+    stem, ending = os.path.splitext(plain)
+    if len(ending) > _ENDING:
+        stem, ending = plain, ""
+    return _cut(stem, _LONGEST_FILE_NAME - len(ending.encode())) + ending
+
+
+def _cut(text: str, size: int) -> str:
+    """The text cut between characters, to so many bytes."""
+    return text.encode()[:size].decode(errors="ignore")
+
+
+_DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_FROM_NOW = re.compile(r"(?:(\S+) )?([+-]?)(\d{1,5})\s*(m|h|d|w)")
+_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+def written_moment(text: str | None, form: str, *, past: bool = False) -> str:
+    """A point in time, in the letters of strftime: see `parsed`.
+
+    `%f` is milliseconds here. A time without zone is local; what is of the `past` is written in local time. Raises
+    `UsageError`.
+    """
+    moment = parsed(text or "now", past=past)
+    moment = moment.astimezone() if past else moment
+    return moment.strftime(form.replace("%f", f"{moment.microsecond // 1000:03d}"))
+
+
+_MOST_DAYS = 1000
+_FORMS = {"date": "%Y-%m-%d", "date-time": "%Y-%m-%dT%H:%M:%SZ"}
+_WORDY = re.compile(r"[A-Za-z ]+|[+-]?\d{1,5}\s*[A-Za-z]")
+
+
+def iso_moment(text: str, form: str) -> str:
+    """A word for a point in time (`today`, `-7d`) as a `date` or `date-time`; what is written out stays as it is.
+
+    Raises `UsageError`.
+    """
+    if not _WORDY.fullmatch(text.strip()):
+        return text
+    moment = parsed(text)
+    return (moment.astimezone(UTC) if form == "date-time" else moment).strftime(_FORMS[form])
+
+
+def list_days(first: str, last: str) -> list[str]:
+    """Each day from the first to the last, in local time, both included; at most 1000. Raises `UsageError`."""
+    start, end = (parsed(text, past=True).astimezone().date() for text in (first, last))
+    return [str(start + timedelta(days=n)) for n in range(min((end - start).days + 1, _MOST_DAYS))]
+
+
+def parsed(text: str, *, past: bool = False) -> datetime:
+    """An ISO date or time, `now`, `today`, `tomorrow`, the next day of a name (`friday`), or so far from now (`+3d`).
+
+    So far may stand behind another time, too: `monday +2w`. Of what is `past`, the day of a name is the last one, today
+    included. Raises `UsageError`.
+    """
+    word = text.strip().lower()
+    now = datetime.now(UTC).astimezone()
+    if word == "now":
+        return now
+    days = _DAYS.get(word, _until(word, now, past=past))
+    if days is not None:
+        return now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=days)
+    try:
+        if match := _FROM_NOW.fullmatch(word):
+            start = parsed(match[1].upper(), past=past) if match[1] else now
+            length = int(match[3]) * _UNITS[match[4]]
+            return start - length if match[2] == "-" else start + length
+        moment = datetime.fromisoformat(text.strip())
+        return moment if moment.tzinfo else moment.astimezone()
+    except (ValueError, OverflowError):
+        hint = "expected 2026-01-31, 2026-01-31T09:30, now, today, yesterday, tomorrow, friday, +3d or -2h"
+        near = did_you_mean(word, [*_DAYS, "now", *_WEEKDAYS])
+        raise UsageError(f"{text!r} is not a valid time{near}", hint=hint) from None
+
+
+def _until(word: str, now: datetime, *, past: bool) -> int | None:
+    """Days until the next day of that name, or of its first three letters; a week where that is today."""
+    found = [place for place, name in enumerate(_WEEKDAYS) if word in (name, name[:3])]
+    if not found:
+        return None
+    return -((now.weekday() - found[0]) % 7) if past else (found[0] - now.weekday() - 1) % 7 + 1
 
 
 # Numbers as the letters of a short link: their bytes, the lowest first, in base64 without the zeros at the end.
@@ -297,22 +447,16 @@ class Functions(functions.Functions):
     @functions.signature(_ANY, _TEXT)
     def _func_moment(self, text: str | None, form: str) -> str | None:
         """A date or time (now, where it is null) written as `form` says, in the letters of strftime."""
-        from .dates import written_moment
-
         return written_moment(text, form)
 
     @functions.signature(_ANY, _TEXT)
     def _func_since(self, text: str | None, form: str) -> str | None:
         """The same for something that has been: the name of a day is the last day of that name, not the next."""
-        from .dates import written_moment
-
         return written_moment(text, form, past=True)
 
     @functions.signature(_ANY, _TEXT)
     def _func_iso(self, text: str | None, form: str) -> str | None:
         """A `date` or `date-time` of a word such as today or -7d; what is written out already stays as it is."""
-        from .dates import iso_moment
-
         return text and iso_moment(text, form)
 
     @functions.signature(_ANY, {"types": ["array-string"]}, _TEXT)
@@ -328,8 +472,6 @@ class Functions(functions.Functions):
     @functions.signature({"types": ["string", "null"]}, {"types": ["string", "null"]})
     def _func_days(self, first: str | None, last: str | None) -> list[str]:
         """The days from one to the other as `2026-01-31`, both included; at most 1000, and none without one of them."""
-        from .dates import list_days
-
         return list_days(first, last) if first and last else []
 
     @functions.signature(_ANY, _TEXT)

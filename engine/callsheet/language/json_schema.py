@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from ..registry import REGISTRIES, registered_names
-from .inherit import LIKE
+from .load import LIKE
 from .shape import COMPLETED, KINDS, RULES
 from .shape.base import BY_ENTRY, own_keys
 from .source_file import EXTEND, LANGUAGE, NEWEST

@@ -1,4 +1,4 @@
-"""One value of an operation's parameter: which text is sent for it, and whether the operation documents such a text."""
+"""Headers that the program sets itself, because they decide where or how a request is sent."""
 
 from __future__ import annotations
 
@@ -11,6 +11,24 @@ from ..errors import did_you_mean
 
 if TYPE_CHECKING:
     from .shape.rest import OperationParam
+
+
+# With `Host` a credential would go to another site of the same server, with the others one request could hold two.
+OF_THE_CONNECTION = frozenset(
+    {
+        "host",
+        "connection",
+        "content-length",
+        "expect",
+        "keep-alive",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
 
 
 class InvalidValue(ValueError):

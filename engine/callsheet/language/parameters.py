@@ -1,8 +1,10 @@
-"""What the definition of a parameter says about its use, and names as expressions write them."""
+"""What the definition of a parameter says about its use, and names as expressions, titles and searches write them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from ..patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from .shape.commands import CommandDefinition, Param
@@ -57,3 +59,19 @@ def to_identifier(name: str) -> str:
 def tool_name(words: str) -> str:
     """The words of a command, or a name that it has for agents, as the name of a tool: `pets list` → `pets_list`."""
     return to_identifier(words.replace(" ", "_"))[:_LONGEST_TOOL]
+
+
+_PIECES = lazy_pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_ACRONYMS = frozenset({"api", "cql", "id", "ids", "jql", "sla", "ui", "uri", "url"})
+
+
+def split_identifier(identifier: str) -> list[str]:
+    """`getAllSprints` → get, All, Sprints. Whatever is no letter or digit separates words."""
+    return _PIECES.findall(identifier)
+
+
+def title_of_identifier(identifier: str) -> str:
+    """An operation's id as a title: `getAllSprints` → Get all sprints."""
+    words = [word.upper() if word.lower() in _ACRONYMS else word.lower() for word in split_identifier(identifier)]
+    text = " ".join(words)
+    return text[:1].upper() + text[1:]

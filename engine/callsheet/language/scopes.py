@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from .root_names import ROOT
+from .functions import ROOT
 from .template import TemplateError, expressions_in_text
 
 _CHOSEN = {"key_val_pair", "multi_select_list"}  # `items[].{id: id}`: plainly parts of an item

@@ -19,8 +19,7 @@ from ..commands.context import Context
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, name_program
 from ..language.parameters import to_identifier
-from ..output.columns import Columns, with_names
-from ..output.formats import FormatContext, plain
+from ..output.columns import Columns, FormatContext, plain, with_names
 from ..policy.load import from_variable
 from ..sites.site import CatalogNames
 from ..terminal import escape_line
@@ -29,7 +28,7 @@ from .arguments import CallArguments
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..client.request.model import Request
+    from ..client.request.http_request import Request
     from ..language.shape.commands import CompiledCommand, ViewDefinition
 
 
@@ -46,7 +45,7 @@ class PlannedRequest(NamedTuple):
 
     @classmethod
     def of(cls, request: Request, url: str, curl: str) -> Self:
-        from ..client.request.model import Form, Json
+        from ..client.request.http_request import Form, Json
 
         match request.body:
             case Json(value=value):

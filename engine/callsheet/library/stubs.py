@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..catalog.catalog import open_catalog
 from ..errors import UsageError
+from ..language.load import refuse_unknown
 from ..language.merge import deployment_variants
 from ..language.parameters import is_json, is_required, is_table, to_identifier
-from ..language.programs import refuse_unknown
 from ..language.safety import CHANGES, class_of_operation
 from ..openapi.definition_files import save_files
 from ..registry import REGISTRIES, SERVING, TALKING

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, did_you_mean
-from ..integers import parse_whole_number
+from ..jsontext import parse_whole_number
 from ..language.parameters import is_json, to_identifier
 from .schemas import DRY_RUN, FIELDS, Schema
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..calls.fields import detailed_fields, field_of, flat_record, name_of_field
-from ..output.columns import Columns, with_names
-from ..output.formats import FormatContext
+from ..output.columns import Columns, FormatContext, with_names
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject

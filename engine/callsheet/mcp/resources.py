@@ -6,15 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from ..client.request.model import is_json
+from ..client.request.http_request import is_json
 from ..errors import CallsheetError, UsageError, name_program
 from ..language.desugar import title_of
 from ..language.template import TemplateError, evaluate, fill_template, to_text
-from ..output.error_text import describe_error
+from ..output.clean_text import describe_error
 from .untrusted import clean
 
 if TYPE_CHECKING:
-    from ..client.request.model import Request
+    from ..client.request.http_request import Request
     from ..language.shape.agents import AgentsTable
     from ..language.shape.commands import CompiledCommand
     from ..language.shape.resources import ResourceDefinition

@@ -15,11 +15,11 @@ from .collect import Collected
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..client.gate import ApprovalRequest
-    from ..client.request.model import Request
+    from ..client.request.gate import ApprovalRequest
+    from ..client.request.http_request import Request
     from ..commands.context import Context
     from ..language.shape.commands import ViewDefinition
-    from ..output.formats import FormatContext
+    from ..output.columns import FormatContext
     from ..policy.policy import PolicySource
 
 

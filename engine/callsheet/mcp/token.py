@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..files import read_private
-from ..sites.credentials.stores import chosen_name, open_store
+from ..sites.credentials.secrets import chosen_name, open_store
 from ..sites.profiles.choose import Variables
 from ..urls import foreign_status
 

@@ -10,8 +10,8 @@ from ..calls.fields import name_of_field
 from ..cli.main import call_command
 from ..errors import CallsheetError, UsageError, did_you_mean, name_program
 from ..language.safety import CHANGES
+from ..output.clean_text import describe_error
 from ..output.columns import identifying
-from ..output.error_text import describe_error
 from ..policy.policy import PolicySource, class_rules, read_only
 from ..registry import READ_MORE
 from .arguments import ToolArguments, checked
@@ -23,7 +23,7 @@ from .untrusted import clean, cleaned, marked
 from .wording import with_arguments
 
 if TYPE_CHECKING:
-    from ..client.request.model import Request
+    from ..client.request.http_request import Request
     from ..commands.context import Context, ParameterValues
 
 _NEVER = (

@@ -11,7 +11,7 @@ import re
 import secrets
 from typing import Any
 
-from ..output.clean import lines
+from ..output.clean_text import lines
 
 # Soft hyphens, zero-width spaces, marks and overrides of direction, invisible operators, byte-order marks, fillers
 # that look like nothing, annotations, and tags (which repeat ASCII invisibly).

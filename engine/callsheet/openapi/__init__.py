@@ -7,10 +7,18 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DefinitionError
-from .definition_files import files_of, introduction_of, write_files
+from .definition_files import (
+    NO_IMPORT,
+    EarlierImport,
+    ImportDifference,
+    difference_from,
+    files_of,
+    introduction_of,
+    names_since,
+    write_files,
+)
 from .document import Document, read_document
-from .earlier import NO_IMPORT, EarlierImport, ImportDifference, difference_from, names_since
-from .operations import DocumentedReply, ImportRules, assign_ids, operation_of, reply_of
+from .operation_definitions import DocumentedReply, ImportRules, assign_ids, operation_of, reply_of
 from .schemas import Schemas
 from .security import CredentialPlace, add_access, credentials_of, take_out
 from .unsaid import gathered, unsaid_of_document

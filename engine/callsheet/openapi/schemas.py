@@ -9,9 +9,9 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import DefinitionError
-from ..language.checks.bodies import can_hold
-from ..language.checks.links import pattern_fault
 from ..language.checks.operations import argument_misfit
+from ..language.checks.references import pattern_fault
+from ..language.checks.requests import can_hold
 from ..language.source_file import way_too_deep
 from .document import FILES, Document, HttpOperation, pointer
 from .unsaid import unsaid_of_parameter

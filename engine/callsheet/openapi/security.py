@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from ..language.headers import OF_THE_CONNECTION
+from ..language.parameter_text import OF_THE_CONNECTION
 from ..patterns import lazy_pattern
 from ..urls import is_loopback
 from .document import Document, HttpOperation

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from ..catalog.compile import qualified_names
 from ..errors import DefinitionError
 from ..language.check import problems_in, refuse_problems, stale_among
-from ..language.checks.problem import Key, Problem
 from ..language.layers import Layer, files_of
 from ..language.load import load_definitions
+from ..language.problem import Key, Problem
 from ..language.source_file import Stale
 from ..registry import registered_names
 from . import ImportResult, without, write_files

@@ -8,15 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
-from ..language.checks.calls import class_of_command
-from ..language.checks.problem import Key
+from ..language.checks.requests import class_of_command
 from ..language.layers import Layer
 from ..language.load import load_definitions
 from ..language.merge import deployment_variants
+from ..language.problem import Key
 from ..language.source_file import EXTEND, LANGUAGE, NEWEST, PROGRAM, Definition, Definitions
 from ..openapi import ImportResult, import_document
-from ..openapi.definition_files import definition_file_text
-from ..openapi.earlier import NO_IMPORT, EarlierImport
+from ..openapi.definition_files import NO_IMPORT, EarlierImport, definition_file_text
 from ..openapi.security import CredentialPlace
 from ..openapi.sound import SoundImport, without_unsound_operations
 from ..reach import ITSELF, KEYS, OPTIONS, REACH, Reach

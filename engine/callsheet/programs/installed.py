@@ -19,11 +19,11 @@ from ..errors import CallsheetError, UsageError, did_you_mean
 from ..files import changeable_by_others, make_private_directory, open_regular
 from ..installation import start_code
 from ..language.layers import SUFFIX
-from ..language.programs import program_names, program_table
+from ..language.load import program_names, program_table
 from ..language.source_file import PROGRAM
 from ..openapi.definition_files import save_files
+from ..output_files import output_file, write_output_file
 from ..paths import cache_directory, config_directory, own_definitions, settings_directory, shipped_definitions
-from ..written import output_file, write_output_file
 from .naming import check_name, prefix_of
 
 # Programs that others can install: a directory of definition files.

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from .entities import RefusedError, compile_render, condition_holds, names_used, render_expression
-from .queries import (
+from .query_languages import (
     Clause,
     Condition,
     Empty,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..language.shape.sandbox import QueryDefinition, QueryField, QueryFunction
     from ..language.template import Scope
     from .entities import Entities, Entity
-    from .paging import Window
+    from .list_pages import Window
     from .state import Item
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..commands.context import Context
     from ..language.shape.commands import CompiledCommand, ViewDefinition
-    from ..output.formats import FormatContext
+    from ..output.columns import FormatContext
 
 
 # One command that is run for the screen: its answer as data, its questions as dialogs.
@@ -241,7 +241,7 @@ def table_of(items: Sequence[Any], view: ViewDefinition | None, asked: str | Non
 
 
 def told(error: CallsheetError) -> str:
-    from ..output.error_text import describe_error
+    from ..output.clean_text import describe_error
 
     return describe_error(error)
 

@@ -22,8 +22,7 @@ from ..terminal import PLAIN, STYLES, escape_line, escape_text
 if TYPE_CHECKING:
     from textual import events
 
-    from ..output.columns import Column
-    from ..output.formats import FormatContext
+    from ..output.columns import Column, FormatContext
 
 
 # Rows of a list as they are shown: cells of text with styles, filtered and folded without asking the site.

@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from ..commands.prompts import edited
 from ..errors import CallsheetError, RateLimited
 from ..output.columns import Columns
-from ..output.detail import Manner, detail, sections_of
+from ..output.printer import Manner, detail, sections_of
 from ..output.table import Cell
 from .call import CommandAnswer, CommandLine, ScreenCall, run_line, told
 from .row_list import RowList, ShownRow, Table, plain, plain_line, styled_text

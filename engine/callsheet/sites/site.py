@@ -15,14 +15,23 @@ from ..language.template import fill_template
 from ..policy.load import load_policy, of_site
 from ..policy.policy import Policy, PolicySource
 from ..urls import base_url, url_origin
-from .credentials.schemes import Credential, Secret, consent_of, scheme_named, takes_secret
-from .credentials.secrets import Secrets, absolute, access_to, account_of_secret
+from .credentials.secrets import (
+    Credential,
+    Secret,
+    Secrets,
+    absolute,
+    access_to,
+    account_of_secret,
+    consent_of,
+    scheme_named,
+    takes_secret,
+)
 from .profiles.choose import ChosenSite, Variables, choose_site, rate_options, read_profiles
 
 if TYPE_CHECKING:
     from ..language.shape.access import ConsentAuth
     from ..language.shape.rest import ServiceDefinition
-    from .credentials.record import CredentialRecord
+    from .credentials import CredentialRecord
     from .profiles.validate import Access, SiteProfile
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.cli.main import run
-from callsheet.sites.profiles.limits import SETTINGS
+from callsheet.sites.profiles import SETTINGS
 from callsheet.sites.profiles.validate import SiteProfile
 from support.cases import environment
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.client.http.client import Client
+from callsheet.client.http.http_client import Client
 from callsheet.client.request.build import Builder
 from callsheet.errors import CallsheetError
 from support.fakes import Definitions, FakeSite

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.client.request.model import Form, Json, Placeholder, Raw, Request
+from callsheet.client.request.http_request import Form, Json, Placeholder, Raw, Request
 from support.canary import TOKEN, basic, text_leaks
 from support.server import exchange, reply
 from support.shop import shop

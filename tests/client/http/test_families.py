@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.client.http.client import Client
+from callsheet.client.http.http_client import Client
 from callsheet.client.request.build import Builder
 from callsheet.errors import CallsheetError
 from support.cases import nobody

@@ -23,10 +23,10 @@ PROGRAM = textwrap.dedent(
     sys.path.insert(0, sys.argv[4])
     from support.fakes import Definitions, FakeSite
     from support.shop import DEFINITIONS
-    from callsheet.client.http.client import Client
+    from callsheet.client.http.http_client import Client
     from callsheet.client.http.download import save_to
-    from callsheet.client.pagination.pages import fetch_pages
-    from callsheet.client.pagination.plan import plan_of
+    from callsheet.client.pagination.fetch_pages import fetch_pages
+    from callsheet.client.pagination.paging_plan import plan_of
     from callsheet.client.request.build import Builder
 
     what, url, path = sys.argv[1:4]

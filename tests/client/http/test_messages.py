@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from callsheet.client.http.connections import TARGET
-from callsheet.client.http.sender import Messages
+from callsheet.client.http.http_client import Messages
 
 SEGMENTS = st.sampled_from(
     ["", ".", "..", "a", "A-1", "%2f", "%2F", "%zz", "%", "~x", ".a", "a.b", "ü", " ", "+", "a:b", "@"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.client.http.quota import Pace
+from callsheet.client.http.retry import Pace
 
 
 def starts(pace: Pace, moments: list[float]) -> list[float]:

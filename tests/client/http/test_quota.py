@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.client.http.quota import QuotaState, RateLimiter, moment
+from callsheet.client.http.retry import QuotaState, RateLimiter, moment
 from support.server import Exchange, Scripted, exchange, reply
 from support.shop import shop
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from callsheet.client.http.connections import check_origin
-from callsheet.client.http.redirect import Hop, next_hop
+from callsheet.client.http.reply import Hop, next_hop
 from callsheet.errors import UsageError
 from callsheet.urls import url_origin
 from support.canary import basic

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import httpcore
 import pytest
 
-from callsheet.client.http.client import Client
 from callsheet.client.http.connections import Backend
-from callsheet.client.request.model import Request
+from callsheet.client.http.http_client import Client
+from callsheet.client.request.http_request import Request
 from callsheet.errors import NetworkError, UsageError
 from callsheet.installation import how_to_add
 from callsheet.sites.credentials.oauth import UnauthenticatedClient

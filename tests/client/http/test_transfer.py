@@ -149,7 +149,7 @@ PROGRAM = textwrap.dedent(
     sys.path.insert(0, sys.argv[3])
     from support.fakes import Definitions, FakeSite
     from support.shop import DEFINITIONS
-    from callsheet.client.http.client import Client
+    from callsheet.client.http.http_client import Client
     from callsheet.client.http.download import save_to
     from callsheet.client.request.build import Builder
     url, path = sys.argv[1:3]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from callsheet.client.pagination.ahead import in_order
+from callsheet.client.pagination.in_parallel import in_order
 
 
 def test_results_come_in_order_whatever_takes_longer() -> None:

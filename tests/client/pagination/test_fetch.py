@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.client.http.reply import Reply
-from callsheet.client.pagination.pages import WORKERS, Fetching, fetch_pages
-from callsheet.client.pagination.plan import plan_of
+from callsheet.client.pagination.fetch_pages import WORKERS, Fetching, fetch_pages
+from callsheet.client.pagination.paging_plan import plan_of
 from callsheet.client.request.build import Builder
-from callsheet.client.request.model import Json, Request
+from callsheet.client.request.http_request import Json, Request
 from callsheet.errors import CallsheetError
 from support.fakes import Definitions, FakeSite
 from support.waiting import PATIENCE

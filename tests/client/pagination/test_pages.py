@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from callsheet.client.pagination.pages import fetch_pages
-from callsheet.client.pagination.plan import plan_of
-from callsheet.client.pagination.walk import Page, told_in_headers
+from callsheet.client.pagination.fetch_pages import fetch_pages
+from callsheet.client.pagination.page_walk import Page, told_in_headers
+from callsheet.client.pagination.paging_plan import plan_of
 from callsheet.errors import CallsheetError, UsageError
 from support.server import Exchange, exchange, reply, serve
 from support.shop import Shop, shop
@@ -113,7 +113,7 @@ def walk(here: Shop, operation: str, body: Any = None, arguments: Any = None, **
 
 
 def _call(here: Shop, operation: str) -> Any:
-    from callsheet.client.request.call import call_of
+    from callsheet.client.request.operation_call import call_of
 
     return call_of(here.definitions, operation, "cloud")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from callsheet.client.pagination.kinds import _invalid_link
-from callsheet.client.pagination.plan import plan_of
-from callsheet.client.request.model import Request
+from callsheet.client.pagination.page_walk import _invalid_link
+from callsheet.client.pagination.paging_plan import plan_of
+from callsheet.client.request.http_request import Request
 from callsheet.errors import DefinitionError
 from support.shop import shop
 

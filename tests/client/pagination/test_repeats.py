@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from callsheet.client.http.reply import Reply
-from callsheet.client.pagination.pages import fetch_pages
-from callsheet.client.pagination.plan import plan_of
-from callsheet.client.pagination.walk import Repeats
-from callsheet.client.request.call import call_of
-from callsheet.client.request.model import Request
+from callsheet.client.pagination.fetch_pages import fetch_pages
+from callsheet.client.pagination.page_walk import Repeats
+from callsheet.client.pagination.paging_plan import plan_of
+from callsheet.client.request.http_request import Request
+from callsheet.client.request.operation_call import call_of
 from callsheet.errors import CallsheetError
 from support.shop import shop
 

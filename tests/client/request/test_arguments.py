@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.client.request.build import Builder
-from callsheet.client.request.model import Placeholder
+from callsheet.client.request.http_request import Placeholder
 from callsheet.errors import UsageError
 from support.fakes import Definitions, FakeSite
 from support.places import CASES

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from callsheet.client.request.build import Builder
-from callsheet.client.request.model import File, Form, Json, Multipart, MultipartPart, Placeholder, Raw, Request
+from callsheet.client.request.http_request import File, Form, Json, Multipart, MultipartPart, Placeholder, Raw, Request
 from callsheet.errors import UsageError
 from support.fakes import Definitions, FakeSite
 
@@ -274,7 +274,7 @@ def test_bodies_are_checked_without_a_package_of_grammars(tmp_path: Path) -> Non
     (tmp_path / "rfc3987_syntax.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
     code = """
 import sys
-from callsheet.client.request.schema import check_json
+from callsheet.client.request.json_body import check_json
 from callsheet.errors import UsageError
 
 class Catalog:

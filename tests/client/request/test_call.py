@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from callsheet.client.request.build import Builder
-from callsheet.client.request.call import call_of, replace_base
+from callsheet.client.request.operation_call import call_of, replace_base
 from callsheet.errors import UsageError
 from support.fakes import Definitions, FakeSite
 

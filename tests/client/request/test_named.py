@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.client.gate import Gate
 from callsheet.client.request.build import Builder
-from callsheet.client.request.model import Body, Form, Json, Multipart, MultipartPart, Raw, Request
+from callsheet.client.request.gate import Gate
+from callsheet.client.request.http_request import Body, Form, Json, Multipart, MultipartPart, Raw, Request
 from callsheet.policy.policy import Policy
 from callsheet.policy.read import from_text
 from callsheet.sites.site import CatalogNames

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.client.request.safety import restricted_to
+from callsheet.client.request.gate import restricted_to
 
 FIELDS = ["project", "key"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.client.request.call import pairs_of
-from callsheet.client.request.sample import body_sample, parameter_sample
-from callsheet.client.request.schema import check_json
+from callsheet.client.request.json_body import check_json
+from callsheet.client.request.operation_call import pairs_of
+from callsheet.client.request.sample_values import body_sample, parameter_sample
 from support.cases import nobody
 from support.fakes import Definitions
 

@@ -25,16 +25,14 @@ from ...commands.obtain_credential import (
 from ...commands.signin_answers import Answers, Detected, Detector, SignInRequest, ready_store, save_sign_in
 from ...errors import CallsheetError, NetworkError, NotAllowed, UsageError, did_you_mean
 from ...sites.credentials.oauth import UnauthenticatedClient
-from ...sites.credentials.schemes import is_typed, takes_secret
-from ...sites.credentials.secrets import account_of_secret
-from ...sites.credentials.stores import open_store
+from ...sites.credentials.secrets import account_of_secret, is_typed, open_store, takes_secret
 from ...sites.profiles.choose import ChosenSite, Variables, profiles_path, read_profiles, site_settings
 from ...sites.site import Site, above_products, usual_address
 from ...urls import url_origin
 from ..completion import site_words
 
 if TYPE_CHECKING:
-    from ...sites.credentials.record import CredentialRecord
+    from ...sites.credentials import CredentialRecord
     from ...sites.profiles.validate import Access, Profiles, SiteProfile
 
 

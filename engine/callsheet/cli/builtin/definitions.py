@@ -9,8 +9,7 @@ from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, counted, did_you_mean
 from ...language.layers import Layer, files_of
 from ...openapi import ImportResult, import_document, write_files
-from ...openapi.definition_files import PRODUCT, directory_of
-from ...openapi.earlier import read_earlier
+from ...openapi.definition_files import PRODUCT, directory_of, read_earlier
 from ...openapi.sound import without_unsound_operations
 from ...paths import own_definitions
 from ...programs.installed import read_manifest

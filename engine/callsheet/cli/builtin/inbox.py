@@ -25,7 +25,7 @@ from ...listener.page.app import PageApp, PageContent
 from ...listener.page.serve import PageServer
 from ...listener.queue.port import STATES
 from ...listener.server.bind import bind, parse_address
-from ...output.render import renderer
+from ...output.output_formats import renderer
 from ..signals import begin_serving
 from .auth import refuse_empty
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from ...catalog.search import list_operations, search_operations, suggestions
+from ...catalog.operation_search import list_operations, search_operations, suggestions
 from ...commands.context import Context, ParameterValues
 from ...commands.execute import check_allowed, download_body, dry_run, extent_of, perform_request, request_builder
 from ...errors import UsageError
@@ -14,8 +14,8 @@ from ...language.merge import on_deployment
 from ...language.safety import CHANGES
 
 if TYPE_CHECKING:
-    from ...client.http.client import Client
-    from ...client.request.model import Request
+    from ...client.http.http_client import Client
+    from ...client.request.http_request import Request
     from ...commands.context import Context
     from ...language.shape.rest import Body, BodyPart, CompiledOperation, OperationParam, ProductDefinition
 
@@ -39,7 +39,7 @@ def api(context: Context, values: ParameterValues) -> None:
 
 
 def _print(context: Context, client: Client, request: Request) -> None:
-    from ...client.request.model import is_json, media_essence
+    from ...client.request.http_request import is_json, media_essence
     from ..read_line import TYPE
 
     with client.stream(request) as incoming:
@@ -94,7 +94,7 @@ def facts(context: Context, id: str, operation: CompiledOperation) -> dict[str, 
 
 def example(context: Context, id: str, operation: CompiledOperation) -> str:
     """A command line that can be pasted: every required parameter, and a body where one is needed."""
-    from ...client.request.sample import parameter_sample
+    from ...client.request.sample_values import parameter_sample
 
     words = [context.program, "op", "call", id]
     for param in operation["params"]:
@@ -111,7 +111,7 @@ def example(context: Context, id: str, operation: CompiledOperation) -> str:
 
 
 def _example_parts(parts: dict[str, BodyPart]) -> Iterator[str]:
-    from ...client.request.sample import parameter_sample
+    from ...client.request.sample_values import parameter_sample
 
     for name, part in parts.items():
         if part.get("file"):
@@ -122,8 +122,8 @@ def _example_parts(parts: dict[str, BodyPart]) -> Iterator[str]:
 
 
 def _example_body(context: Context, body: Body) -> list[str]:
-    from ...client.request.model import is_json, is_text
-    from ...client.request.sample import ANYTHING, body_sample
+    from ...client.request.http_request import is_json, is_text
+    from ...client.request.sample_values import ANYTHING, body_sample
     from ...jsontext import dump_json
 
     media = body.get("media", "application/json")
@@ -295,7 +295,7 @@ def describe(context: Context, values: ParameterValues) -> None:
 
 
 def skeleton(context: Context, values: ParameterValues) -> None:
-    from ...client.request.sample import body_sample
+    from ...client.request.sample_values import body_sample
 
     id, found = operation(context, values["id"])
     body = found.get("body")
@@ -339,7 +339,7 @@ def _data(context: Context, values: ParameterValues, body: Body) -> Any:
     words = values.get("set")
     if not words:
         return data
-    from ...client.request.schema import members_of_words, parse_value
+    from ...client.request.json_body import members_of_words, parse_value
 
     members = members_of_words(words, body, context.catalog, "--set", context.is_foreign)
     if data is None:

@@ -14,8 +14,7 @@ from ...catalog.compile import qualified_names
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, DefinitionError, UsageError, counted
 from ...language.layers import Layer
-from ...language.load import load_definitions
-from ...language.programs import definition_layers, program_table
+from ...language.load import definition_layers, load_definitions, program_table
 from ...language.source_file import Definitions
 from ...openapi import ImportResult
 from ...openapi.definition_files import directory_of, save_files
@@ -153,7 +152,7 @@ def try_program(program: str, environ: Mapping[str, str]) -> None:
 def layers_below(context: Context, uses: Sequence[str]) -> list[Layer]:
     """The definitions of the programs that a new one uses; raises `UsageError` for one that does not exist."""
     from ...language.layers import layers_with
-    from ...language.programs import refuse_unknown, used_by
+    from ...language.load import refuse_unknown, used_by
 
     found: list[str] = []
     for name in uses:
@@ -216,7 +215,7 @@ def run_program(context: Context, values: ParameterValues) -> None:
 
 
 def _known(context: Context, program: str) -> None:
-    from ...language.programs import refuse_unknown
+    from ...language.load import refuse_unknown
 
     refuse_unknown(program, context.environ)
 
@@ -242,8 +241,7 @@ def sound(context: Context, program: str) -> int:
     """How many definitions a program has; raises `DefinitionError` with each problem."""
     from ...catalog.compile import qualified_names
     from ...language import check as checks
-    from ...language.load import load_definitions
-    from ...language.programs import definition_layers
+    from ...language.load import definition_layers, load_definitions
     from ...registry import registered_names
 
     definitions = load_definitions(definition_layers(program, context.environ))
@@ -416,7 +414,7 @@ def update(context: Context, values: ParameterValues) -> None:
 
 def update_from_document(context: Context, program: str, spec: str, address: str | None, title: str | None) -> None:
     """What a person has changed stays; nothing is written unless the whole program is sound."""
-    from ...openapi.earlier import read_earlier
+    from ...openapi.definition_files import read_earlier
     from ...urls import base_url
 
     directory = own_directory(program, context.environ)

@@ -14,7 +14,7 @@ from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError, did_you_mean
 from ...files import read_private
 from ...installation import own_command
-from ...sandbox import process
+from ...sandbox import sandbox_server as process
 from ...urls import base_url, is_loopback
 
 NAME = "sandbox"
@@ -90,7 +90,7 @@ def _deployment(context: Context, values: ParameterValues) -> str:
 
 
 def _check(values: ParameterValues) -> None:
-    from ...sandbox.site import fault
+    from ...sandbox.simulated_site import fault
     from ...sandbox.state import refuse_other_file
 
     for text in values.get("fail") or []:
@@ -136,8 +136,8 @@ def _words(values: ParameterValues) -> list[str]:
 async def _serve(context: Context, values: ParameterValues, deployment: str) -> None:
     import asyncio
 
-    from ...sandbox.server import Server
-    from ...sandbox.site import Faults, SandboxSite, Webhooks, fault
+    from ...sandbox.sandbox_server import Server
+    from ...sandbox.simulated_site import Faults, SandboxSite, Webhooks, fault
 
     faults = Faults(
         [fault(text) for text in values.get("fail") or []], values.get("latency") or 0.0, values.get("rate-limit") or 0

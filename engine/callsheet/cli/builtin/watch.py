@@ -96,7 +96,7 @@ def _poll(context: Context, found: ResourceWatch, told: Told, every: float, stop
 def _printer(context: Context) -> Told:
     """A line of JSON for each event, the same that handlers get."""
     from ...listener.verify.source import Source
-    from ...output.render import renderer
+    from ...output.output_formats import renderer
 
     if not context.option("output"):
         context.options["output"] = "ndjson"

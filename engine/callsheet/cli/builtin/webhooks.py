@@ -17,7 +17,7 @@ from ...errors import CallsheetError, UsageError, counted, name_program
 from ...files import open_regular
 from ...listener.server.bind import ListenAddress, bind, parse_served_address, urls
 from ...listener.verify.secret_options import NamedSecrets
-from ...output.clean import one_line
+from ...output.clean_text import one_line
 from .auth import refuse_empty
 from .listen import options_of, tls_loader, workers_of
 

@@ -13,9 +13,9 @@ from click.shell_completion import CompletionItem
 from ...commands.context import Context
 from ...errors import CallsheetError
 from ...language.parameters import TAKEN_AWAY
-from ...language.queries import EXCEPT
+from ...language.query_text import EXCEPT
 from ...registry import COMPLETERS, REGISTRIES, resolve_entry
-from ...sites.profiles.limits import SETTINGS
+from ...sites.profiles import SETTINGS
 from ...terminal import escape_line
 from .shells import SHELLS, answer_line
 from .site_words import site_words

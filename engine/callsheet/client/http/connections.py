@@ -20,7 +20,7 @@ from ...installation import how_to_add
 from ...urls import is_loopback, url_origin
 
 if TYPE_CHECKING:
-    from ..site_access import NetworkSettings
+    from ..request.http_request import NetworkSettings
 
 
 # Connections that are checked where they lead to, and that wait for an answer only so long in all.

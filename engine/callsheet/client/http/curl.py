@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from shlex import quote
 
 from ...jsontext import dump_json
-from ..request.model import File, Form, Json, Multipart, MultipartPart, Raw, Request
+from ..request.http_request import File, Form, Json, Multipart, MultipartPart, Raw, Request
 from .redact import Redactor
-from .redirect import with_query
+from .reply import with_query
 
 
 def curl_command(

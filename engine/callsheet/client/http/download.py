@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
+from ...output_files import output_file
 from ...terminal import drawing_stream, escape_line
-from ...written import output_file
 
 if TYPE_CHECKING:
-    from ..request.model import Request
-    from .client import Client
+    from ..request.http_request import Request
+    from .http_client import Client
     from .reply import Incoming
 
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ...durations import in_words
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, RateLimited
 from ...jsontext import JSONError, parse_json
-from .quota import QuotaState
 from .reply import Reply, is_html, title_of
-from .retry import IDEMPOTENT, STATUSES
+from .retry import IDEMPOTENT, STATUSES, QuotaState
 
 if TYPE_CHECKING:
     from ...language.shape.rest import ProductDefinition, ServiceDefinition
-    from ..request.model import Request
+    from ..request.http_request import Request
 
 _CLASSES: dict[int, type[CallsheetError]] = {
     401: NotAllowed,

@@ -1,25 +1,360 @@
-"""An operation with its arguments → one request; every fault is found before anything is sent."""
+"""A request by method and path: which product, and so which host and credential, it belongs to."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+import stat
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from ...errors import UsageError, did_you_mean
-from ...language.headers import OF_THE_CONNECTION
-from ...language.parameter_text import InvalidValue, text_of
-from .body import BodyBuilder
-from .call import Call, call_of, pairs_of, without_checks
-from .model import Body, FileToSend, Placeholder, Request, encoded
-from .safety import Templates, with_safety
+from ...language.merge import on_deployment
+from ...language.parameter_text import OF_THE_CONNECTION, InvalidValue, text_of
+from ...urls import url_origin
+from .gate import Templates, leaves_base, with_safety
+from .http_request import (
+    OCTET_STREAM,
+    Body,
+    File,
+    FileToSend,
+    Form,
+    Json,
+    Multipart,
+    MultipartPart,
+    Placeholder,
+    Raw,
+    Request,
+    encoded,
+    is_form,
+    is_json,
+    is_multipart,
+    is_text,
+    media_essence,
+    media_type_for_file,
+    media_type_of_file,
+)
+from .json_body import BodyFault, UnfitBody, check_json, faults
+from .operation_call import JOINTS, Call, call_of, pairs_of, without_checks
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
-    from ...language.shape.rest import OperationParam
-    from ..site_access import RequestSite
-    from .call import Call
+    from ...language.shape.rest import Body as Documented
+    from ...language.shape.rest import BodyPart, OperationParam
+    from .http_request import RequestSite
+
+
+METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "QUERY")
+
+
+def raw_request(
+    catalog: Catalog,
+    templates: Templates,
+    site: RequestSite,
+    *,
+    method: str,
+    target: str,
+    query: tuple[tuple[str, str], ...],
+    headers: tuple[tuple[str, str], ...],
+    body: Body | None,
+) -> Request:
+    if method not in METHODS:
+        raise UsageError(f"{method!r} is not a method: expected one of {', '.join(METHODS)}")
+    if target.startswith("//"):
+        raise UsageError(
+            f"{target}: looks like a host; a path starts with one slash, and requests never go to another host"
+        )
+    products = _products(catalog, site.deployment)
+    if "://" in target.partition("?")[0]:
+        product, service, root, target = _find_by_url(products, site, target)
+    else:
+        product, service = _find_by_path(products, target)
+        root = site.base_url(service)
+    path, _, asked = target.partition("#")[0].partition("?")
+    path = path if path.startswith("/") else f"/{path}"
+    _check_path(path)
+    own = tuple(parse_qsl(asked, keep_blank_values=True))
+    request = Request(
+        method=method,
+        root=root,
+        path=quote(path, safe="/%:@!$&'()*+,;=~"),
+        query=own + query,
+        headers=headers,
+        body=body,
+        product=product,
+        service=service,
+        reply="none",
+    )
+    return with_safety(templates, request)
+
+
+def _check_path(path: str) -> None:
+    if leaves_base(path):
+        raise UsageError(f"{path}: `.` and `..` are not allowed in a path")
+
+
+Products = list[tuple[str, str, str]]
+
+
+def _products(catalog: Catalog, deployment: str) -> Products:
+    """Product, service and base path on this deployment, by the products' order."""
+    here: list[tuple[int, str, str, str]] = []
+    for id, product in catalog.all("product").items():
+        merged = on_deployment(product, deployment)
+        if not merged.get("unavailable"):
+            here.append((merged.get("order", 0), id, merged.get("service", id), merged.get("base", "")))
+    if not here:
+        raise UsageError("no product is defined for this site")
+    return [row[1:] for row in sorted(here)]
+
+
+def _find_by_path(products: Products, path: str) -> tuple[str, str]:
+    """The product whose base is the longest that the path starts with; the first one where none is."""
+    matching = [row for row in products if row[2] and (path + "/").startswith(row[2].rstrip("/") + "/")]
+    product, service, _ = max(matching, key=lambda row: len(row[2])) if matching else products[0]
+    return product, service
+
+
+def _find_by_url(products: Products, site: RequestSite, url: str) -> tuple[str, str, str, str]:
+    """Product, service, base URL and path of a full URL that lies on the site."""
+    roots = {service: site.base_url(service) for _, service, _ in products}
+    if urlsplit(url).username is not None:
+        raise UsageError("a URL with a user name or password in it is refused: credentials belong to the site")
+    inside = [(len(root), service, root) for service, root in roots.items() if _is_below(url, root)]
+    if not inside:
+        raise UsageError(f"{url_origin(url)} is not this site ({', '.join(sorted(set(roots.values())))})")
+    longest = max(length for length, _, _ in inside)
+    services = {service for length, service, _ in inside if length == longest}
+    root = next(root for length, _, root in inside if length == longest)
+    parts = urlsplit(url)
+    path = parts.path[len(urlsplit(root).path) :] or "/"
+    product, service = _find_by_path([row for row in products if row[1] in services], path)
+    return product, service, root, f"{path}?{parts.query}"
+
+
+def _is_below(url: str, root: str) -> bool:
+    return url_origin(url) == url_origin(root) and (urlsplit(url).path + "/").startswith(urlsplit(root).path + "/")
+
+
+_NOTHING = object()
+
+
+class BodyBuilder:
+    """One operation's body; `data` is raw text (bytes) still to be read, or a value already.
+
+    A value that fits the schema is not checked again where it is the very same one in the next request, as for many
+    items at once: whoever gives a value does not change it any more.
+    """
+
+    def __init__(self, call: Call, catalog: Catalog, program: str, *, strict: bool) -> None:
+        self.call = call
+        self.catalog = catalog
+        self.program = program
+        self.strict = strict
+        self.documented: Documented | None = call.operation.get("body")
+        self.media = (self.documented or cast("Documented", {})).get("media", "application/json")
+        self._fitting: Any = _NOTHING
+
+    def build(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body | None:
+        """`fields` are parts given by name. None when the request goes without a body."""
+        if data is None and not fields and not files:
+            return self._no_body()
+        if self.documented is None and self.strict:
+            raise self._error("takes no body")
+        for kind, make in self._MAKERS:
+            if kind(self.media):
+                return make(self, data, fields, files)
+        return self._raw(data, fields, files)
+
+    def _error(self, problem: str) -> UsageError:
+        return UsageError(f"{self.call.id} {problem}", hint=f"{self.program} op describe {self.call.id}")
+
+    def _no_body(self) -> Body | None:
+        if self.documented is None or not self.strict or self.documented.get("optional"):
+            return None
+        if is_multipart(self.media) and not any(p.get("required") for p in self.parts.values()):
+            return None
+        error = self._error(f"requires a body ({self._usage_hint()})")
+        raise UnfitBody(error.message, self._lacking(), hint=error.hint)
+
+    def _lacking(self) -> list[BodyFault]:
+        """What must be there, of a body of which nothing is."""
+        schema = (self.documented or cast("Documented", {})).get("schema")
+        found = faults({}, schema, self.catalog) if schema else []
+        required = [name for name, part in self.parts.items() if part.get("required")]
+        return [*(fault for fault in found if fault.missing), *(BodyFault((), "", name) for name in required)]
+
+    def _usage_hint(self) -> str:
+        if is_multipart(self.media) or not (is_json(self.media) or is_text(self.media)):
+            return "--file PATH"
+        return f"{media_essence(self.media)}: -d TEXT, -d @file or -d @-"
+
+    def _json(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
+        self._refuse_files(files)
+        value = self._parsed(data)
+        schema = (self.documented or cast("Documented", {})).get("schema")
+        if schema and self.strict and value is not self._fitting:
+            check_json(value, schema, self.catalog, self.call.id, self.program)
+            self._fitting = value
+        return Json(value, self.media)
+
+    def _parsed(self, data: Any) -> Any:
+        from ...jsontext import JSONError, parse_json
+
+        try:
+            return parse_json(data) if isinstance(data, bytes) else data
+        except JSONError as error:
+            raise self._error(f"takes a JSON body: {error}") from None
+
+    def _refuse_files(self, files: Sequence[FileToSend]) -> None:
+        if files:
+            raise self._error(f"takes {media_essence(self.media)}, not files: use -d @{_path(files[0])}")
+
+    def _text(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
+        if files:
+            return self._raw(data, fields, files)
+        return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
+
+    def _form(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
+        self._refuse_files(files)
+        values = self._fields(data, fields)
+        self._require(values)
+        pairs = tuple(pair for name, value in values.items() for pair in form_pairs(name, value, self.parts.get(name)))
+        return Form(pairs, self.media)
+
+    def _multipart(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
+        values = self._fields(data, fields)
+        parts = [
+            MultipartPart(part, file=_check_file(path, media_type_of_file(name or path), name))
+            for part, path, name in self._named_files(files)
+        ]
+        for name, value in values.items():
+            part = self.parts.get(name, {})
+            pairs = form_pairs(name, value, part)
+            parts += [MultipartPart(each, text=text, media=part.get("media")) for each, text in pairs]
+        self._require({**values, **{part.name: part for part in parts}})
+        return Multipart(tuple(parts))
+
+    def _require(self, given: Mapping[str, Any]) -> None:
+        lacking = [name for name, part in self.parts.items() if part.get("required") and name not in given]
+        if lacking and self.strict:
+            files = " (--file PATH)" if any(self.parts[name].get("file") for name in lacking) else ""
+            text = "requires the part " + ", ".join(f'"{name}"' for name in lacking) + files
+            found = [BodyFault((), f'"{name}" is missing', name) for name in lacking]
+            error = self._error(text)
+            raise UnfitBody(error.message, found, hint=error.hint)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", (self.documented or cast("Documented", {})).get("parts", {}))
+
+    def _fields(self, data: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+        values = {} if data is None else self._parsed(data)
+        if not isinstance(values, dict):
+            raise self._error("takes its fields as a JSON object")
+        values = {**values, **fields}
+        for name in values:
+            if self.strict and name not in self.parts:
+                raise self._error(f'has no part "{name}"{did_you_mean(name, self.parts)}')
+        return values
+
+    def _named_files(self, files: Sequence[FileToSend]) -> list[tuple[str, str, str]]:
+        """Part, path and name of each file: `part=path` where it names a part, else the operation's file part."""
+        file_parts = [name for name, part in self.parts.items() if part.get("file")] or ["file"]
+        named: list[tuple[str, str, str]] = []
+        for file in files:
+            given, known_as = (file, "") if isinstance(file, str) else (str(file["path"]), str(file["name"]))
+            name, equals, path = given.partition("=")
+            if equals and not known_as and name in file_parts and not os.path.exists(given):
+                named.append((name, path, ""))
+            elif len(file_parts) == 1:
+                named.append((file_parts[0], given, known_as))
+            else:
+                raise self._error(f"has several file parts: --file NAME={given}, NAME one of {', '.join(file_parts)}")
+        self._check_repeats([part for part, _, _ in named])
+        return named
+
+    def _check_repeats(self, names: list[str]) -> None:
+        for name in names:
+            if self.strict and names.count(name) > 1 and not self.parts.get(name, {}).get("many", False):
+                raise self._error(f'takes one file as "{name}", {names.count(name)} were given')
+
+    def _raw(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
+        if len(files) + (data is not None) != 1:
+            raise self._error(f"takes one body of type {media_essence(self.media)}: one --file")
+        if files:
+            path = _path(files[0])
+            return _check_file(path, media_type_for_file(path, self.media))
+        if "*" in self.media:
+            return _guess_media(data)
+        return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
+
+    _Maker = Callable[["BodyBuilder", Any, Mapping[str, Any], Sequence[FileToSend]], Body]
+    _MAKERS: tuple[tuple[Callable[[str], bool], _Maker], ...] = (
+        (is_json, _json),
+        (is_multipart, _multipart),
+        (is_form, _form),
+        (is_text, _text),
+    )
+
+
+def _guess_media(data: Any) -> Body:
+    """Where any type is taken: JSON when it is JSON, else bytes."""
+    from ...jsontext import JSONError, parse_json
+
+    try:
+        return Json(parse_json(data) if isinstance(data, bytes) else data)
+    except JSONError:
+        return Raw(data, OCTET_STREAM)
+
+
+def form_pairs(name: str, value: Any, part: BodyPart | None) -> Iterator[tuple[str, str]]:
+    """What is sent for one part of a form, in the style that its definition says."""
+    style = (part or cast("BodyPart", {})).get("style", "repeat")
+    if style == "deep":
+        yield from _deep(name, value)
+    elif isinstance(value, list) and style in JOINTS:
+        yield name, JOINTS[style].join(map(text_of, value))
+    else:
+        yield from ((name, text_of(item)) for item in (value if isinstance(value, list) else [value]))
+
+
+def _deep(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """`name[key]=value` and `name[0]=value`, at any depth."""
+    if isinstance(value, Mapping):
+        yield from (pair for key, inner in value.items() for pair in _deep(f"{name}[{key}]", inner))
+    elif isinstance(value, list):
+        yield from (pair for place, inner in enumerate(value) for pair in _deep(f"{name}[{place}]", inner))
+    else:
+        yield name, text_of(value)
+
+
+def _path(file: FileToSend) -> str:
+    return file if isinstance(file, str) else str(file["path"])
+
+
+def _check_file(path: str, media: str, name: str = "") -> File:
+    """Found and readable now, so that a wrong path is told before anything is sent; and of a length that is known."""
+    if isinstance(path, Placeholder):
+        return File(path, media, name)
+    try:
+        os.path.basename(path).encode()
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise _cannot_read(path)
+        with open(path, "rb"):
+            return File(path, media, name)
+    except OSError as error:
+        raise UsageError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    except ValueError:
+        raise UsageError(f"{path!r}: the name is not valid UTF-8", hint="rename the file") from None
+
+
+def _cannot_read(path: str) -> UsageError:
+    if os.path.isdir(path):
+        return UsageError(f"{path}: is a directory")
+    return UsageError(f"{path}: not a regular file, so its length is not known", hint="write it to a file first")
 
 
 # Arguments of an operation → path, query and headers; every fault is found before anything is sent.
@@ -214,8 +549,6 @@ class Builder:
         body: Body | None = None,
     ) -> Request:
         """A request no operation describes. `path` may be a full URL of the site; another host is refused."""
-        from .raw import raw_request
-
         named = tuple((name, header_text(method, name, text)) for name, text in headers)
         return raw_request(
             self.catalog,
@@ -230,7 +563,7 @@ class Builder:
 
 
 def _undocumented_pairs(rest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    from .call import undocumented_pairs
+    from .operation_call import undocumented_pairs
 
     return [pair for name, value in rest.items() for pair in undocumented_pairs(name, value)]
 

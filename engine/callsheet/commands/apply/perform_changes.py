@@ -212,7 +212,7 @@ class Performing:
 
     def _together(self, changes: list[PlannedChange]) -> None:
         """What depends on nothing any more, several at a time."""
-        from ...client.pagination.ahead import in_order as at_once
+        from ...client.pagination.in_parallel import in_order as at_once
 
         in_turn = [
             pair

@@ -13,7 +13,7 @@ from ...errors import Conflict, UsageError, counted
 from ...files import open_regular
 from ...jsontext import JSONError, dump_json, parse_json
 from ...language.template import evaluate, fill_template, to_text
-from ...written import output_file
+from ...output_files import output_file
 from ..resources import Parents, Thing, Things, is_same_value
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from urllib.parse import quote, unquote
 import tomlkit
 
 from ...errors import CallsheetError, UsageError
+from ...output_files import output_file
 from ...richtext.editing import Editing
 from ...richtext.markdown.front_matter import split_front_matter
 from ...richtext.markdown.places import PLAIN, Address, PlaceReader, replace_ranges
-from ...written import output_file
 from ..folder.local_page import Folder, is_index, text_of
 from ..folder.read_folder import read_folder
 from ..resources import Thing, Things

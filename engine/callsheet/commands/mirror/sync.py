@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...client.pagination.ahead import in_order
+from ...client.pagination.in_parallel import in_order
 from ...client.request.build import MissingArguments
 from ...errors import CallsheetError, NotFound, UsageError, did_you_mean
 from ...files import make_private_directory

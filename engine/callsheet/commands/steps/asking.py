@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...client.listed import list_in_answer
 from ...durations import parse_typed_duration
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError, did_you_mean
-from ...integers import parse_whole_number
+from ...jsontext import parse_whole_number
 from ...language.parameters import is_required, to_identifier
 from ...language.template import Scope, evaluate, fill_template, is_true, to_text
-from ...output.clean import one_line
+from ...output.clean_text import one_line
 from ...registry import REGISTRIES
 from ..prompts import keep_text
 from ..streams import is_piped, read_all

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ... import registry
 from ...client.listed import part_of
-from ...client.request.model import Placeholder
+from ...client.request.http_request import Placeholder
 from ...errors import CallsheetError, Conflict, UsageError, did_you_mean
 from ...language.scopes import root_names
 from ...language.template import Scope, evaluate, fill_template, to_text

@@ -13,9 +13,9 @@ from ...errors import UsageError
 from ..execute import STDOUT, Extent, download_body, fetch_items, fetching_of, first_page, print_curl, request_builder
 
 if TYPE_CHECKING:
-    from ...client.pagination.plan import PagePlan
-    from ...client.pagination.walk import Page
-    from ...client.request.model import FileToSend, Request
+    from ...client.pagination.page_walk import Page
+    from ...client.pagination.paging_plan import PagePlan
+    from ...client.request.http_request import FileToSend, Request
     from ...output import Output
     from ..context import Context
     from ..dump import Dump
@@ -102,7 +102,7 @@ class StepDispatcher:
 
     def plan(self, operation: str) -> PagePlan | None:
         """How the operation pages; None where it answers everything at once."""
-        from ...client.pagination.plan import plan_of
+        from ...client.pagination.paging_plan import plan_of
 
         return plan_of(self.context.catalog, self.builder.call(operation))
 
@@ -112,7 +112,7 @@ class StepDispatcher:
 
     def count(self, plan: PagePlan, request: Request) -> int:
         """How many items a list has: the total that its first page tells, else all are read."""
-        from ...client.pagination.pages import fetch_pages
+        from ...client.pagination.fetch_pages import fetch_pages
 
         send = self.context.client().send
         if _tells_total(plan):
@@ -138,7 +138,7 @@ class StepDispatcher:
 
     def stream(self, plan: PagePlan, request: Request) -> Iterator[Any]:
         """Every item of a list that pages, as the pages come; these are as long as they can be, or as was asked."""
-        from ...client.pagination.pages import fetch_pages
+        from ...client.pagination.fetch_pages import fetch_pages
 
         size = None if any(name == plan.size for name, _ in request.query) else plan.largest
         fetching = fetching_of(self.context, self.builder, request, plan)
@@ -146,8 +146,8 @@ class StepDispatcher:
             yield from page.items
 
     def _items(self, plan: PagePlan, request: Request, extent: Extent, *, whole: bool = False) -> list[Any]:
-        from ...client.pagination.pages import fetch_pages
-        from ...client.pagination.walk import RepeatedPage
+        from ...client.pagination.fetch_pages import fetch_pages
+        from ...client.pagination.page_walk import RepeatedPage
 
         found: list[Any] = []
         self.left = None

@@ -14,7 +14,7 @@ from ...language.template import Scope, evaluate, fill_template, fill_text, to_t
 from ..execute import with_count
 
 if TYPE_CHECKING:
-    from ...client.request.model import Request
+    from ...client.request.http_request import Request
     from ...language.shape.steps import Batch, Bulk, Each, StepDefinition, Task
     from ..context import Context
     from .dispatcher import StepDispatcher
@@ -429,7 +429,7 @@ class _Run:
                 self.work.record.ended(each, errors.get(each.number))
 
     def _taken(self, group: list[Numbered]) -> Iterator[_Outcome]:
-        from ...client.pagination.ahead import in_order
+        from ...client.pagination.in_parallel import in_order
 
         workers = min(self.work.workers, len(group))
         return in_order(self._take, group, workers) if workers > 1 else map(self._take, group)

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from ...client.listed import list_in_answer
 from ...client.request.build import MissingArguments
-from ...client.request.schema import UnfitBody, unfit
+from ...client.request.json_body import UnfitBody, unfit
 from ...errors import CallsheetError, NoMatch, UsageError, counted, did_you_mean
 from ...language.merge import on_deployment
 from ...language.scopes import looks_at_all, names_in, root_names

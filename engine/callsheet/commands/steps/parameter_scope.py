@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, unquote
 
-from ...client.request.schema import members_of_words, parse_value, split_word
+from ...client.request.json_body import members_of_words, parse_value, split_word
 from ...errors import UsageError
 from ...language.parameters import TAKEN_AWAY, to_identifier
-from ...language.queries import EXCEPT
+from ...language.query_text import EXCEPT
 from ...language.template import Scope, evaluate, fill_template, fill_text, to_text
 from ...registry import MARKDOWN, SITE_SETTINGS
 from ...richtext import ATTACHING

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ... import registry
 from ...client.listed import list_in_answer, part_of, thing_in_answer
 from ...client.request.build import MissingArguments
-from ...client.request.schema import UnfitBody
+from ...client.request.json_body import UnfitBody
 from ...errors import CallsheetError, Conflict, NoMatch, UsageError, did_you_mean
-from ...integers import parse_whole_number
+from ...jsontext import parse_whole_number
 from ...language.parameters import to_identifier
 from ...language.safety import CHANGES
 from ...language.template import Scope, evaluate, evaluate_part, fill_template, fill_text, to_text
@@ -50,7 +50,7 @@ from .parameter_scope import convert_values, resolve_values, scope_of
 from .snapshot import ask_about, is_same, on_conflict
 
 if TYPE_CHECKING:
-    from ...client.request.model import Request
+    from ...client.request.http_request import Request
     from ...jsontext import JsonObject
     from ...language.shape.commands import ColumnDefinition, CompiledCommand, FieldColumns, Param, ViewDefinition
     from ...language.shape.steps import Each, Find, ItemStep, StepDefinition

@@ -14,7 +14,7 @@ from .converters import Unknown, bound_answer
 from .each_item import WORKERS
 
 if TYPE_CHECKING:
-    from ...client.request.model import Request
+    from ...client.request.http_request import Request
     from ...language.shape.commands import Param
     from ...language.shape.steps import Each, ItemStep, Keep, OnConflict, SnapshotDefinition, StepDefinition, UnlessSame
     from ..context import Context
@@ -48,7 +48,7 @@ class Snapshots:
 
     def read_states(self, items: Sequence[Any]) -> list[Any]:
         """What each of them is, `MISSING` where there is none; raises what the requests raise."""
-        from ...client.pagination.ahead import in_order
+        from ...client.pagination.in_parallel import in_order
 
         size = self.definition.get("size", 1)
         groups = [items[start : start + size] for start in range(0, len(items), size)]

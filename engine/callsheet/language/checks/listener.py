@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean, slip_of
+from ..problem import Finding, Findings
 from ..scopes import names_in, root_names
 from ..source_file import Definition, Definitions
 from ..template import TemplateError, expressions_in_text, fill_template
-from .problem import Finding, Findings
 
 if TYPE_CHECKING:
     from ...jsontext import JsonObject

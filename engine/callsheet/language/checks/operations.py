@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import UsageError, did_you_mean
 from ...registry import PAGINATION, resolve_entry
 from ...urls import base_url_problem, url_origin
-from ..headers import OF_THE_CONNECTION
 from ..merge import ON, deployment_variants
-from ..parameter_text import InvalidValue, checked_text
+from ..parameter_text import OF_THE_CONNECTION, InvalidValue, checked_text
+from ..problem import Finding, Findings
 from ..safety import by_method, class_of_operation
 from ..scopes import looks_at_all, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, fill_template
-from .links import pattern_fault
-from .problem import Finding, Findings
+from .references import pattern_fault
 
 if TYPE_CHECKING:
     from ..shape.access import ConsentAuth, DeploymentDefinition

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...errors import DefinitionError, UsageError, did_you_mean
 from ...files import changeable_by_others
-from ...language.checks.problem import place_of
 from ...language.layers import Layer
+from ...language.problem import place_of
 from ...language.source_file import Definitions
 from ..handlers import HandlerContext, make_handlers
 from .route import Route, RoutingTable, check_event_types, event_types, make_route

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import NotFound, UsageError
 from ...files import read_private
-from ...sites.credentials.stores import FILE, Store, chosen_name, open_store
+from ...sites.credentials.secrets import FILE, Store, chosen_name, open_store
 from ...sites.profiles.choose import Variables
 from ...urls import SITE_NAME
 from ..byte_order_mark import refuse_byte_order_mark

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ...collector import without_collector
 from ...errors import CallsheetError, Conflict, UsageError
 from ...jsontext import dump_json
-from ..adf.read import read_adf as read_adf
+from ..adf.read import read_adf
 from ..lossless_markers import refuse_references
-from ..markdown.blocks import read_markdown as read_markdown
+from ..markdown.blocks import read_markdown
 from ..markdown.relative import Beside
 from ..node_rules import Rules
 from ..tree import Losses, Node

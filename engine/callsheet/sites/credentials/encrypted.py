@@ -16,7 +16,7 @@ from ...files import locked_file, read_private, write_atomically
 
 if TYPE_CHECKING:
     from ...jsontext import JsonObject
-    from .record import CredentialRecord
+    from . import CredentialRecord
 
 
 # A table of secrets as bytes that only the password opens.

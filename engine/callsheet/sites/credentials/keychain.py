@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import CallsheetError, NotAllowed
 
 if TYPE_CHECKING:
-    from .record import CredentialRecord
+    from . import CredentialRecord
 
 
 # The operating system's key store, through keyring.

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from oauthlib.oauth2 import WebApplicationClient
 
     from ...client.http.reply import Reply
-    from ...client.site_access import NetworkSettings
+    from ...client.request.http_request import NetworkSettings
     from ...language.shape.access import Consent
-    from .record import CredentialRecord
+    from . import CredentialRecord
 
 
 # The device authorisation grant of OAuth 2.0 (RFC 8628): a person agrees on another device, by typing a code there.
@@ -303,7 +303,7 @@ class UnauthenticatedClient:
 
     def post(self, url: str, form: str, hidden: Sequence[str], *, authorization: str = "") -> Reply:
         """`form` is an encoded form; `hidden` are the secrets in it; `authorization` is a header's value."""
-        from ...client.request.model import Form
+        from ...client.request.http_request import Form
 
         headers = (("Authorization", authorization),) if authorization else ()
         hidden = [*hidden, authorization.partition(" ")[2]]
@@ -312,8 +312,8 @@ class UnauthenticatedClient:
     def _send(
         self, method: str, url: str, body: Any, headers: tuple[tuple[str, str], ...], hidden: Sequence[str]
     ) -> Reply:
-        from ...client.http.client import Client
-        from ...client.request.model import Request
+        from ...client.http.http_client import Client
+        from ...client.request.http_request import Request
 
         parts = urlsplit(url)
         root = f"{parts.scheme}://{parts.netloc}"

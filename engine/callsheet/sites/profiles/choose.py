@@ -16,7 +16,7 @@ from ...errors import CallsheetError, UsageError, did_you_mean
 from ...files import changeable_by_others, open_regular, refuse_changeable, write_atomically
 from ...paths import cache_directory, settings_directory
 from ...urls import base_url, url_origin
-from .limits import LONGEST
+from . import LONGEST
 
 if TYPE_CHECKING:
     from .validate import Profiles, SiteProfile

@@ -16,7 +16,7 @@ from ...language.source_file import Path, line_of
 from ...policy.read import is_short
 from ...registry import OUTPUT_FORMATS
 from ...urls import SITE_NAME, base_url_problem, proxy_problem
-from .limits import LONGEST, PLACES
+from . import LONGEST, PLACES
 
 # What the profiles file may hold: plain tables, typed by these shapes.
 #

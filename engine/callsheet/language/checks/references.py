@@ -1,0 +1,579 @@
+"""What every kind has in common: references, expressions and the names they see, patterns, needs.
+
+A regular expression can take for ever where one stretch of a text fits a repetition in more than one way, as in `(a+)+`
+or `(a|aa)*`: each way is tried in turn. The expression is read as an automaton of its places for one character, with
+every way from place to place; where two ways that read the same lead from a place back to it, their number doubles
+with each round.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import date, time
+from functools import cache, lru_cache
+from itertools import pairwise
+from re import _parser  # type: ignore[attr-defined] # there is no public one
+from typing import Any, NamedTuple
+from unicodedata import normalize
+
+from pydantic import TypeAdapter
+
+from ...errors import did_you_mean
+from ...registry import REGISTRIES
+from ..problem import Finding, Findings
+from ..scopes import begins_in_all, is_constant, marked_names, names_in, names_of_items, root_names
+from ..shape import KINDS, PARTS, RULES
+from ..shape.base import BY_ENTRY, KeyRule, own_keys, own_shape
+from ..source_file import Definition, Path
+from ..template import TemplateError, compile_expression, expressions_in_text
+
+_MANY = 10  # a repetition of so many is as bad as one without an end
+_MOST = 300  # places of one expression; longer ones are not judged
+_USUAL = "aZ0_- .,:/@\n\u00e9"
+
+
+class _TooLong(Exception):
+    pass
+
+
+class _Part(NamedTuple):
+    """Where a part of an expression can begin and end, and in how many ways it can be left out."""
+
+    first: list[int]
+    last: list[int]
+    nullable: int
+
+
+_NOTHING = _Part([], [], nullable=1)
+
+
+@lru_cache(maxsize=4096)
+def takes_for_ever(pattern: str) -> bool:
+    """Of a valid regular expression."""
+    try:
+        tree = _parser.parse(pattern)
+    except RecursionError:
+        return False
+    if not any(sign in pattern for sign in "*+{"):
+        return False
+    try:
+        automaton = _Automaton(_letters(tree))
+        automaton.sequence(tree)
+        return automaton.is_ambiguous() or any(map(_of_part, automaton.apart))
+    except (_TooLong, RecursionError):
+        return False
+
+
+def _of_part(tree: Any) -> bool:
+    automaton = _Automaton(_letters(tree))
+    automaton.sequence(tree)
+    return automaton.is_ambiguous()
+
+
+class _Automaton:
+    def __init__(self, letters: frozenset[str]) -> None:
+        self.letters = letters
+        self.reads: list[frozenset[str]] = []
+        self.ways: list[list[int]] = []  # from each place to those that may follow; twice where there are two ways
+        self.apart: list[Any] = []  # what looks ahead or behind
+
+    def sequence(self, tree: Iterable[Any]) -> _Part:
+        whole = _NOTHING
+        for kind, value in tree:
+            part = self._part(str(kind), value)
+            self._join(whole.last, part.first)
+            whole = _Part(
+                whole.first + part.first * whole.nullable,
+                part.last + whole.last * part.nullable,
+                whole.nullable * part.nullable,
+            )
+        return whole
+
+    def _part(self, kind: str, value: Any) -> _Part:
+        if kind in ("MAX_REPEAT", "MIN_REPEAT"):
+            return self._repeated(*value)
+        if kind == "SUBPATTERN":
+            return self.sequence(value[-1])
+        if kind == "BRANCH":
+            parts = [self.sequence(branch) for branch in value[1]]
+            first = [place for part in parts for place in part.first]
+            last = [place for part in parts for place in part.last]
+            return _Part(first, last, sum(part.nullable for part in parts))
+        if kind in ("ASSERT", "ASSERT_NOT"):
+            self.apart.append(value[1])
+            return _NOTHING
+        if kind in ("AT", "GROUPREF", "GROUPREF_EXISTS"):
+            return _NOTHING
+        return self._place(_read(kind, value, self.letters))
+
+    def _place(self, reads: frozenset[str]) -> _Part:
+        if len(self.reads) >= _MOST:
+            raise _TooLong
+        self.reads.append(reads)
+        self.ways.append([])
+        place = len(self.reads) - 1
+        return _Part([place], [place], nullable=0)
+
+    def _repeated(self, least: int, most: int, tree: Any) -> _Part:
+        if most >= _MANY:
+            part = self.sequence(tree)
+            self._join(part.last, part.first)
+            return part._replace(nullable=part.nullable or int(least == 0))
+        whole = _NOTHING
+        for number in range(most):
+            part = self.sequence(tree)
+            self._join(whole.last, part.first)
+            can_end = number >= least
+            whole = _Part(
+                whole.first + part.first * whole.nullable,
+                part.last + whole.last * (part.nullable or can_end),
+                whole.nullable * (part.nullable or int(can_end)),
+            )
+        return whole
+
+    def _join(self, ends: list[int], starts: list[int]) -> None:
+        for end in ends:
+            self.ways[end] += starts
+
+    def is_ambiguous(self) -> bool:
+        return any(self._is_ambiguous_within(circle) for circle in self._circles())
+
+    def _is_ambiguous_within(self, circle: frozenset[int]) -> bool:
+        inside = {place: sorted(other for other in self.ways[place] if other in circle) for place in circle}
+        if any(one == other for ways in inside.values() for one, other in pairwise(ways)):
+            return True
+        seen: set[tuple[int, int]] = set()
+        waiting = [
+            pair
+            for ways in inside.values()
+            for number, one in enumerate(ways)
+            for other in ways[number + 1 :]
+            if self._alike(pair := (one, other))
+        ]
+        while waiting:
+            pair = waiting.pop()
+            if pair in seen:
+                continue
+            seen.add(pair)
+            for one in inside[pair[0]]:
+                for other in inside[pair[1]]:
+                    if one == other and self.reads[one]:
+                        return True
+                    if self._alike((one, other)):
+                        waiting.append((one, other))
+        return False
+
+    def _alike(self, pair: tuple[int, int]) -> bool:
+        return not self.reads[pair[0]].isdisjoint(self.reads[pair[1]])
+
+    def _circles(self) -> list[frozenset[int]]:
+        """The places that lead back to each other."""
+        ahead = [self._reached(self.ways, place) for place in range(len(self.ways))]
+        found = {frozenset(other for other in there if place in ahead[other]) for place, there in enumerate(ahead)}
+        return [circle for circle in found if circle]
+
+    @staticmethod
+    def _reached(ways: list[list[int]], start: int) -> set[int]:
+        found: set[int] = set()
+        waiting = [*ways[start]]
+        while waiting:
+            place = waiting.pop()
+            if place not in found:
+                found.add(place)
+                waiting += ways[place]
+        return found
+
+
+def _letters(tree: Any) -> frozenset[str]:
+    """Letters that stand for all others: those that an expression names, and their neighbours."""
+    codes = {ord(sign) for sign in _USUAL}
+    waiting = [tree]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, int) and not isinstance(each, bool) and 0 < each < 0x10FFFF:
+            codes |= {each - 1, each, each + 1}
+        elif isinstance(each, tuple | list) or hasattr(each, "data"):
+            waiting += list(each)
+    return frozenset(chr(code) for code in codes)
+
+
+def _read(kind: str, value: Any, letters: frozenset[str]) -> frozenset[str]:
+    """Those letters that one place reads."""
+    if kind == "LITERAL":
+        return frozenset({chr(value)})
+    if kind == "NOT_LITERAL":
+        return letters - {chr(value)}
+    if kind == "ANY":
+        return letters - {"\n"}
+    if kind == "RANGE":
+        return frozenset(sign for sign in letters if value[0] <= ord(sign) <= value[1])
+    if kind == "CATEGORY":
+        return frozenset(filter(_CATEGORIES.get(str(value), lambda _: False), letters))
+    if kind == "IN":
+        negated = bool(value) and str(value[0][0]) == "NEGATE"
+        found = frozenset().union(*(_read(str(part), inner, letters) for part, inner in value[negated:]))
+        return letters - found if negated else found
+    return letters  # what is not known may read anything
+
+
+def _is_word(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
+
+
+_CATEGORIES = {
+    "CATEGORY_DIGIT": str.isdigit,
+    "CATEGORY_NOT_DIGIT": lambda sign: not sign.isdigit(),
+    "CATEGORY_SPACE": str.isspace,
+    "CATEGORY_NOT_SPACE": lambda sign: not sign.isspace(),
+    "CATEGORY_WORD": _is_word,
+    "CATEGORY_NOT_WORD": lambda sign: not _is_word(sign),
+}
+
+
+# Whether expressions name what is there, and whether it is clear what a name in a filter means.
+
+
+Faults = Iterator[tuple[Path, str]]
+
+# What expressions see besides the parameters of a command.
+RESERVED = frozenset({"given", "named", "site", "output", "columns", "needed"})
+
+
+def unusable_names(names: Collection[str], taken: Collection[str] = ()) -> Iterator[str]:
+    """Why expressions could not use the names that a definition gives to something, for each where that is so."""
+    for name in sorted(names):
+        if name in RESERVED or name in taken:
+            yield f"expressions see something else as {name!r}: give it another name"
+        elif not name.isidentifier():
+            yield f"{name!r} cannot be written in expressions: letters, digits and _ only"
+
+
+def value_faults(value: Any, names: Collection[str], at: Path) -> Faults:
+    """Of the placeholders in a (nested) value. They are told at the place of the whole value, each once."""
+    told = dict.fromkeys(text for expression in _expressions(value) for text in _name_faults(expression, names))
+    yield from ((at, text) for text in told)
+
+
+def expression_faults(expression: str, names: Collection[str], at: Path) -> Faults:
+    yield from ((at, text) for text in dict.fromkeys(_name_faults(expression, names)))
+
+
+def part_faults(expression: str, names: Collection[str], at: Path) -> Faults:
+    """Of an expression over a part of what is known, such as an answer: only `$name` is a name of the command."""
+    unknown = (
+        f"'${name}' is not known here{did_you_mean(name, names)}"
+        for name in marked_names(expression)
+        if name not in names
+    )
+    yield from ((at, text) for text in dict.fromkeys([*unknown, *_hidden(expression, names)]))
+
+
+def _expressions(value: Any) -> Iterator[str]:
+    """Those in placeholders; broken ones are none of this check's business."""
+    if isinstance(value, str):
+        try:
+            yield from expressions_in_text(value)
+        except TemplateError:
+            return
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _expressions(part)
+
+
+def _name_faults(expression: str, names: Collection[str]) -> Iterator[str]:
+    for name in root_names(expression):
+        if name not in names:
+            yield f"{name!r} is not known here{did_you_mean(name, names)}"
+    if begins_in_all(expression):
+        yield "this reads everything that is known here, not an answer: name the answer with 'as' in a step"
+    yield from _hidden(expression, names)
+
+
+def _hidden(expression: str, names: Collection[str]) -> Iterator[str]:
+    """Names in filters that the command knows too. Who writes `tag == $tag` has told the two apart."""
+    marked = set(marked_names(expression))
+    for name in names_of_items(expression):
+        if name in names and name not in marked:
+            yield f"{name!r} is taken from each item here: write ${name} for what the command knows, or @.{name}"
+
+
+# A definition's table, walked together with the JSON Schema of its kind: what is known of every place in it.
+
+
+PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+
+
+Schema = dict[str, Any]
+
+
+class ShapePlace(NamedTuple):
+    """A value in a table, where it is, and what its shape says of it."""
+
+    path: Path
+    value: Any
+    schema: Schema
+
+
+@cache
+def adapter(kind: str) -> TypeAdapter[Any]:
+    return TypeAdapter({**KINDS, **PARTS}[kind])
+
+
+@cache
+def kind_schema(kind: str) -> Schema:
+    """The JSON Schema of one kind."""
+    return adapter(kind).json_schema()
+
+
+def shape_places(kind: str, table: Any) -> list[ShapePlace]:
+    """Every value of a definition, tables and lists before what they hold."""
+    schema = kind_schema(kind)
+    found: list[ShapePlace] = []
+    _collect(schema, schema, table, (), found)
+    return found
+
+
+def allowed_keys(kind: str, table: Any, path: Path) -> list[str]:
+    """The keys that a table may have at a place."""
+    return list(_at(kind, table, path).get("properties", ()))
+
+
+def _at(kind: str, table: Any, path: Path) -> Schema:
+    root = kind_schema(kind)
+    node = root
+    for key in path:
+        node = _child(_resolve(root, node, table), key)
+        table = _part(table, key)
+    return _resolve(root, node, table)
+
+
+def _part(table: Any, key: str | int) -> Any:
+    try:
+        return table[key]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _collect(root: Schema, node: Schema, value: Any, path: Path, found: list[ShapePlace]) -> None:
+    node = _resolve(root, node, value)
+    found.append(ShapePlace(path, value, node))
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in parts:
+        _collect(root, node if node.get("format") == "value" else _child(node, key), item, (*path, key), found)
+
+
+def _resolve(root: Schema, node: Schema, value: Any) -> Schema:
+    """The schema itself: references followed, and of alternatives the one that is for such a value."""
+    if "anyOf" in node:
+        fitting = (_resolve(root, each, value) for each in node["anyOf"])
+        chosen = next((each for each in fitting if _is_for(each, value)), {})
+        return {**chosen, **{key: node[key] for key in ("sees",) if key in node}}
+    reference = node.get("$ref")
+    if reference is None:
+        return node
+    own = {key: node[key] for key in node if key != "$ref"}
+    return {**root["$defs"][reference.rpartition("/")[2]], **own}
+
+
+def _is_for(schema: Schema, value: Any) -> bool:
+    if "const" in schema:
+        return bool(schema["const"] == value and type(schema["const"]) is type(value))
+    wanted = PYTHON_TYPES.get(str(schema.get("type")))
+    return wanted is None or (isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool)))
+
+
+def _by_pattern(node: Schema) -> Any:
+    """What the values of a table are, whose keys have to fit a pattern."""
+    return next(iter(node.get("patternProperties", {}).values()), None)
+
+
+def _child(node: Schema, key: str | int) -> Schema:
+    found = (
+        node.get("items")
+        if isinstance(key, int)
+        else node.get("properties", {}).get(key) or node.get("additionalProperties") or _by_pattern(node)
+    )
+    if not isinstance(found, dict):
+        return {}
+    return {**found, "sees": node["sees"]} if "sees" in node and "sees" not in found else found
+
+
+# What every kind has in common: references, expressions and the names they see, patterns, names, numbers.
+
+
+Known = Mapping[str, set[str]]  # kind of definition, or `engine:registry` → the names that exist
+
+
+def link_findings(definition: Definition, found: list[ShapePlace], known: Known) -> Findings:
+    if not definition.id.isprintable():
+        yield Finding((), f"the id {definition.id!r} holds a control character")
+    elif definition.id != normalize("NFC", definition.id):
+        yield Finding((), f"the id {definition.id!a} has a letter in two parts: write it as one (NFC)")
+    for place in found:
+        yield from _references(place, known)
+        yield from (Finding(place.path, text) for text in _faults(place))
+
+
+def _references(place: ShapePlace, known: Known) -> Findings:
+    target = place.schema.get("reference")
+    if isinstance(target, str) and isinstance(place.value, str):
+        yield from _reference(place, place.value, target, known)
+    target = place.schema.get("keys")
+    if isinstance(target, str) and isinstance(place.value, dict):
+        for key in place.value:
+            yield from _reference(place._replace(path=(*place.path, key)), key, target, known)
+
+
+def _reference(place: ShapePlace, name: str, target: str, known: Known) -> Findings:
+    there = known.get(target, set())
+    if name not in there:
+        text = f"no {target.removeprefix('engine:')} {name!r}{did_you_mean(name, there)}"
+        yield Finding(place.path, text, ((target, name),))
+
+
+def _faults(place: ShapePlace) -> Iterator[str]:
+    value, schema = place.value, place.schema
+    if isinstance(value, float) and not math.isfinite(value):
+        yield f"expected a number, not {value}"
+    elif isinstance(value, date | time):
+        yield f"expected a text: write the {'time' if isinstance(value, time) else 'date'} in quotes"
+    elif isinstance(value, dict):
+        yield from (f"the key {key!r} holds a control character" for key in value if not key.isprintable())
+    elif isinstance(value, str):
+        if odd := _control(value, single_line=bool(schema.get("single_line"))):
+            yield f"holds the control character U+{ord(odd):04X}"
+        if form := _FORMS.get(str(schema.get("format"))):
+            yield from form(value, schema)
+
+
+def _control(text: str, *, single_line: bool) -> str | None:
+    if text.isprintable():  # nearly every text is
+        return None
+    allowed = "" if single_line else "\n\r\t"
+    return next((sign for sign in text if not sign.isprintable() and _is_control(sign) and sign not in allowed), None)
+
+
+def _is_control(sign: str) -> bool:
+    """C0, C1 and the marks that turn the direction of text; other characters that have no shape are harmless."""
+    code = ord(sign)
+    return code < 0x20 or 0x7F <= code < 0xA0 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
+
+
+def _expression(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    fault = expression_fault(text)
+    if fault is None and is_constant(text) and not schema.get("constant"):
+        fault = f"is always the same, {text}: it looks at nothing"
+    yield from [fault] if fault else _unseen(root_names(text), schema)
+
+
+def _template(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    try:
+        faults = [fault for expression in expressions_in_text(text) if (fault := expression_fault(expression))]
+    except TemplateError as error:
+        faults = [str(error)]
+    yield from faults or _unseen(names_in(text), schema)
+
+
+def _unseen(names: Iterator[str], schema: Mapping[str, Any]) -> Iterator[str]:
+    """Names that stand for nothing where the shape says all that an expression sees."""
+    if "sees" in schema:
+        for name in dict.fromkeys(names):
+            if name not in schema["sees"]:
+                yield not_known(name, schema["sees"])
+
+
+def not_known(name: str, known: Any) -> str:
+    near = did_you_mean(name, known)
+    listed = f"; it sees {', '.join(known)}" if known and not near and isinstance(known, list) else ""
+    return f"{name!r} is not known here{near or listed}"
+
+
+def expression_fault(text: str) -> str | None:
+    try:
+        compile_expression(text)
+    except TemplateError as error:
+        return f"not an expression: {error}"
+    return None
+
+
+def pattern_fault(pattern: Any, groups: int = 0) -> str | None:
+    """Why a text cannot be used as a regular expression with so many groups, or None."""
+    try:
+        with warnings.catch_warnings(category=FutureWarning, action="error"):
+            compiled = re.compile(pattern)
+    except FutureWarning as error:  # else it would be told each time that the pattern is used
+        return f"not clear: {str(error).lower()}: put \\ before that sign"
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
+        return f"not a regular expression: {error}"
+    if takes_for_ever(pattern):
+        return "a text can take for ever: one stretch of it fits a repetition in several ways"
+    return "the pattern needs a group: (...) around what is wanted" if compiled.groups < groups else None
+
+
+def _pattern(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    fault = pattern_fault(text, schema.get("groups", 0))
+    yield from [fault] if fault else []
+
+
+_FORMS: dict[str, Callable[[str, Mapping[str, Any]], Iterator[str]]] = {
+    "jmespath": _expression,
+    "template": _template,
+    "value": _template,
+    "regex": _pattern,
+}
+
+
+# Whether the keys of a table go together, by the rules that stand beside its shape, and by what it names.
+
+
+def together_findings(found: list[ShapePlace]) -> Findings:
+    for place in found:
+        if isinstance(place.value, dict):
+            shapes = [str(place.schema.get("title"))]
+            if BY_ENTRY in place.schema:
+                registry, key, shared = place.schema[BY_ENTRY]
+                name = place.value.get(key)
+                if name not in REGISTRIES[registry]:
+                    continue
+                shapes.append(own_shape(registry, name).__name__)
+                yield from _of_entry(place, key, {*shared}, own_keys(registry, name))
+            for rule in (rule for shape in shapes for rule in RULES.get(shape, ())):
+                yield from (Finding((*place.path, key), text) for key, text in _broken(rule, place.value))
+
+
+def _of_entry(place: ShapePlace, named_by: str, shared: set[str], own: Mapping[str, bool]) -> Findings:
+    """The keys that its entry of a registry does not read, and those that it cannot do without."""
+    what = f"{named_by} {place.value[named_by]!r}"
+    for key in place.value:
+        if key not in own and key not in shared:
+            yield Finding((*place.path, key), f"not a key of {what}{did_you_mean(key, own)}")
+    for key in own:
+        if own[key] and key not in shared and key not in place.value:
+            yield Finding(place.path, f"{what} needs {key!r}")
+
+
+def _broken(rule: KeyRule, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    key = rule.having
+    if key not in table or (rule.values and table[key] not in rule.values):
+        return
+    named = f"{key} = {_shown(table[key])}" if rule.values else key
+    for other in rule.without:
+        if other in table:
+            yield other, f"cannot stand beside {named}"
+    if rule.needs and not any(other in table for other in rule.needs):
+        yield key, f"{named} needs {' or '.join(map(repr, rule.needs))} beside it"
+
+
+def _shown(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()

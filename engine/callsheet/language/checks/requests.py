@@ -1,0 +1,580 @@
+"""Whether commands call operations soundly: what each call gives, the bodies that are sent, and what can be reached."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import islice
+from operator import gt, lt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import did_you_mean
+from ...registry import EDITED
+from ..merge import ON, deployment_variants
+from ..problem import Finding, Findings
+from ..safety import Safety, class_of_operation, is_milder, worst_safety
+from ..source_file import Definition, Definitions, Path
+from ..template import TemplateError, expressions_in_text
+from .operations import argument_misfit
+from .references import PYTHON_TYPES, pattern_fault, shape_places
+
+if TYPE_CHECKING:
+    from ..shape.commands import CommandDefinition, Param
+    from ..shape.rest import OperationDefinition, OperationParam
+    from ..shape.steps import Action, Edit, StepDefinition
+
+
+# Whether what a command sends as a body can be what the operation documents, as far as it is written out.
+
+
+Params = Mapping[str, Any]  # by the names that expressions have for them
+
+_NO_PARAMS: Params = {}
+# Their values are not as they are typed.
+_CHANGED = ("lookup", "convert", "assign", "removes", "excludes")
+_SAMPLES: dict[str, Any] = {"integer": 1, "number": 0.5, "text": "a", "path": "a"}
+
+
+def body_faults(
+    definitions: Definitions, schema: Any, body: Any, path: Path = (), *, params: Params = _NO_PARAMS
+) -> Iterator[tuple[Path, str]]:
+    """What is wrong wherever no placeholder stands; where a schema gives several forms, nothing is judged.
+
+    Of placeholders only those are judged that take one parameter as it was typed.
+    """
+    schema = resolved_schema(definitions, schema)
+    kinds = schema.get("type", [])
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if not schema or _is_filled(body):
+        param = params.get(body[1:-1].strip()) if isinstance(body, str) else None
+        if param is not None and schema:
+            yield from islice(_param_faults(definitions, schema, param, path), 1)
+        return
+    if kinds and not any(_fits(kind, body) for kind in kinds):
+        yield path, f"expected {' or '.join(kinds)}, not {body!r}"
+    elif isinstance(schema.get("enum"), list) and body not in schema["enum"]:
+        near = did_you_mean(body, map(str, schema["enum"])) if isinstance(body, str) else ""
+        yield path, f"{body!r} is not an allowed value{near}"
+    elif isinstance(body, dict):
+        yield from _table(definitions, schema, body, path, params)
+    elif isinstance(body, list) and "items" in schema:
+        for place, item in enumerate(body):
+            yield from body_faults(definitions, schema["items"], item, (*path, place), params=params)
+    elif isinstance(body, int | float):
+        for bound, is_beyond in (("minimum", lt), ("maximum", gt)):
+            if isinstance(schema.get(bound), int | float) and is_beyond(body, schema[bound]):
+                yield path, f"{body} is {'below' if bound == 'minimum' else 'above'} the {bound}, {schema[bound]}"
+
+
+def _param_faults(
+    definitions: Definitions, schema: Mapping[str, Any], param: Any, path: Path
+) -> Iterator[tuple[Path, str]]:
+    """What is wrong with any value that a parameter can have."""
+    if any(key in param for key in _CHANGED):
+        return
+    kinds = schema.get("type", [])
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if param.get("multiple") or param.get("split"):
+        if kinds and "array" not in kinds:
+            yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a list of values"
+        return
+    values = param.get("choices", [True] if param.get("kind") == "flag" else [])
+    for value in [*values, *([param["default"]] if "default" in param else [])]:
+        yield from body_faults(definitions, schema, value, path)
+    sample = _SAMPLES.get(param.get("type", "text")) if param.get("kind") != "flag" else None
+    if sample is not None and kinds and not any(_fits(kind, sample) for kind in kinds):
+        yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a {param.get('type', 'text')}"
+
+
+def _table(
+    definitions: Definitions, schema: Mapping[str, Any], body: dict[str, Any], path: Path, params: Params
+) -> Iterator[tuple[Path, str]]:
+    known = schema.get("properties", {})
+    for key, value in body.items():
+        if key in known:
+            yield from body_faults(definitions, known[key], value, (*path, key), params=params)
+        elif schema.get("additionalProperties") is False and "patternProperties" not in schema:
+            yield (*path, key), f"not documented{did_you_mean(key, known)}"
+
+
+def resolved_schema(definitions: Definitions, schema: Any) -> Mapping[str, Any]:
+    """The schema that a reference stands for; nothing where it has alternatives."""
+    seen: set[str] = set()
+    while isinstance(schema, Mapping) and isinstance(schema.get("ref"), str) and schema["ref"] not in seen:
+        seen.add(schema["ref"])
+        found = definitions.get(("schema", schema["ref"]))
+        schema = found.table if found else {}
+    if not isinstance(schema, Mapping) or {"anyOf", "oneOf", "allOf", "if", "not"} & schema.keys():
+        return {}
+    return schema
+
+
+def _fits(kind: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, PYTHON_TYPES.get(kind, object))
+
+
+def _is_filled(value: Any) -> bool:
+    """Whether a text has placeholders; one that is broken is told elsewhere."""
+    try:
+        return isinstance(value, str) and bool(expressions_in_text(value))
+    except TemplateError:
+        return True
+
+
+# Whether the schemas of bodies can be used: JSON Schema's own keywords and what they hold, patterns, references.
+
+
+TYPES = ("null", "boolean", "object", "array", "number", "integer", "string")
+_ONE = (
+    *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
+_LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
+_NAMED = ("properties", "patternProperties", "dependentSchemas")
+_SAME_VALUE = ("allOf", "anyOf", "oneOf")
+
+_LARGEST = sys.float_info.max  # neither infinite, nor a whole number beyond all others
+
+Is = Callable[[Any], bool]
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _lists_of_names(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(_names(item) for item in value.values())
+
+
+def _anything(_: Any) -> bool:
+    return True
+
+
+_HOLDS: dict[str, tuple[Is, str]] = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), (_number, "a number")),
+    "multipleOf": (lambda value: _number(value) and value > 0, "a number above 0"),
+    **dict.fromkeys(
+        (
+            *("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"),
+            *("minProperties", "maxProperties"),
+        ),
+        (_count, "a whole number of at least 0"),
+    ),
+    **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly", "deprecated", "nullable"), (_flag, "true or false")),
+    **dict.fromkeys(("format", "title", "description", "pattern", "ref"), (_text, "a text")),
+    "required": (_names, "a list of names"),
+    "dependentRequired": (_lists_of_names, "lists of names"),
+    "enum": (lambda value: isinstance(value, list) and bool(value), "a list of at least one value"),
+    **dict.fromkeys(("type", "const", "default", "example", "examples"), (_anything, "")),
+}
+_KEYWORDS = (*_HOLDS, *_ONE, *_LISTED, *_NAMED)
+
+
+def can_hold(key: str, value: Any) -> bool:
+    """Whether a keyword of JSON Schema can have this value."""
+    if key == "type":
+        return all(kind in TYPES for kind in (value if isinstance(value, list) else [value]))
+    return key not in _HOLDS or _HOLDS[key][0](value)
+
+
+def schema_problems(
+    definitions: Definitions, definition: Definition, known: set[str], endless: Collection[str]
+) -> Findings:
+    yield from _schema(definition.table, (), known)
+    if definition.id in endless and _circular(definitions, definition.id):
+        yield Finding((), "refers back to itself without an object or a list between")
+
+
+def _schema(schema: Any, path: Path, known: set[str]) -> Findings:
+    if isinstance(schema, bool):
+        return
+    if not isinstance(schema, Mapping):
+        yield Finding(path, f"expected a schema (a table), not {schema!r}")
+        return
+    yield from _keywords(schema, path)
+    yield from _impossible(schema, path)
+    reference = schema.get("ref")
+    if isinstance(reference, str) and reference not in known:
+        text = f"no schema {reference!r}{did_you_mean(reference, known)}"
+        yield Finding((*path, "ref"), text, (("schema", reference),))
+    yield from _type(schema.get("type", []), (*path, "type"))
+    patterns: dict[Path, Any] = {
+        ("patternProperties", name): name for name in _keyword_table(schema, "patternProperties")
+    }
+    if isinstance(schema.get("pattern"), str):
+        patterns["pattern",] = schema["pattern"]
+    for key, pattern in patterns.items():
+        if fault := pattern_fault(pattern):
+            yield Finding((*path, *key), fault)
+    for key, inner in _inside(schema):
+        if inner is None:
+            yield Finding((*path, *key), "expected a table or list of schemas")
+        else:
+            yield from _schema(inner, (*path, *key), known)
+
+
+def _keywords(schema: Mapping[str, Any], path: Path) -> Findings:
+    for key, value in schema.items():
+        if key not in _KEYWORDS:
+            yield Finding((*path, key), f"not a keyword of JSON Schema{did_you_mean(key, _KEYWORDS)}")
+        elif key in _HOLDS and not _HOLDS[key][0](value):
+            yield Finding((*path, key), f"expected {_HOLDS[key][1]}, not {value!r}")
+
+
+_BOUNDS = (
+    *(("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")),
+    ("minProperties", "maxProperties"),
+)
+
+
+def _impossible(schema: Mapping[str, Any], path: Path) -> Findings:
+    """What no value can be."""
+    for least, most in _BOUNDS:
+        if _number(schema.get(least)) and _number(schema.get(most)) and schema[least] > schema[most]:
+            yield Finding((*path, least), f"is above {most}, {schema[most]}")
+    known, required = schema.get("properties", {}), schema.get("required", ())
+    if schema.get("additionalProperties") is False and "patternProperties" not in schema and _names(required):
+        for name in required:
+            if name not in known:
+                yield Finding((*path, "required"), f"only `properties` may be there, which have no {name!r}")
+
+
+def _keyword_table(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = schema.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _inside(schema: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """Every schema in a schema; None where something else stands in the place of several."""
+    for key in _ONE:
+        if key in schema:
+            yield (key,), schema[key]
+    for key in _NAMED:
+        named = schema.get(key, {})
+        yield from (
+            (((key, name), each) for name, each in named.items()) if isinstance(named, Mapping) else [((key,), None)]
+        )
+    for key in _LISTED:
+        listed = schema.get(key, [])
+        yield from (
+            (((key, place), each) for place, each in enumerate(listed))
+            if isinstance(listed, list)
+            else [((key,), None)]
+        )
+
+
+def _type(kinds: Any, path: Path) -> Findings:
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        if kind not in TYPES:
+            yield Finding(path, f"unknown type {kind!r}{did_you_mean(str(kind), TYPES)}")
+
+
+def endless_schemas(definitions: Definitions) -> set[str]:
+    """The schemas from which what describes the same value goes round for ever: most definitions have none.
+
+    Those that lead nowhere are taken away, then those that lead to these alone, until none is left that can be.
+    """
+    tables = {id: found.table for (kind, id), found in definitions.items() if kind == "schema"}
+    leads = {id: tables.keys() & set(_same_value(table)) for id, table in tables.items()}
+    comes: dict[str, list[str]] = {}
+    for id, others in leads.items():
+        for other in others:
+            comes.setdefault(other, []).append(id)
+    waiting = [id for id, others in leads.items() if not others]
+    while waiting:
+        ended = waiting.pop()
+        del leads[ended]
+        for id in comes.get(ended, ()):
+            leads[id].discard(ended)
+            if not leads[id]:
+                waiting.append(id)
+    return set(leads)
+
+
+def _circular(definitions: Definitions, start: str) -> bool:
+    """Whether following what describes the same value leads back to where it began."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        found = definitions.get(("schema", waiting.pop()))
+        for id in _same_value(found.table) if found else ():
+            if id == start:
+                return True
+            if id not in seen:
+                seen.add(id)
+                waiting.append(id)
+    return False
+
+
+def _same_value(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("ref"), str):
+            yield schema["ref"]
+        for key in _SAME_VALUE:
+            parts = schema.get(key, ())
+            for part in parts if isinstance(parts, list) else ():
+                yield from _same_value(part)
+
+
+# Whether the constants of steps can be what the step makes of them.
+
+
+Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
+
+
+def format_problems(edit: Edit, at: Path) -> Problems:
+    name = edit["format"]
+    if "{" not in name and name not in EDITED:
+        yield (*at, "format"), f"no rich-text format {name!r}{did_you_mean(name, EDITED)}"
+
+
+def value_problems(step: Action, at: Path) -> Problems:
+    """How much is read, what is laid over the body, which files are sent."""
+    limit = step.get("limit", 1)
+    if not _is_template(limit) and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        yield (*at, "limit"), f"expected a whole number of at least 1, not {limit!r}"
+    for place, layer in enumerate(step.get("over", ())):
+        if not _is_template(layer) and not isinstance(layer, dict):
+            yield (*at, "over", place), f"expected a table, not {layer!r}"
+    files: Any = step.get("files", [])
+    for file in files if isinstance(files, list) else [files]:
+        if not isinstance(file, str):
+            yield (*at, "files"), f"expected a path or a list of paths, not {file!r}"
+
+
+def _is_template(value: Any) -> bool:
+    return isinstance(value, str) and "{" in value
+
+
+# Whether a call gives its operation what it needs, and nothing that it does not take.
+
+
+Names = set[str]
+
+
+class CallChecker:
+    """`applies` tells for which deployments what is checked here holds."""
+
+    def __init__(self, definitions: Definitions, operations: Mapping[str, str], applies: Callable[[str], bool]) -> None:
+        self.definitions = definitions
+        self.operations = operations
+        self.applies = applies
+        self.params: dict[str, Param] = {}  # those of the command, by the names that expressions have for them
+
+    def table_of(self, kind: str, id: str) -> Any:
+        """The table of a definition, of the shape of its kind; None where there is no such definition."""
+        found = self.definitions.get((kind, self.operations.get(id, id) if kind == "operation" else id))
+        return found.table if found else None
+
+    def arguments(self, calling: Any, at: Path) -> Problems:
+        """What anything with a `call` gives its operation: nothing it does not take, everything it must have."""
+        step: Action = calling
+        operation: OperationDefinition | None = self.table_of("operation", step["call"])
+        if operation is None:
+            return
+        about = (("operation", self.operations.get(step["call"], step["call"])),)
+        given = step.get("args", {})
+        known = dict.fromkeys(
+            name for here in (operation, *deployment_variants(operation).values()) for name in _takes(here)
+        )
+        for name in given:
+            if name not in known:
+                yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}", about
+        yield from self._values(operation, given, at)
+        bodies = [here.get("body") for here in self._variants(operation) if not here.get("unavailable")]
+        for key in ("body", "over", "files"):
+            if key in step and bodies and all(body is None for body in bodies):
+                yield (*at, key), f"{step['call']} takes no body", about
+        schema = operation.get("body", {}).get("schema")
+        if schema and "body" in step and "on" not in operation:
+            faults = body_faults(self.definitions, {"ref": schema}, step["body"], params=self.params)
+            yield from (((*at, "body", *path), text) for path, text in faults)
+        for here in self._variants(operation):
+            missing = [name for name, required in _takes(here).items() if required and name not in given]
+            if missing and not here.get("unavailable"):
+                yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
+
+    def amount(self, step: Action, at: Path) -> Problems:
+        """So many items can only be read of a list that comes in pages."""
+        operation: OperationDefinition | None = self.table_of("operation", step["call"])
+        if "limit" in step and operation is not None:
+            paged = any(here.get("paginate") for here in (operation, *deployment_variants(operation).values()))
+            if not paged:
+                about = (("operation", self.operations.get(step["call"], step["call"])),)
+                yield (*at, "limit"), f"{step['call']} has no pages", about
+
+    def _values(self, operation: OperationDefinition, given: Mapping[str, Any], at: Path) -> Problems:
+        """Constants, and the choices of a parameter that is handed on, against what the operation documents."""
+        here = next(iter(self._variants(operation)), operation)
+        params: dict[str, OperationParam] = {name: {"name": name, "in": "path"} for name in _in_path(here)}
+        params |= {param["name"]: param for param in here.get("params", ()) if not param.get("remove")}
+        for name, value in given.items():
+            if name not in params:
+                continue
+            param = self.params.get(value[1:-1].strip()) if isinstance(value, str) and value[:1] == "{" else None
+            for each in (param.get("choices", ()) if param else ()) or (() if _has_placeholders(value) else (value,)):
+                if fault := argument_misfit(params[name], each):
+                    yield (*at, "args", name), fault
+                    break
+
+    def _variants(self, operation: OperationDefinition) -> Iterator[OperationDefinition]:
+        """The operation as it is on each deployment that matters here; as it is elsewhere for those not named."""
+        there = deployment_variants(operation)
+        if self.applies("") or not any(self.applies(word) for word in there):
+            yield operation
+        yield from (table for word, table in there.items() if self.applies(word))
+
+
+def _has_placeholders(value: Any) -> bool:
+    """Whether a value has placeholders; one that is broken counts as none of this check's business."""
+    if isinstance(value, str):
+        try:
+            return bool(expressions_in_text(value))
+        except TemplateError:
+            return True
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return any(_has_placeholders(part) for part in parts)
+
+
+def _takes(operation: OperationDefinition) -> dict[str, bool]:
+    """Name → required, path parameters and the parts of a form included."""
+    known: dict[str, bool] = dict.fromkeys(operation.get("body", {}).get("parts", {}), False)
+    for param in operation.get("params", ()):
+        if param.get("in") != "path" and not param.get("remove"):
+            known[param["name"]] = bool(param.get("required"))
+    return known | dict.fromkeys(_in_path(operation), True)
+
+
+def _in_path(operation: OperationDefinition) -> list[str]:
+    """The parameters in the path, which are texts unless more is said of them."""
+    path = str(operation["http"]).partition(" ")[2]
+    return [piece.partition("}")[0] for piece in path.split("{")[1:]]
+
+
+# Which operations a command can reach, and so how bad it is.
+
+
+# What may call something in its turn; a reference to anything else leads to no call of this command's.
+_ON_THE_WAY = frozenset({"lookup", "assignment"})
+
+
+class Reached(NamedTuple):
+    """An operation, and where in the command's table the way to it begins."""
+
+    path: Path
+    operation: str
+
+
+def reached(definitions: Definitions, command: Definition, aliases: Mapping[str, str]) -> Iterator[Reached]:
+    """Every operation that a command can call on any deployment: steps, look-ups, what a conflict asks."""
+    for path, kind, id in _references(command):
+        yield from (Reached(path, each) for each in _operations(definitions, kind, id, aliases, frozenset()))
+
+
+def _references(definition: Definition) -> Iterator[tuple[Path, str, str]]:
+    for place in shape_places(definition.kind, definition.table):
+        kind = place.schema.get("reference")
+        if (kind == "operation" or kind in _ON_THE_WAY) and isinstance(place.value, str):
+            yield place.path, kind, place.value
+
+
+def _operations(
+    definitions: Definitions, kind: str, id: str, aliases: Mapping[str, str], seen: frozenset[tuple[str, str]]
+) -> Iterator[str]:
+    if kind == "operation":
+        yield aliases.get(id, id)
+        return
+    found = definitions.get((kind, id))
+    if found is not None and (kind, id) not in seen:
+        for _, inner, name in _references(found):
+            yield from _operations(definitions, inner, name, aliases, seen | {(kind, id)})
+
+
+def class_of_command(definitions: Definitions, command: Definition, aliases: Mapping[str, str]) -> Safety:
+    """What its definition says, or the worst class of all operations that it can reach, whichever is worse."""
+    calls = (each.operation for each in reached(definitions, command, aliases))
+    classes = [
+        class_of_operation(definitions["operation", id].table) for id in calls if ("operation", id) in definitions
+    ]
+    said: Safety | None = command.table.get("safety")
+    return worst_safety([*classes, *([said] if said else [])])
+
+
+def safety_findings(definitions: Definitions, command: Definition, aliases: Mapping[str, str]) -> Findings:
+    """A class that is milder than what the command does; what destroys without asking."""
+    said: Safety | None = command.table.get("safety")
+    for path, id in reached(definitions, command, aliases):
+        operation = definitions.get(("operation", id))
+        if operation is None:
+            continue
+        its = class_of_operation(operation.table)
+        if said and is_milder(said, its):
+            way = ".".join(map(str, path))
+            text = f"{said!r} is milder than what {way} does: {id} is {its!r}"
+            yield Finding(("safety",), text, (("operation", id),))
+            return
+        if its == "destroy" and not _asks_before(command.table, path):
+            yield Finding((), f"a command that destroys needs 'confirm' ({id} destroys)", (("operation", id),))
+            return
+    if said == "destroy" and not _asks_at_all(command.table) and "builtin" not in command.table:
+        yield Finding((), "a command that destroys needs 'confirm'")
+
+
+def _asks_before(command: CommandDefinition, path: Path) -> bool:
+    """Whether a person is asked before the call at `path`, whatever was given: by the command, or by a plan."""
+    if "confirm" in command:
+        return True
+    here = deployment_variants(command)[str(path[1])] if path[:1] == (ON,) else command
+    path = path[2:] if path[:1] == (ON,) else path
+    if path[:1] != ("step",) or not isinstance(path[1], int):
+        return False
+    steps = here["step"][: path[1] + 1]
+    return _has_plan(steps[-1]) or any(_has_plan(step) and "when" not in step for step in steps)
+
+
+def _asks_at_all(command: CommandDefinition) -> bool:
+    return "confirm" in command or any(_has_plan(step) for step in command.get("step", ()))
+
+
+def _has_plan(step: StepDefinition) -> bool:
+    """Whether it asks each time that it is taken."""
+    plan = step.get("each", {}).get("plan")
+    return plan is not None and "when" not in plan
+
+
+_ASKED_BESIDE = {
+    "naming": "a naming",
+    "snapshot": "a snapshot",
+    "product": "a question about a product",
+    "program": "a mention",
+}
+
+
+def reading_findings(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Findings:
+    """What is asked beside a command's own calls, and counts for the class of none, only reads."""
+    for path, kind, id in _references(definition):
+        for called in _operations(definitions, kind, id, operations, frozenset()):
+            operation = definitions.get(("operation", called))
+            if operation is not None and class_of_operation(operation.table) != "read" and "undo" not in path:
+                text = f"{_ASKED_BESIDE[definition.kind]} only reads: {called} does not"
+                yield Finding(path, text, (("operation", called),))
