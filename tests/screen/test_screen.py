@@ -255,6 +255,35 @@ def test_a_card_is_moved_to_another_column_by_its_command(suite: Context, issue:
     move(suite, ["issues", "list", "--jql", "key in (DEMO-10, DEMO-6, DEMO-9)"], work)
 
 
+def test_a_row_and_a_card_are_moved_in_the_order_that_people_make(suite: Context) -> None:
+    def order(person: Mover, *keys: str) -> list[str]:
+        below_title = person.shown().partition("\n")[2]
+        return sorted(keys, key=below_title.index)
+
+    async def work(person: Mover) -> None:
+        keys = ("DEMO-4", "DEMO-5", "DEMO-8")
+        assert order(person, *keys) == ["DEMO-4", "DEMO-5", "DEMO-8"]
+        await person.press("J")
+        assert order(person, *keys) == ["DEMO-5", "DEMO-4", "DEMO-8"]
+        await person.press("J")
+        assert order(person, *keys) == ["DEMO-5", "DEMO-8", "DEMO-4"]
+        await person.press("J")  # there is nothing below
+        assert order(person, *keys) == ["DEMO-5", "DEMO-8", "DEMO-4"]
+        await person.press("b", "j", "j", "K")
+        assert "STATUS of" in person.shown()
+        assert order(person, *keys) == ["DEMO-5", "DEMO-4", "DEMO-8"]
+
+    move(suite, ["boards", "issues", "1", "--jql", "key in (DEMO-4, DEMO-5, DEMO-8)"], work)
+
+
+def test_rows_in_no_order_that_people_make_stay(suite: Context) -> None:
+    async def work(person: Mover) -> None:
+        await person.press("J")
+        assert "in no order" in person.told()
+
+    move(suite, ["issues", "list", "--jql", "key in (DEMO-10, DEMO-6)"], work)
+
+
 def test_a_list_that_no_command_changes_has_no_board(suite: Context) -> None:
     async def work(person: Mover) -> None:
         await person.press("b")

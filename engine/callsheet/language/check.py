@@ -37,6 +37,7 @@ from .checks.commands import (
     need_findings,
     paging_options,
     param_findings,
+    reorder_findings,
     snapshot_problems,
     unused_findings,
 )
@@ -258,6 +259,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
             partial(command_problems, operations=operations),
             comparison_findings,
             partial(safety_findings, aliases=operations),
+            reorder_findings,
         ),
         "group": (place_problems, partial(alias_problems, words=words), default_problems, suggested),
         "program": (options, params, program_problems, examples, suggested, reading),

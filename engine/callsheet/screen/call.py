@@ -20,7 +20,7 @@ from .row_list import ShownRow, Table, row_of
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..commands.context import Context
-    from ..language.shape.commands import CompiledCommand, ViewDefinition
+    from ..language.shape.commands import ChangeByCommand, CompiledCommand, ViewDefinition
     from ..output.columns import FormatContext
 
 
@@ -303,6 +303,15 @@ def actions(catalog: Catalog, view: str | None, words: str) -> list[OfferedComma
         if (param := first_argument(each.definition)) is not None and param.get("lookup") in resources
     ]
     return sorted(found, key=lambda each: not each.words.startswith(f"{group} "))
+
+
+def line_to_change(
+    catalog: Catalog, answer: CommandAnswer, change: ChangeByCommand, id: str, value: str
+) -> CommandLine | None:
+    """What gives a thing of a list another value; None where the command takes no such thing."""
+    view = answer.definition.get("view") if answer.definition else None
+    taker = next((each for each in actions(catalog, view, answer.command) if each.words == change["command"]), None)
+    return taker and CommandLine(tuple(taker.words.split()), {taker.param: id, change["value"]: value})
 
 
 def reader(offered: list[OfferedCommand]) -> OfferedCommand | None:

@@ -39,6 +39,8 @@ class ListPage(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter"),
         Binding("x,space", "actions", "Actions"),
+        Binding("K,shift+up", "move_row(-1)", "Move up in the order"),
+        Binding("J,shift+down", "move_row(1)", "Move down in the order"),
         Binding("o", "browse", "Open in the browser"),
         Binding("y", "copy", "Copy the address"),
         Binding("r,f5,ctrl+r", "refresh_rows", "Refresh"),
@@ -293,6 +295,20 @@ class ListPage(Screen[None]):
         if chosen is not None:
             self.program.run_command(_line(self._offered[chosen], row))
 
+    def action_move_row(self, by: int) -> None:
+        self.move_row(self.rows, by)
+
+    def move_row(self, rows: RowList, by: int) -> None:
+        """Before the row above the one that is pointed at, or after the one below."""
+        answer, row, other = self._answer, rows.pointed, rows.neighbor(by)
+        reorder = answer.definition.get("reorder") if answer is not None and answer.definition else None
+        if answer is None or reorder is None:
+            self.program.tell("this list is in no order that people make")
+        elif row is None or other is None or not row.id or not other.id:
+            self.app.bell()
+        else:
+            self.program.run_change(answer, reorder["after" if by > 0 else "before"], row, other.id)
+
     def action_browse(self) -> None:
         if address := self._address():
             context = self.program.context
@@ -345,6 +361,8 @@ class BoardPage(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("H,shift+left,less_than_sign", "move_card(-1)", "Move the card to the left"),
         Binding("L,shift+right,greater_than_sign", "move_card(1)", "Move the card to the right"),
+        Binding("K,shift+up", "rank_card(-1)", "Move the card up"),
+        Binding("J,shift+down", "rank_card(1)", "Move the card down"),
         Binding("b", "next_board", "Board by another column"),
         Binding("x,space", "actions", "Actions"),
         Binding("r,f5,ctrl+r", "refresh_rows", "Refresh"),
@@ -362,7 +380,7 @@ class BoardPage(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(classes="title", markup=False)
         yield Horizontal(classes="columns")
-        keys = " h l column  < > move the card  b another board  x actions  : commands  ? keys  q back"
+        keys = " h l column  < > K J move the card  b another board  x actions  : commands  ? keys  q back"
         yield Static(keys, classes="status", markup=False)
 
     async def on_mount(self) -> None:
@@ -423,16 +441,12 @@ class BoardPage(Screen[None]):
         if not 0 <= place < len(self._names) or self._names[place] == _NOTHING:
             self.app.bell()
             return
-        change = self._columns[self._by]["change"]
-        view = answer.definition.get("view") if answer.definition else None
-        program = self._page.program
-        offered = actions(program.context.catalog, view, answer.command)
-        taker = next((each for each in offered if each.words == change["command"]), None)
-        if taker is None:
-            program.tell(f"{change['command']} takes no such thing", is_error=True)
-            return
-        values = {taker.param: row.id, change["value"]: self._names[place]}
-        program.run_command(CommandLine(tuple(taker.words.split()), values))
+        self._page.program.run_change(answer, self._columns[self._by]["change"], row, self._names[place])
+
+    def action_rank_card(self, by: int) -> None:
+        """Before the card above, or after the one below."""
+        if (here := self._list()) is not None:
+            self._page.move_row(here, by)
 
     async def action_next_board(self) -> None:
         self._by, self._places = (self._by + 1) % len(self._columns), {}

@@ -184,6 +184,11 @@ class RowList(ScrollView, can_focus=True):
     def pointed(self) -> ShownRow | None:
         return self.shown[self.place] if 0 <= self.place < len(self.shown) else None
 
+    def neighbor(self, by: int) -> ShownRow | None:
+        """The shown row so many below the one that is pointed at."""
+        place = self.place + by
+        return self.shown[place] if 0 <= place < len(self.shown) else None
+
     @property
     def is_tree(self) -> bool:
         return any(row.depth for row in self.table.rows)

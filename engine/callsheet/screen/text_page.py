@@ -21,7 +21,7 @@ from ..errors import CallsheetError, RateLimited
 from ..output.columns import Columns
 from ..output.printer import Manner, detail, sections_of
 from ..output.table import Cell
-from .call import CommandAnswer, CommandLine, ScreenCall, run_line, told
+from .call import CommandAnswer, CommandLine, ScreenCall, line_to_change, run_line, told
 from .row_list import RowList, ShownRow, Table, plain, plain_line, styled_text
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from textual.events import Resize
 
     from ..commands.context import Context
+    from ..language.shape.commands import ChangeByCommand
 
 
 # A page of text: one thing in full, the help of a command, the keys.
@@ -269,6 +270,14 @@ class CommandApp(App[None]):
     def run_command(self, line: CommandLine) -> None:
         """Run it, and show its answer."""
         self.run_worker(self._run_and_show(line), group="command")
+
+    def run_change(self, answer: CommandAnswer, change: ChangeByCommand, row: ShownRow, value: str) -> None:
+        """Give the thing of a row another value, with the command's own questions and its undo."""
+        line = line_to_change(self.context.catalog, answer, change, row.id, value)
+        if line is None:
+            self.tell(f"{change['command']} takes no such thing", is_error=True)
+        else:
+            self.run_command(line)
 
     async def answer_of(self, line: CommandLine) -> CommandAnswer | None:
         """What a command answers; None where it failed, which the person is told, or was turned away from."""

@@ -20,7 +20,7 @@ from .references import RESERVED, expression_faults, part_faults, shape_places, 
 from .requests import CallChecker, Names, Problems, format_problems, value_problems
 
 if TYPE_CHECKING:
-    from ..shape.commands import CommandDefinition, InputDefinition, Param
+    from ..shape.commands import ChangeByCommand, CommandDefinition, InputDefinition, Param
     from ..shape.rest import OperationDefinition
     from ..shape.steps import (
         Assignment,
@@ -627,10 +627,21 @@ def _asks(command: CommandDefinition) -> bool:
 def change_findings(definitions: Definitions, view: Definition) -> Findings:
     """The command that changes what a column shows takes the value that the column names."""
     for place, column in enumerate(view.table["columns"]):
-        change = column.get("change")
-        command = definitions.get(("command", change["command"])) if change else None
-        if command is not None:  # one that there is not is told as any reference is
-            known = [param["name"] for param in command.table.get("params", ())]
-            if (name := change["value"]) not in known:
-                text = f"command {command.id!r} has no parameter {name!r}{did_you_mean(name, known)}"
-                yield Finding(("columns", place, "change", "value"), text, (("command", command.id),))
+        if "change" in column:
+            yield from _value_findings(definitions, column["change"], ("columns", place, "change"))
+
+
+def reorder_findings(definitions: Definitions, command: Definition) -> Findings:
+    """The commands that move a row of a list take the other row by the parameter that it names."""
+    for side, change in command.table.get("reorder", {}).items():
+        yield from _value_findings(definitions, change, ("reorder", side))
+
+
+def _value_findings(definitions: Definitions, change: ChangeByCommand, path: Path) -> Findings:
+    command = definitions.get(("command", change["command"]))
+    if command is None:  # one that there is not is told as any reference is
+        return
+    known = [param["name"] for param in command.table.get("params", ())]
+    if (name := change["value"]) not in known:
+        text = f"command {command.id!r} has no parameter {name!r}{did_you_mean(name, known)}"
+        yield Finding((*path, "value"), text, (("command", command.id),))

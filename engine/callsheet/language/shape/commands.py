@@ -266,11 +266,22 @@ class PaletteDefinition(Shape, total=False):
     styles: Required[Annotated[dict[str, Style], Field(description="Word, in upper or lower case → style.")]]
 
 
-class ColumnChange(Shape, total=False):
-    """The command that changes what a column shows: a screen moves cards between the values by it."""
+class ChangeByCommand(Shape, total=False):
+    """The command by which a screen changes what a column shows, or where a row stands."""
 
     command: Required[Annotated[str, reference("command", description="Its first argument is the thing.")]]
-    value: Required[Annotated[Name, Field(description="Its parameter that gets the other value, as it is shown.")]]
+    value: Required[
+        Annotated[
+            Name, Field(description="Its parameter that gets the other value, as it is shown, or the other row's id.")
+        ]
+    ]
+
+
+class Reorder(Shape, total=False):
+    """The commands that move a row of a list before and after another one."""
+
+    before: Required[ChangeByCommand]
+    after: Required[ChangeByCommand]
 
 
 class ColumnDefinition(Shape, total=False):
@@ -287,7 +298,7 @@ class ColumnDefinition(Shape, total=False):
     palette: Annotated[str, reference("palette", description="Colors it on a terminal.")]
     shade: Annotated[Expression, Field(description="The word that the palette colors it by. Default: what is shown.")]
     style: Annotated[Style, Field(description="Its style on a terminal, where no palette gives one.")]
-    change: ColumnChange
+    change: ChangeByCommand
     needs: Annotated[
         list[Name],
         Field(min_length=1, description="Of a view: what has to be asked for; commands see that of all as `needed`."),
@@ -415,6 +426,7 @@ class CommandDefinition(CommandHere, total=False):
         Field(description="Default: the worst of all that it calls. What runs a builtin must say it."),
     ]
     examples: Annotated[list[str], Field(description="Command lines that work, without the program's name.")]
+    reorder: Annotated[Reorder, Field(description="Of a list in an order that people make: what changes the order.")]
     hidden: bool
     renamed: Annotated[
         dict[str, str],
@@ -457,6 +469,7 @@ RULES: Rules = {
         KeyRule("convert", needs=("result",)),
         KeyRule("columns", needs=("view",)),
         KeyRule("items", without=("result",)),
+        KeyRule("reorder", needs=("view",)),
     ),
 }
 
