@@ -1,7 +1,7 @@
 """What the library and the screen cost beside the command line: `python benchmarks/library.py`.
 
-The first call of a program of Python beside the same command, `import callsheet` beside nothing, and the time from the start of
-`suite ui` in a terminal until its rows are drawn, beside the same list as a command.
+The first call of a program of Python beside the same command, `import callsheet` beside nothing, and the time from the start
+of `suite ui` in a terminal until its rows are drawn, beside the same list as a command.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import demo_server
-from measure import in_turn, median_ms, ratio, report
+from measure import in_turn, median_ms, report
 
 SCRIPTS = Path(sys.executable).parent
 CALL = "import callsheet\nwith callsheet.open('suite') as suite:\n    print(suite.op.getIssue(issueIdOrKey='DEMO-1'))"
@@ -30,10 +30,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         site = {"SUITE_BASE_URL": tracker.url, "SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": "not-a-real-token"}
         environ = {**os.environ, "CALLSHEET_HOME": home, **site}
-        nothing = {"python -c 'pass'": [sys.executable, "-c", "pass"], "import callsheet": [sys.executable, "-c", "import callsheet"]}
-        runs = in_turn(nothing, environ)
-        report(runs, "python -c 'pass'")
-        print(f"{'more than nothing':44} {median_ms(runs['import callsheet']) - median_ms(runs[next(iter(nothing))]):7.1f} ms")
+        plain = "python -c 'pass'"
+        imports = {plain: [sys.executable, "-c", "pass"], "with callsheet": [sys.executable, "-c", "import callsheet"]}
+        runs = in_turn(imports, environ)
+        report(runs, plain)
+        more = median_ms(runs["with callsheet"]) - median_ms(runs[plain])
+        print(f"{'import callsheet':44} {more:7.1f} ms more")
         command = "suite op call getIssue"
         calls = {
             command: [suite, "op", "call", "getIssue", "--param", "issueIdOrKey=DEMO-1", "-o", "json"],
