@@ -1,7 +1,7 @@
 """What the library and the screen cost beside the command line: `python benchmarks/library.py`.
 
-The first call of a program of Python beside the same command, `import callsheet` beside nothing, and the time from the start
-of `suite ui` in a terminal until its rows are drawn, beside the same list as a command.
+The first call of a program of Python beside the same command, `import callsheet` beside nothing, and the time from
+the start of `suite ui` in a terminal until its rows are drawn, beside the same list as a command.
 """
 
 from __future__ import annotations
