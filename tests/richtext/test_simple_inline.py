@@ -6,8 +6,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from callsheet.richtext.markdown.blocks import BlockReader
+from callsheet.richtext.markdown.spans import SpanWriter
 from callsheet.richtext.node_rules import Rules
-from callsheet.richtext.tree import Losses, merge_runs
+from callsheet.richtext.tree import Losses, Mark, Node, merge_runs, text_node
 from support.richtext import nodes
 
 READER = BlockReader(Rules(nodes()), Losses())
@@ -54,3 +55,39 @@ def test_what_is_plainly_simple_takes_the_quick_way() -> None:
         *("**Note:** the [`code`](https://e.org/a?b=c&d=1) *(here)*", "![a](b) [![c](d)](e) [g][ref] \\* h  \ni"),
     ):
         assert INLINE_READER.simple.read(content, INLINE_READER.parser.references) is not None
+
+
+MARKS = [
+    (),
+    (),
+    *(
+        tuple(Mark(kind, {}) for kind in kinds)
+        for kinds in (["strong"], ["em"], ["strike"], ["codespan"], ["underline"])
+    ),
+]
+LINK = Mark("link", {"href": "https://e.org/a_b"})
+WORDS = (
+    st.lists(
+        st.sampled_from(
+            [*"*_`[]()!&<~$\\.,{}@#-'\"1/ :|", "a", "word", "é", "https://e.org/a_b", ":tada:", "{status:green|X}"]
+        ),
+        min_size=1,
+        max_size=4,
+    )
+    .map("".join)
+    .filter(str.strip)
+)
+RUNS = st.builds(text_node, WORDS, st.sampled_from([*MARKS, (LINK,), (LINK, Mark("codespan", {}))]))
+WRITER = SpanWriter(Rules(nodes()), INLINE_READER, Losses(), lossless=False)
+
+
+@settings(max_examples=600)
+@given(content=st.lists(RUNS | st.just(Node("break")), min_size=1, max_size=4), single=st.booleans())
+@example(content=[text_node("A note:", MARKS[2]), text_node(" b")], single=False)
+def test_what_is_certain_reads_back_as_it_is(content: list[Node], *, single: bool) -> None:
+    words = WRITER._certain(content, single=single)
+    edges = any(
+        space in f"\n{words}\n" for space in ("\n ", " \\\n", " \n", " <br>", "<br> ", " `<br>", "<br>` ")
+    )  # left out by Markdown
+    if words is not None and not edges:
+        assert INLINE_READER.read_inline(words) == content

@@ -23,6 +23,14 @@ class Options(TypedDict, total=False):
     beside: Beside | None
 
 
+class Wanted(NamedTuple):
+    """What a text is read for."""
+
+    format: str
+    lossless: bool
+    options: Options
+
+
 class Converted(NamedTuple):
     """The result (a JSON value for the document format, text otherwise) and what it could not say."""
 
@@ -53,7 +61,7 @@ def convert_rich_text(
     options = options or {}
     rules, losses = _rules(nodes, literal=options.get("literal", False)), Losses()
     with without_collector():
-        tree = read(source, rules, losses, options, to_format)
+        tree = read(source, rules, losses, Wanted(to_format, lossless, options))
         if from_format == "markdown":
             _rename(tree, rules, to_format, losses)
         if (from_format, to_format) == ("storage", "adf"):
@@ -105,10 +113,11 @@ def _rules(nodes: Definitions, *, literal: bool = False) -> Rules:
 # --- formats ---
 
 
-def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options, target: str) -> Node:
+def _read_markdown(source: str, rules: Rules, losses: Losses, wanted: Wanted) -> Node:
     from .lossless_markers import refuse_references
     from .markdown.blocks import read_markdown
 
+    options, target = wanted.options, wanted.format
     beside = options.get("beside")
     tree = read_markdown(
         source,
@@ -124,10 +133,11 @@ def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options, 
     return tree
 
 
-def _read_adf(source: Any, rules: Rules, losses: Losses, _options: Options, _target: str) -> Node:
+def _read_adf(source: Any, rules: Rules, losses: Losses, wanted: Wanted) -> Node:
     from .adf.read import read_adf
 
-    return read_adf(_json(source) if isinstance(source, str | bytes) else source, rules, losses)
+    document = _json(source) if isinstance(source, str | bytes) else source
+    return read_adf(document, rules, losses, spelling=wanted.lossless or wanted.format != "markdown")
 
 
 def _json(source: str | bytes) -> Any:
@@ -143,13 +153,13 @@ def _json(source: str | bytes) -> Any:
         raise UsageError(f"not JSON: {place}{getattr(error, 'msg', error)}") from None
 
 
-def _read_storage(source: str, rules: Rules, losses: Losses, _options: Options, _target: str) -> Node:
+def _read_storage(source: str, rules: Rules, losses: Losses, _wanted: Wanted) -> Node:
     from .storage.read import read_storage
 
     return read_storage(source, rules, losses)
 
 
-def _read_wiki(source: str, rules: Rules, losses: Losses, _options: Options, _target: str) -> Node:
+def _read_wiki(source: str, rules: Rules, losses: Losses, _wanted: Wanted) -> Node:
     from .wiki.read import read_wiki
 
     return read_wiki(source, rules, losses)
@@ -183,7 +193,7 @@ def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | 
 
 
 if TYPE_CHECKING:
-    Reader = Callable[[Any, Rules, Losses, Options, str], Node]
+    Reader = Callable[[Any, Rules, Losses, Wanted], Node]
     DocumentWriter = Callable[[Node, Rules, Losses, str | None], Any]
 
 ATTACHING = frozenset({"storage", "wiki"})  # an image there may be a file of the page or issue

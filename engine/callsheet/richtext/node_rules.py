@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -165,9 +166,28 @@ class Rules:
         return {kind: said["markers"] for kind, said in self.nodes.items() if "markers" in said}
 
     @cached_property
+    def alert_words(self) -> dict[str, tuple[str, Attrs]]:
+        """Word of an alert → its kind and attributes."""
+        return {name: (kind, attrs) for kind, named in self.alerts.items() for name, attrs in named.items()}
+
+    @cached_property
+    def item_signs(self) -> dict[str, tuple[str, Attrs]]:
+        """What a special item starts with → its kind and attributes."""
+        return {sign: (kind, attrs) for kind, signs in self.markers.items() for sign, attrs in signs.items()}
+
+    @cached_property
+    def item_sign_pattern(self) -> re.Pattern[str]:
+        return re.compile(f"(?:{'|'.join(map(re.escape, self.item_signs)) or '(?!)'})(?=\\s|$)", re.IGNORECASE)
+
+    @cached_property
     def listed(self) -> dict[str, str]:
         """Kind of a list with special items → their kind."""
         return {kind: said["items"] for kind, said in self.nodes.items() if "items" in said}
+
+    @cached_property
+    def lists_of_items(self) -> dict[str, str]:
+        """Kind of a special item → that of its list."""
+        return {items: kind for kind, items in self.listed.items()}
 
     @cached_property
     def tags(self) -> dict[str, list[shape.HtmlForm]]:
@@ -175,6 +195,12 @@ class Rules:
         said = {kind: found["html"] for kind, found in self.nodes.items() if "html" in found}
         every = {kind: forms if isinstance(forms, list) else [forms] for kind, forms in said.items()}
         return {k: [{"tag": one} if isinstance(one, str) else one for one in forms] for k, forms in every.items()}
+
+    @cached_property
+    def mark_tags(self) -> dict[str, str]:
+        """Mark → the tag that says it whole."""
+        own = {kind: forms[0] for kind, forms in self.tags.items() if kind in self.marks}
+        return {kind: form["tag"] for kind, form in own.items() if form.keys() == {"tag"}}
 
     @cached_property
     def links(self) -> dict[str, shape.LinkForm]:
@@ -191,6 +217,11 @@ class Rules:
     def alone(self) -> dict[str, list[str]]:
         """Kind → words that say it where they are a whole paragraph."""
         return {kind: said["alone"] for kind, said in self._worded.items() if "alone" in said}
+
+    @cached_property
+    def outlines(self) -> dict[str, str]:
+        """Words of `alone` in small letters → kind."""
+        return {word.lower(): kind for kind, words in self.alone.items() for word in words}
 
     @cached_property
     def rows(self) -> dict[str, str]:

@@ -12,23 +12,24 @@ from ..tree import MAX_DEPTH, NO_ATTRS, NO_CONTENT, Attrs, Losses, Mark, Node, t
 from .forms import SPELLING, Raw, complete
 
 
-def read_adf(document: Any, rules: Rules, losses: Losses) -> Node:
-    """The tree of a document; raises UsageError when it is none."""
+def read_adf(document: Any, rules: Rules, losses: Losses, *, spelling: bool = True) -> Node:
+    """The tree of a document, with the `spelling` of what says nothing; raises UsageError when it is none."""
     types = [form.type for form in rules.forms["doc"]]
     if not isinstance(document, dict) or document.get("type") not in types:
         raise UsageError('not a rich-text document: expected an object with "type": "doc"')
     if not isinstance(document.get("content", []), list):
         raise UsageError('not a rich-text document: "content" must be a list')
-    return Node("doc", {}, DocumentReader(rules, losses).children(document, 1))
+    return Node("doc", {}, DocumentReader(rules, losses, spelling=spelling).children(document, 1))
 
 
 class DocumentReader:
-    def __init__(self, rules: Rules, losses: Losses) -> None:
+    def __init__(self, rules: Rules, losses: Losses, *, spelling: bool = True) -> None:
         self.rules = rules
         self.losses = losses
+        self._spelling = spelling
         self._nodes, self._marks = rules.sole_forms
         self._text = next(form.type for form in rules.forms["text"])
-        self._bare: dict[str, Mark | None] = {}  # type → the mark that says nothing else
+        self._bare: dict[str, tuple[Mark, ...]] = {}  # type → the mark that says nothing else, where it need not
 
     def children(self, raw: Raw, depth: int) -> list[Node]:
         content = raw.get("content")
@@ -37,44 +38,39 @@ class DocumentReader:
         if depth >= MAX_DEPTH:
             self.losses.add(f"more than {MAX_DEPTH} levels: what is deeper became text")
             return [text_node(all_text(raw))]
+        return self.nodes(content, depth + 1)
+
+    def nodes(self, objects: list[Any], depth: int) -> list[Node]:
+        """The nodes that stand beside one another."""
         result: list[Node] = []
-        for child in content:
-            self._take(child, depth + 1, result)
+        for raw in objects:
+            name = raw.get("type") if isinstance(raw, dict) else None
+            if name == self._text and "attrs" not in raw and ("marks" not in raw or raw["marks"]):
+                words = raw.get("text")
+                if words and isinstance(words, str):
+                    marks = self.marks(raw) if "marks" in raw else ()
+                    result.append(Node("text", NO_ATTRS, NO_CONTENT, words, marks))
+            else:
+                result += self._node(raw, name, depth)
         return result
 
-    def node(self, raw: Any, depth: int) -> list[Node]:
-        result: list[Node] = []
-        self._take(raw, depth, result)
-        return result
-
-    def _take(self, raw: Any, depth: int, result: list[Node]) -> None:
-        """Puts the nodes of one object at the end of the result."""
+    def _node(self, raw: Any, name: Any, depth: int) -> list[Node]:
         if not isinstance(raw, dict):
             self.losses.add("something that is not a node was left out")
-            return
-        name = raw.get("type")
-        if name == self._text and "attrs" not in raw and ("marks" not in raw or raw["marks"]):
-            words = raw.get("text")
-            if words and isinstance(words, str):
-                marks = self.marks(raw) if "marks" in raw else ()
-                result.append(Node("text", NO_ATTRS, NO_CONTENT, words, marks))
-            return
+            return []
         form = (self._nodes.get(name) if isinstance(name, str) else None) or self.form(raw, mark=False)
         if form is None:
-            result += self._unknown(raw, depth)
-            return
+            return self._unknown(raw, depth)
         said = NO_ATTRS
-        if "attrs" in raw or "marks" in raw or ("content" not in raw and form.kind != "text"):
+        if self._spelling and ("attrs" in raw or "marks" in raw or ("content" not in raw and form.kind != "text")):
             said = spelling(raw, form)
         marks = self.marks(raw) if "marks" in raw else ()
         if form.kind == "text":
             words = raw.get("text")
-            if words and isinstance(words, str):
-                result.append(Node("text", said, NO_CONTENT, words, marks))
-            return
+            return [Node("text", said, NO_CONTENT, words, marks)] if words and isinstance(words, str) else []
         attrs = self.attrs(form, raw["attrs"]) if "attrs" in raw or form.address else {}
         content = self.children(raw, depth) if "content" in raw else []
-        result.append(Node(form.kind, attrs | said if said else attrs, content, "", marks))
+        return [Node(form.kind, attrs | said if said else attrs, content, "", marks)]
 
     def _unknown(self, raw: Raw, depth: int) -> list[Node]:
         self.losses.add(f"unknown node {raw.get('type')!r}: only its text is kept")
@@ -109,27 +105,26 @@ class DocumentReader:
 
     def marks(self, raw: Raw) -> tuple[Mark, ...]:
         found = raw.get("marks")
-        if not found:
+        if not found or not isinstance(found, list):
             return ()
-        result = []
-        for mark in found if isinstance(found, list) else ():
+        result: tuple[Mark, ...] = ()
+        for mark in found:
             if isinstance(mark, dict) and len(mark) == 1 and (bare := self._of_type(mark.get("type"))):
-                result.append(bare)
+                result += bare
                 continue
             form = self.form(mark, mark=True) if isinstance(mark, dict) else None
             if form is None or not complete(form, mark.get("attrs") or {}):
                 self.losses.add(f"unknown mark {mark.get('type') if isinstance(mark, dict) else mark!r} left out")
                 continue
-            result.append(Mark(form.kind, self.attrs(form, mark.get("attrs"))))
-        return tuple(result)
+            result += (Mark(form.kind, self.attrs(form, mark.get("attrs"))),)
+        return result
 
-    def _of_type(self, name: Any) -> Mark | None:
-        """The mark of a type that says nothing else, where it need not."""
+    def _of_type(self, name: Any) -> tuple[Mark, ...]:
         if not isinstance(name, str):
-            return None
+            return ()
         if name not in self._bare:
             form = self._marks.get(name)
-            self._bare[name] = Mark(form.kind, {}) if form and complete(form, {}) else None
+            self._bare[name] = (Mark(form.kind, {}),) if form and complete(form, {}) else ()
         return self._bare[name]
 
 

@@ -93,7 +93,7 @@ class DocumentEdit:
     def _verbatim(self, raw: Any) -> list[Node]:
         return [
             Verbatim(node.kind, node.attrs, [_kept(child) for child in node.content], node.text, node.marks, source=raw)
-            for node in self.reader.node(raw, 1)
+            for node in self.reader.nodes([raw], 1)
         ]
 
     def _resolved(self, node: Node) -> Node:

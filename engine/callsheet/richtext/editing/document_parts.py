@@ -67,7 +67,7 @@ class DocumentParts:
 
     def _figure(self, raw: Raw) -> Part:
         """An image, which stands in a paragraph of its own in Markdown."""
-        found = self.reader.node(raw, 1)
+        found = self.reader.nodes([raw], 1)
         image = next((child for child in found[0].content if child.kind == "image"), None) if found else None
         nodes = None
         if image is not None:
@@ -111,7 +111,7 @@ class DocumentParts:
         return [] if token.whole else label_tokens(token, self._said)
 
     def _said(self, piece: Piece) -> str:
-        return "".join(visible_text(node, self.rules) for node in self.reader.node(piece.source[0], 1))
+        return "".join(visible_text(node, self.rules) for node in self.reader.nodes([piece.source[0]], 1))
 
     # --- words ---
 

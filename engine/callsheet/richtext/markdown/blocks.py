@@ -59,13 +59,11 @@ class BlockReader:
         self.parser = Parser()
         self.inline = InlineReader(self.parser, rules, patterns_of(rules, cards=cards), soft_break=soft_break)
         self.assembler = Assembler(rules, self.inline.tags, self.inner)
-        self.alerts = {name: (kind, attrs) for kind, named in rules.alerts.items() for name, attrs in named.items()}
+        self.alerts = rules.alert_words
         self.collapsible = self.inline.tags.kind("details") or "quote"
-        self.outlines = {word.lower(): kind for kind, words in rules.alone.items() for word in words}
-        markers = rules.markers
-        self.markers = {sign: (kind, attrs) for kind, signs in markers.items() for sign, attrs in signs.items()}
-        self._marker = re.compile(f"(?:{'|'.join(map(re.escape, self.markers)) or '(?!)'})(?=\\s|$)", re.IGNORECASE)
-        self.lists = {items: kind for kind, items in rules.listed.items()}
+        self.markers = rules.item_signs
+        self._marker = rules.item_sign_pattern
+        self.lists = rules.lists_of_items
         self._nested = 0
         self._columns: dict[str, tuple[Mark, ...]] = {}
         self._notes: dict[str, Node] = {}
@@ -132,7 +130,7 @@ class BlockReader:
     def _paragraph(self, node: Node) -> list[Node]:
         """A paragraph of nothing but line breaks has one less than is written: `<br>` alone is an empty one."""
         if node.text[:1] in ("[", "{") or node.text[-1:] == "}":
-            kind = self.outlines.get(node.text.strip().lower())
+            kind = self.rules.outlines.get(node.text.strip().lower())
             if kind is not None:
                 return [Node(kind)]
             node.text, _name = at_end(node.text, whole=True)

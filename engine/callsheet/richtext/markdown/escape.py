@@ -6,13 +6,13 @@ import re
 
 from .patterns import Patterns
 
-SPECIAL = re.compile(
-    r"\\|`|(?<!\s)\*|\*(?!\s)|\*$"
-    r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore inside a word is none of emphasis
+SPECIAL = re.compile(  # each alternative begins with its sign, so that `re` looks for these signs alone
+    r"\\|`|\*(?<!\s\*)|\*(?!\s)|\*$"
+    r"|_(?<![^\W_]_)|_(?![^\W_])"  # an underscore inside a word is none of emphasis
     r"|\^(?=\[)|\[(?=[~!^])|\](?=[(\[:])|!(?=\[|$)"
     r"|<(?=[A-Za-z/!?>]|$)|&(?=#|[A-Za-z])"
-    r"|~(?=~|$)|(?<=~)~|^~"
-    r"|\$(?=\S[^$]*\$)|(?<!\d)\$$|\{(?=[#.:]|[\w:-]+=)"
+    r"|~(?=~|$)|~(?<=~~)|~(?<![\s\S]~)"
+    r"|\$(?=\S[^$]*\$)|\$(?<!\d\$)$|\{(?=[#.:]|[\w:-]+=)"
 )
 BRACKETS = re.compile(r"[\[\]]")
 LINE_START = re.compile(
@@ -22,6 +22,7 @@ LINE_START = re.compile(
 )
 ODD_SPACE = re.compile(r"[\r\n\0\f\v\x1c-\x1f\x85\u2028\u2029]")
 NO_ENTITY = frozenset("\v\x1c\x1d\x1e\x1f\x85")
+NO_TARGET = re.compile(r"[\s()<>\\\x00-\x1f]|&(?=#|\w+;)")
 EDGE_SPACE = re.compile(r"^\s+|\s+$")
 
 
@@ -39,7 +40,7 @@ def escape(words: str, patterns: Patterns, *, linked: bool = False) -> str:
             parts += [words[end:place], "\\"]
             end = place
         words = "".join(parts) + words[end:]
-    return ODD_SPACE.sub(entity, words)
+    return words if words.isprintable() else ODD_SPACE.sub(entity, words)
 
 
 def entity(match: re.Match[str]) -> str:
@@ -65,10 +66,11 @@ def paragraph_lines(words: str, *, exact: bool) -> str:
     lines = words.split("\n")
     result = []
     for line in lines:
-        kept = EDGE_SPACE.sub(
-            entity if exact else _odd, line.removesuffix("\\") if line.endswith("\\") and _breaks(line) else line
-        )
-        result.append(start_of_line(kept) + ("\\" if _breaks(line) else ""))
+        end = "\\" if line.endswith("\\") and _breaks(line) else ""
+        kept = line.removesuffix(end)
+        if kept[:1].isspace() or kept[-1:].isspace():
+            kept = EDGE_SPACE.sub(entity if exact else _odd, kept)
+        result.append(start_of_line(kept) + end)
     return "\n".join(result)
 
 
@@ -83,7 +85,7 @@ def _odd(match: re.Match[str]) -> str:
 
 def link_target(href: str) -> str:
     """A link's target as it stands in parentheses."""
-    if href and not re.search(r"[\s()<>\\\x00-\x1f]|&(?=#|\w+;)", href):
+    if href and not NO_TARGET.search(href):
         return href
     safe = re.sub(
         r"[\x00-\x20\x7f-\xa0\u2028\u2029]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), href

@@ -10,7 +10,7 @@ from ..node_rules import Rules
 from ..tree import Attrs, Mark, Node, text_node
 
 LONGEST = 2000
-URL = rf"(?<![\w/])https?://[^\s<>\"\\^`{{|}}]{{1,{LONGEST}}}"
+URL = rf"(?<![^\W_])(?<!/)https?://[^\s<>\"\\^`{{|}}]{{1,{LONGEST}}}"
 WHOLE = re.compile(URL + r"\Z")
 TAIL = re.compile(r"[?!.,:;*_~'\"]+$")
 COLON = re.compile(":")
@@ -119,11 +119,11 @@ class Patterns:
             return
         match = self._search(words, 0)
         while match:
-            if not match[1]:
-                yield match
-            elif not linked and (colon := COLON.search(words, match.start())):
-                yield colon
-            match = self._next(words, match)
+            found = COLON.search(words, match.start()) if match[1] else match
+            if found and not (match[1] and linked):
+                yield found
+            # Behind the sign that is escaped, an address may begin.
+            match = self._search(words, found.end() if match[1] and found else match.start() + 1)
 
     def _next(self, words: str, match: re.Match[str]) -> re.Match[str] | None:
         """What follows a match that may be none: the colon that ends an unknown `:name:` may begin a known one."""

@@ -7,6 +7,7 @@ where it does not say the same: first with signs, then with HTML tags, and in lo
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from .. import lossless_markers
@@ -23,6 +24,8 @@ UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
 SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL, CARRY_LEVEL = range(4)
 READABLE = (SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL)
 LINK_ATTRS = frozenset({"href", "title"})
+CLINGING = frozenset("*_~`{([")  # beside a sign of emphasis, these could belong to it
+STARTING, ENDING = frozenset("\"'({@/."), frozenset(".,:;!?)}\"'")
 LONG = 20_000  # plain text beyond it is not read back
 
 
@@ -32,19 +35,24 @@ class SpanWriter:
         self.reader = reader
         self.losses = losses
         self.lossless = lossless
-        own = {kind: forms[0] for kind, forms in rules.tags.items() if rules.group(kind) == "mark"}
-        self.tags = {kind: form["tag"] for kind, form in own.items() if form.keys() == {"tag"}}
+        self.tags = rules.mark_tags
         self.links = rules.links
 
     def write_inline(self, content: list[Node], *, single: bool = False) -> str:
         """One paragraph's content; `single` where it must stay on one line."""
-        if len(content) == 1 and self._is_plain(content[0]):
-            return self._lines(content[0].text, single=single)
-        nodes = merge_runs(content) if self.lossless else self._readable(content)
+        if self.lossless:
+            if len(content) == 1 and self._is_plain(content[0]):
+                return self._lines(content[0].text, single=single)
+            nodes = merge_runs(content)
+        else:
+            nodes, words = content, self._certain(content, single=single)
+            if words is None:
+                nodes = self._readable(content)
+                words = self._certain(nodes, single=single)
+            if words is not None:
+                return self._lines(words, single=single)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
             return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
-        if not self.lossless and _reads_one_way(nodes):
-            return self._lines(self._spans(nodes, SIGN_LEVEL, single=single), single=single)
         wanted = [self._shape(node) for node in nodes]
         levels = (*READABLE, CARRY_LEVEL) if self.lossless else READABLE
         words = ""
@@ -53,6 +61,61 @@ class SpanWriter:
             if [self._shape(node) for node in self.reader.read_inline(words)] == wanted:
                 break
         return words
+
+    def _certain(self, content: list[Node], *, single: bool) -> str | None:
+        """Content that reads back as it is whatever its neighbours, as most does; None for any other.
+
+        No neighbours have the same marks, and no mark has white space at an edge. Emphasis has letters or digits inside
+        of its signs and none, nor further signs, outside; beside white space it may start and end with others.
+        """
+        patterns = self.reader.patterns
+        parts: list[str] = []
+        before: tuple[Mark, ...] | None = None  # marks of the words before
+        edge = ""  # what stands before
+        after: Callable[[str], bool] | None = None  # what must stand behind
+        has_signs, dollars = False, 0  # a formula may begin in one text and end in another
+        for node in content:
+            words, marks = node.text, node.marks
+            if node.kind == "break" and not marks and not node.attrs and node is not content[-1]:
+                parts.append("<br>" if single else "\\\n")
+                before, edge, after = None, "", None
+                continue
+            if node.kind != "text" or node.attrs or not words or marks == before:
+                return None
+            if (before and marks and marks[0] == before[0]) or (after is not None and (marks or not after(words[0]))):
+                return None
+            before, after = marks, None
+            dollars += "$" in words
+            if not marks:
+                parts.append(escape(words, patterns))
+                edge = words[-1]
+                continue
+            mark, code = marks[0], marks[-1].kind == "codespan"
+            if len(marks) > 1 and not (code and len(marks) == 2 and mark.kind == "link"):
+                return None
+            if mark.kind == "codespan":
+                parts.append(code_span(words))
+            elif words[0].isspace() or words[-1].isspace() or not self._is_said(mark):
+                return None
+            elif mark.kind in SIGNS:
+                after = _is_apart if words[-1].isalnum() else str.isspace
+                if not (after is _is_apart or words[-1] in ENDING) or not _is_apart(edge):
+                    return None
+                if not words[0].isalnum() and (words[0] not in STARTING or not (edge.isspace() or not edge)):
+                    return None
+                parts += (SIGNS[mark.kind], escape(words, patterns), SIGNS[mark.kind])
+                has_signs = True
+            elif mark.attrs.get("href") == words:
+                if (edge and not edge.isspace()) or not self._bare(node):
+                    return None
+                parts.append(words)
+                after = str.isspace
+            else:
+                inner = code_span(words) if code else escape(words, patterns, linked=mark.kind == "link")
+                parts += (self._mark(mark, SIGN_LEVEL, opening=True), inner)
+                parts.append(self._mark(mark, SIGN_LEVEL, opening=False))
+            edge = "*"
+        return None if dollars > (not has_signs) else "".join(parts)
 
     def _is_plain(self, node: Node) -> bool:
         """Whether a node is words that need no escape wherever they stand on their line."""
@@ -218,34 +281,9 @@ class SpanWriter:
         return "attachment" if is_media(url, self.rules) and not self.lossless else ""
 
 
-def _reads_one_way(nodes: list[Node]) -> bool:
-    """Whether what is written with signs reads back as these nodes whatever the neighbours: False says nothing.
-
-    Emphasis does where letters or digits are inside of its signs, and none, nor further signs, outside.
-    """
-    last = len(nodes) - 1
-    signed = False
-    for place, node in enumerate(nodes):
-        if not node.marks:
-            continue
-        bare = node.marks[-1].attrs == {"href": node.text}
-        if not bare and not any(mark.kind in SIGNS for mark in node.marks):
-            continue
-        if bare or len(node.marks) > 1 or not (node.text[:1].isalnum() and node.text[-1:].isalnum()):
-            return False
-        if (place and _clings(nodes[place - 1], -1)) or (place < last and _clings(nodes[place + 1], 0)):
-            return False
-        signed = True
-    return not (signed and any("$" in node.text for node in nodes))
-
-
-def _clings(node: Node, edge: int) -> bool:
-    """Whether what stands beside a mark can belong to it, or to a sign of it."""
-    if node.kind == "break":
-        return False
-    if node.kind != "text" or not node.text or node.marks:
-        return True
-    return node.text[edge].isalnum() or node.text[edge] in "*_~`{(["
+def _is_apart(sign: str) -> bool:
+    """Whether a character beside a sign of emphasis, or none, cannot belong to it."""
+    return not sign.isalnum() and sign not in CLINGING
 
 
 def code_span(words: str) -> str:

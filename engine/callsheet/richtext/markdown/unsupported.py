@@ -27,10 +27,13 @@ SAID: dict[str, frozenset[str]] = {
     "figure": frozenset({"layout"}),
 }
 
+NOTHING: frozenset[str] = frozenset()
+
 
 def unsaid(node: Node, alerts: Mapping[str, Attrs] | None = None) -> Attrs:
     """The attributes that the node's construct does not say. `alerts` are those of its kind, by their words."""
-    said = SAID.get(node.kind, frozenset()).union(*(alerts or {}).values())
+    said = SAID.get(node.kind, NOTHING)
+    said = said.union(*alerts.values()) if alerts else said
     attrs = {name: value for name, value in node.attrs.items() if name not in said}
     start = node.attrs.get("start", 1)
     if node.kind == "numbers" and not (isinstance(start, int) and 0 <= start <= MOST):

@@ -9,14 +9,15 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from .. import lossless_markers
-from ..adf.forms import SPELLING
 from ..defaults import Defaults
 from ..node_rules import Rules
 from ..normalise import fit_to_rules
 from ..plain_text import name_of_node, visible_text
-from ..tree import NO_ATTRS, Attrs, Losses, Mark, Node, bold_nodes, text_node, walk_nodes
+from ..tree import NO_ATTRS, Attrs, Losses, Mark, Node, bold_nodes, text_node
 from .blocks import BlockReader
 from .escape import link_target
 from .set_off import indented, quoted
@@ -24,6 +25,12 @@ from .spans import SpanWriter
 from .tables import html_table, plain_table
 from .unsupported import LANGUAGE, MOST, must_be_carried, unsaid
 
+if TYPE_CHECKING:
+    from ...language.shape import richtext as shape
+
+    BlockConstruct = Callable[["BlockWriter", Node], str]
+
+EMPTY = [Node("paragraph")]
 OTHER = "*"  # noted on a list that follows one of its sort: it takes the other marker
 EMPTY_ITEM = re.compile(r"\s*(?:[-*]|\d+[.)])(?: \[.\]| <>)?\s*(?:\n|$)")
 
@@ -45,35 +52,38 @@ class BlockWriter:
         self.alerts = rules.alerts
         self.markers = rules.markers
         self.items = rules.listed
-        self._sorts = {"numbers": "numbers", "bullets": "bullets", **dict.fromkeys(self.items, "bullets")}
+        self._sorts, self._tagged, self._writers = self._constructs(rules)
+
+    @staticmethod
+    @lru_cache(maxsize=4)
+    def _constructs(rules: Rules) -> tuple[dict[str, str], dict[str, shape.HtmlForm], dict[str, BlockConstruct]]:
+        """Kinds of lists → their sort; kinds that a tag says → its form; kinds with a construct → what writes it."""
         tagged = {kind: forms for kind, forms in rules.tags.items() if rules.group(kind) == "block"}
-        self._tagged = {kind: form for kind, forms in tagged.items() for form in forms if "tag" in form}
-        self._writers: dict[str, Callable[[Node], str]] = {
-            **dict.fromkeys(self._tagged, self._tag),
-            "paragraph": self._paragraph,
-            "heading": self._heading,
-            "quote": self._quote,
-            "bullets": self._list,
-            "numbers": self._list,
-            "code": self._code,
-            "rule": lambda _node: "---",
-            "expand": self._expand,
-            "nestedexpand": self._expand,
-            "table": self._table,
-            "figure": self._figure,
-            "image": self._figure,
-            "reference": self._reference,
-            **dict.fromkeys(self.items, self._list),
-            **dict.fromkeys(self.alerts, self._panel),
-            **dict.fromkeys(rules.alone, self._alone),
+        by_tag = {kind: form for kind, forms in tagged.items() for form in forms if "tag" in form}
+        items = rules.listed
+        writers: dict[str, BlockConstruct] = {
+            **dict.fromkeys(by_tag, BlockWriter._tag),
+            "paragraph": BlockWriter._paragraph,
+            "heading": BlockWriter._heading,
+            "quote": BlockWriter._quote,
+            "bullets": BlockWriter._list,
+            "numbers": BlockWriter._list,
+            "code": BlockWriter._code,
+            "rule": BlockWriter._rule,
+            "expand": BlockWriter._expand,
+            "nestedexpand": BlockWriter._expand,
+            "table": BlockWriter._table,
+            "figure": BlockWriter._figure,
+            "image": BlockWriter._figure,
+            "reference": BlockWriter._reference,
+            **dict.fromkeys(items, BlockWriter._list),
+            **dict.fromkeys(rules.alerts, BlockWriter._panel),
+            **dict.fromkeys(rules.alone, BlockWriter._alone),
         }
+        return {"numbers": "numbers", "bullets": "bullets", **dict.fromkeys(items, "bullets")}, by_tag, writers
 
     def document(self, root: Node) -> str:
-        if not self.lossless:
-            for node in walk_nodes(root):
-                if SPELLING in node.attrs:
-                    del node.attrs[SPELLING]
-        if len(root.content) == 1 and root.content[0] == Node("paragraph"):
+        if root.content == EMPTY:
             return ""
         words = self.blocks(root.content, top=True)
         if words.startswith("---\n"):
@@ -133,7 +143,7 @@ class BlockWriter:
         if (left or node.marks) and node.kind in self._writers:
             self._tell(node, left)
         writer = self._writers.get(node.kind)
-        words = writer(node) if writer else self._other(node)
+        words = writer(self, node) if writer else self._other(node)
         if self.lossless and (left or node.marks):
             return (
                 lossless_markers.marker_comment(lossless_markers.carried_node(Node("doc", left, marks=node.marks)))
@@ -169,12 +179,16 @@ class BlockWriter:
     # --- constructs ---
 
     def _paragraph(self, node: Node) -> str:
-        words = self.spans.write_inline(node.content)
-        if node.content and all(part.kind == "break" for part in node.content):
-            return "<br>" * (len(node.content) + 1)
-        if words.lower() in self.reader.outlines:
+        content = node.content
+        if content and content[0].kind == "break" and all(part.kind == "break" for part in content):
+            return "<br>" * (len(content) + 1)
+        words = self.spans.write_inline(content)
+        if words.lower() in self.rules.outlines:
             return "\\" + words
         return words or "<br>"
+
+    def _rule(self, _node: Node) -> str:
+        return "---"
 
     def _heading(self, node: Node) -> str:
         words = self.spans.write_inline(node.content, single=True)
@@ -183,7 +197,7 @@ class BlockWriter:
         return f"{'#' * int(node.attrs.get('level', 6))} {words}".rstrip(" ")
 
     def _quote(self, node: Node) -> str:
-        return quoted(self.blocks(node.content) if node.content != [Node("paragraph")] else "")
+        return quoted(self.blocks(node.content) if node.content != EMPTY else "")
 
     def _alert(self, node: Node) -> str | None:
         names = self.alerts[node.kind]
@@ -199,7 +213,7 @@ class BlockWriter:
                 if one["from"].items() <= node.attrs.items()
             ]
             name = self._alert(Node(node.kind, near[0])) if near else next(iter(self.alerts[node.kind]))
-        inner = self.blocks(node.content) if node.content != [Node("paragraph")] else ""
+        inner = self.blocks(node.content) if node.content != EMPTY else ""
         title = node.attrs.get("title")
         head = f"[!{name}]" + (f"\n**{html.escape(str(title), quote=False)}**\n" if title and not self.lossless else "")
         gap = "\n" if node.content and node.content[0].kind == "paragraph" and node.content[0].content else "\n\n"
@@ -234,7 +248,7 @@ class BlockWriter:
 
     def said_by_tag(self, kind: str) -> dict[str, str]:
         """Neutral name → name of the attributes that the tag of a block says, where no other construct says it."""
-        attrs = self._tagged[kind].get("attrs", {}) if self._writers.get(kind) == self._tag else {}
+        attrs = self._tagged[kind].get("attrs", {}) if self._writers.get(kind) is BlockWriter._tag else {}
         return {said if isinstance(said, str) else said.get("as", outer): outer for outer, said in attrs.items()}
 
     def writes(self, kind: str) -> bool:
@@ -303,9 +317,8 @@ class BlockWriter:
         return ("\n\n" if loose else "\n").join(lines)
 
     def _item(self, item: Node, sign: str) -> str:
-        marker = next(
-            (m for m, attrs in self.markers.get(item.kind, {}).items() if attrs.items() <= item.attrs.items()), None
-        )
+        signs = self.markers.get(item.kind)
+        marker = next((m for m, attrs in signs.items() if attrs.items() <= item.attrs.items()), None) if signs else None
         if item.kind == "blocktask":
             item = self._one_paragraph(item)
             marker = next(m for m, attrs in self.markers["task"].items() if attrs.items() <= item.attrs.items())
@@ -329,7 +342,7 @@ class BlockWriter:
         return Node("task", {"done": item.attrs.get("done", False)}, lines)
 
     def _item_content(self, item: Node) -> str:
-        if item.content == [Node("paragraph")] or not item.content:
+        if not item.content or item.content == EMPTY:
             return ""
         words = self.blocks(item.content)
         first, rest = item.content[0], item.content[1:]
