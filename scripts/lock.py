@@ -17,6 +17,8 @@ LOCKS = {
     "requirements.lock": [
         PROJECT,
         "--extra",
+        "brokers",
+        "--extra",
         "guard",
         "--extra",
         "mcp",

@@ -141,7 +141,8 @@ def test_a_decision_has_its_number_its_day_and_whether_it_holds_and_stands_in_th
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", day), path.name
         found.append((path.name[:4], title.removeprefix("# "), path.name, day, status))
     assert rows == found
-    assert [int(number) for number, *_ in rows] == [*range(1, len(rows) + 1)]
+    numbers = [number for number, *_ in rows]
+    assert numbers == sorted(set(numbers))  # there may be gaps: several pages are written at the same time
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "decisions").glob("0*.md")), ids=lambda path: path.stem)

@@ -114,6 +114,7 @@ REACH: dict[str, dict[str, dict[str, Reach]]] = {
         "command": {"run": "runs", "secrets": "credentials"},
         "exec": {"run": "runs", "secrets": "credentials"},
         "forward": {"url": "connects", "secrets": "credentials"},
+        "publish": {"url": "connects", "login": "credentials"},
         "python": {"call": "runs", "program": "credentials", "secrets": "credentials", "site": "credentials"},
     },
     # A value that begins with @ names a file.

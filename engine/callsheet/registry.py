@@ -107,6 +107,7 @@ HANDLERS: dict[str, str] = {
     "command": ".listener.handlers.command:Command",
     "exec": ".listener.handlers.program:HandlerProgram",
     "forward": ".listener.handlers.forward:Forward",
+    "publish": ".listener.handlers.publish:Publish",
     "python": ".listener.handlers.python:Python",
 }
 
@@ -116,6 +117,15 @@ LIBRARY = ".library.program:open_in"
 # Queues beyond this machine: each is a class that makes them, looks into them, and says what they promise.
 QUEUES: dict[str, str] = {
     "jetstream": ".listener.queue.jetstream.driver:JetStream",
+}
+
+# Brokers that events are handed to: each is a class that is made for one address.
+BROKERS: dict[str, str] = {
+    "amqp": ".listener.handlers.brokers:Amqp",
+    "kafka": ".listener.handlers.brokers:Kafka",
+    "pubsub": ".listener.handlers.brokers:PubSub",
+    "redis-stream": ".listener.handlers.brokers:RedisStream",
+    "sqs": ".listener.handlers.brokers:Sqs",
 }
 
 CONVERTERS: dict[str, str] = {
@@ -239,6 +249,7 @@ REGISTRIES: dict[str, dict[str, str]] = {
     "builtin": BUILTINS,
     "handler": HANDLERS,
     "queue": QUEUES,
+    "broker": BROKERS,
     "converter": CONVERTERS,
     "format": COLUMN_FORMATS,
     "output": OUTPUT_FORMATS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import random
 import ssl
@@ -175,14 +176,19 @@ def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, str | None]:
     return f"no TLS connection to {host}: {reason}", "check that the address and port speak https"
 
 
-def _reason(error: BaseException) -> str:
+def system_reason(error: BaseException) -> str | None:
     """The operating system's words where there are some, without the number."""
     for cause in _causes(error):
-        if isinstance(cause, ConnectionRefusedError):  # Python's own loop and Windows have words of their own for it
+        # Python's own loop and Windows have words of their own for it.
+        if isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED:
             return "connection refused"
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror.lower()
-    return (str(error) or type(error).__name__).partition("\n")[0].lower()
+    return None
+
+
+def _reason(error: BaseException) -> str:
+    return system_reason(error) or (str(error) or type(error).__name__).partition("\n")[0].lower()
 
 
 # The turns of `--rps`.

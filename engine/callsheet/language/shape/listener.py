@@ -98,6 +98,27 @@ class QueueDefinition(Shape, total=False):
 
 
 Variable = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
+_Schemes = Annotated[list[Annotated[str, Field(pattern="^[a-z][a-z0-9+.-]*$")]], Field(min_length=1)]
+
+
+class BrokerDefinition(Shape, total=False):
+    """A kind of broker that `publish` hands events to."""
+
+    title: Required[str]
+    driver: Required[Annotated[str, reference("engine:broker", description="What speaks with it.")]]
+    schemes: Required[Annotated[_Schemes, Field(description="How its addresses begin.")]]
+    tls_schemes: Annotated[_Schemes, Field(description="How they begin where the connection is encrypted.")]
+    destination: Required[
+        Annotated[
+            list[Literal["queue", "exchange", "stream", "topic"]],
+            Field(min_length=1, description="The keys of `publish` that say where to; one of them is given."),
+        ]
+    ]
+    max_bytes: Annotated[Count, Field(description="The largest message.")]
+    header_prefixes: Annotated[dict[str, str], Field(description="Headers that begin so begin otherwise there.")]
+    login: Annotated[
+        str, Field(description="Where its client itself finds credentials. Default: `login` of the handler has them.")
+    ]
 
 
 Member = Annotated[
@@ -364,12 +385,14 @@ RULES: Rules = {
         KeyRule("member", without=("prefix",)),
     ),
     "HandlerDefinition": (KeyRule("send", without=("input", "envelope")), KeyRule("envelope", without=("input",))),
+    "LoginDefinition": (KeyRule("env", without=("secret",)),),
     "Jwt": (KeyRule("switch", needs=("vendor",)), KeyRule("prefix", needs=("header",))),
 }
 
 KINDS: dict[str, Any] = {
     "listener": ListenerDefinition,
     "queue": QueueDefinition,
+    "broker": BrokerDefinition,
     "source": SourceDefinition,
     "event": EventDefinition,
     "envelope": EnvelopeDefinition,
@@ -433,6 +456,33 @@ class ForwardsEvent(HandlerDefinition, total=False):
 
     url: Required[Annotated[Template, seeing(*OF_AN_EVENT), Field(description="forward: where to.")]]
     headers: Annotated[dict[HeaderName, Template], seeing(*OF_AN_EVENT), Field(description="forward: further headers.")]
+    send: _Send
+    envelope: _Envelope
+    success: _Success
+
+
+class LoginDefinition(Shape, total=False):
+    """Where USER:PASSWORD is found. One of the two is given."""
+
+    env: Annotated[Variable, Field(description="An environment variable, which no program of a handler sees.")]
+    secret: Annotated[str, Field(description="A name in the key store: webhook secret set NAME.")]
+
+
+class PublishesEvent(HandlerDefinition, total=False):
+    """The table of `publish`."""
+
+    url: Required[Annotated[str, Field(description="publish: the broker, without a user and a password.")]]
+    queue: Annotated[str, Field(min_length=1, description="publish: the queue there.")]
+    exchange: Annotated[str, Field(min_length=1, description="publish: the exchange there.")]
+    stream: Annotated[str, Field(min_length=1, description="publish: the stream there.")]
+    topic: Annotated[str, Field(min_length=1, description="publish: the topic there.")]
+    key: Annotated[
+        Template,
+        seeing(*OF_AN_EVENT),
+        Field(description="publish: routing key, key of the partition, message group or ordering key."),
+    ]
+    headers: Annotated[dict[HeaderName, Template], seeing(*OF_AN_EVENT), Field(description="publish: further headers.")]
+    login: LoginDefinition
     send: _Send
     envelope: _Envelope
     success: _Success

@@ -65,7 +65,8 @@ class HandlerContext(NamedTuple):
     """What handlers are made in: the folder of their routes, the environment, and where their output goes.
 
     `hidden` are the variables of the environment that hold secrets. `wants_result`: the route makes an answer of it.
-    `envelopes` are the forms that they may name.
+    `envelopes` are the forms that they may name, `brokers` the kinds of brokers, `stored` finds a secret of the key
+    store by its name.
     """
 
     folder: str
@@ -76,6 +77,8 @@ class HandlerContext(NamedTuple):
     run_command: RunCommand
     wants_result: bool = False
     envelopes: Mapping[str, shape.EnvelopeDefinition] = MappingProxyType({})
+    brokers: Mapping[str, shape.BrokerDefinition] = MappingProxyType({})
+    stored: Callable[[str], str] = str
 
 
 class Handler(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -76,21 +76,42 @@ def read_routes(catalog: Catalog, selection: RouteSelection, context: HandlerCon
     envelopes = cast("dict[str, shape.EnvelopeDefinition]", own) or catalog.all("envelope")
     types = event_types(cast("dict[str, shape.EventDefinition]", events), selection.sources)
     check_event_types(selection.events, types, lambda _: "--events")
-    routes = []
-    for name, definition, folder in [
+    chosen = [
         *_defined_routes(definitions),
         *_handler_routes(selection.handlers),
         *_forward_routes(selection.forwards),
-    ]:
+    ]
+    tables = [cast("dict[str, Any]", table) for _, definition, _ in chosen for table in definition["do"]]
+    logins = {name for table in tables if (name := table.get("login", {}).get("env"))}
+    context = context._replace(
+        hidden=context.hidden | logins,
+        envelopes=envelopes,
+        brokers=catalog.all("broker"),
+        stored=_stored(catalog, context),
+    )
+    routes = []
+    for name, definition, folder in chosen:
         where = partial(_where, definitions, name)
         check_event_types(definition.get("on", ()), _types_for(definition, types), partial(where, "on"))
-        context = context._replace(folder=folder, wants_result="reply" in definition, envelopes=envelopes)
+        context = context._replace(folder=folder, wants_result="reply" in definition)
         handlers = make_handlers(definition["do"], context, partial(where, "do"))
         try:
             routes.append(make_route(name, definition, handlers, context.report))
         except DefinitionError as error:
             raise UsageError(f"{where('reply')}: {error.message}", hint=error.hint) from None
     return RouteSet(types, routes, RoutingTable(types, routes, selection.events))
+
+
+def _stored(catalog: Catalog, context: HandlerContext) -> Callable[[str], str]:
+    """What finds a secret in the key store by its name."""
+
+    def get(name: str) -> str:
+        from ..verify.secret_options import NamedSecrets
+
+        prefix = catalog.get("program", catalog.program)["prefix"]
+        return NamedSecrets(prefix, context.environ, catalog.program).get(name)
+
+    return get
 
 
 def _where(definitions: Definitions, name: str, *path: str | int) -> str:

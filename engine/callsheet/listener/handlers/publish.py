@@ -1,0 +1,190 @@
+"""`publish`: hand an event to a broker, which confirms that it has it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import SplitResult, urlsplit
+
+from ... import registry
+from ...errors import UsageError, did_you_mean
+from ...language.template import fill_text, to_text
+from ...urls import is_host
+from . import CannotSend, HandlerContext, HandlerFailed
+from .base_handler import Base
+from .content import JSON, fill_headers
+
+if TYPE_CHECKING:
+    from ...language.shape.listener import BrokerDefinition, LoginDefinition, PublishesEvent
+    from ..verify.event import Event
+    from .brokers import Broker, Message
+
+
+class Publish(Base):
+    """One connection, made for the first event and again after a failure."""
+
+    shape = ".language.shape.listener:PublishesEvent"
+
+    def __init__(self, table: PublishesEvent, context: HandlerContext) -> None:
+        from .brokers import BrokerTarget
+
+        super().__init__(table, context)
+        url, encrypted, self.definition = self._broker(table["url"])
+        hosts = _hosts(url)
+        kind, name = self._destination()
+        user, password = self._login(table.get("login"))
+        tls = self._tls_context if encrypted else None
+        self.target = BrokerTarget(url, hosts, kind, name, user, password, tls, self.timeout, self.definition)
+        self.shown = f"{url.scheme}://{url.netloc}{url.path.rstrip('/')}, {kind} {name}"
+        self._make = cast("type[Broker]", registry.resolve_entry(registry.BROKERS[self.definition["driver"]]))
+        self._make(self.target)  # what is wrong with it is said now
+        self._connected: asyncio.Task[Broker] | None = None
+
+    def _broker(self, text: str) -> tuple[SplitResult, bool, BrokerDefinition]:
+        """The address, whether its connection is encrypted, and the broker that has such addresses."""
+        try:
+            url = urlsplit(text)
+        except ValueError as error:
+            raise UsageError(f"url: {error}") from None
+        if not url.netloc:
+            raise UsageError(f"url: {text!r}: there is no host in it")
+        known: dict[str, tuple[bool, BrokerDefinition]] = {}
+        for definition in self.context.brokers.values():
+            known |= dict.fromkeys(definition["schemes"], (False, definition))
+            known |= dict.fromkeys(definition.get("tls_schemes", ()), (True, definition))
+        if url.scheme not in known:
+            hint = f"an address begins with {', '.join(f'{scheme}://' for scheme in known)}"
+            raise UsageError(
+                f"url: {text.rpartition('@')[2]!r}: no broker has such addresses{did_you_mean(url.scheme, known)}",
+                hint=hint,
+            )
+        if "@" in url.netloc:
+            raise UsageError(
+                "url: it holds a user or a password, which others could read there",
+                hint='put USER:PASSWORD into a variable, and: login = { env = "NAME" }',
+            )
+        return url, *known[url.scheme]
+
+    def _destination(self) -> tuple[str, str]:
+        wanted = self.definition["destination"]
+        given = [key for key in ("queue", "exchange", "stream", "topic") if key in self.table]
+        if len(given) != 1 or given[0] not in wanted:
+            said = f", not {' and '.join(given)}" if given else ""
+            raise UsageError(f"expected {' or '.join(wanted)}{said}", hint=f'{wanted[0]} = "NAME"')
+        return given[0], self.table[given[0]]
+
+    def _login(self, login: LoginDefinition | None) -> tuple[str | None, str | None]:
+        """User and password. Of one word, it is the password. Raises `UsageError` where there is none."""
+        if login is None:
+            return None, None
+        if "login" in self.definition:
+            raise UsageError("login: the client finds credentials itself", hint=self.definition["login"])
+        variable = login.get("env", "")
+        if variable and variable not in self.context.environ:
+            raise UsageError(f"login: {variable} is not set", hint="put USER:PASSWORD into it")
+        text = self.context.environ[variable] if variable else self.context.stored(login.get("secret", ""))
+        if not text.strip():
+            raise UsageError(f"login: {variable or login.get('secret')} is empty", hint="put USER:PASSWORD into it")
+        user, colon, password = text.strip("\r\n").partition(":")
+        return (user or None, password) if colon else (None, user)
+
+    def _tls_context(self) -> Any:
+        from ...client.http.connections import ssl_context
+
+        return ssl_context(None, self.context.environ)
+
+    async def run(self, event: Event, job: str) -> Any:
+        del job
+        message = self._message(event)
+        connected = self._connection()
+        try:
+            async with asyncio.timeout(self.timeout):
+                # It goes on being made for others if this run ends.
+                broker = await asyncio.shield(connected)
+                told = await broker.send(message)
+        except HandlerFailed as error:
+            raise type(error)(f"{self.shown}: {error}") from None
+        except TimeoutError:
+            await self._disconnect(connected)
+            raise HandlerFailed(f"{self.shown}: no answer after {self.timeout:g} s") from None
+        except Exception as error:  # noqa: BLE001 - each client raises its own, the system's and those of TLS
+            await self._disconnect(connected)
+            raise HandlerFailed(f"{self.shown}: {self._words(error)}") from None
+        return self.conclude(event, told)
+
+    def _message(self, event: Event) -> Message:
+        """Raises `CannotSend` for an event that the broker does not take."""
+        from .brokers import Message
+
+        if self.envelope is None:
+            data, headers = event.record_text.encode(), {b"content-type": JSON}
+        else:
+            data, headers = self.envelope.make(event)
+        headers |= {**dict(event.trace), **fill_headers(self.table.get("headers", {}), event.scope)}
+        most = self.definition.get("max_bytes")
+        if most is not None and len(data) > most:
+            raise CannotSend(f"{self.shown}: {len(data)} bytes, more than {most}")
+        key = to_text(fill_text(self.table["key"], event.scope)) if "key" in self.table else None
+        named = {self._renamed(name.decode()): text.decode("latin-1") for name, text in headers.items()}
+        return Message(data, named, key, event.key)
+
+    def _renamed(self, name: str) -> str:
+        for prefix, other in self.definition.get("header_prefixes", {}).items():
+            if name.startswith(prefix):
+                return other + name.removeprefix(prefix)
+        return name
+
+    def _connection(self) -> asyncio.Task[Broker]:
+        """One for all runs."""
+        if self._connected is None:
+            self._connected = asyncio.create_task(self._connect())
+        return self._connected
+
+    async def _connect(self) -> Broker:
+        from .brokers import end
+
+        broker = self._make(self.target)
+        try:
+            await broker.connect()
+        except BaseException:
+            await end(broker)
+            raise
+        return broker
+
+    async def _disconnect(self, connected: asyncio.Task[Broker]) -> None:
+        """Whatever else waits there fails too, and is repeated. The next run makes a new one."""
+        from .brokers import end
+
+        if self._connected is not connected:
+            return
+        self._connected = None
+        connected.cancel()
+        await asyncio.wait([connected])
+        if not connected.cancelled() and connected.exception() is None:
+            await end(connected.result())
+
+    def _words(self, error: Exception) -> str:
+        """What an error says, in one line and without the password, whatever a client writes."""
+        from ...client.http.retry import system_reason
+
+        text = " ".join((system_reason(error) or str(error) or type(error).__name__).split())
+        return text.replace(self.target.password, "***") if self.target.password else text
+
+    async def close(self) -> None:
+        if self._connected is not None:
+            await self._disconnect(self._connected)
+
+
+def _hosts(url: SplitResult) -> list[tuple[str, int | None]]:
+    """`HOST:PORT`, or several with commas between."""
+    hosts = []
+    for text in url.netloc.split(","):
+        try:
+            split = urlsplit(f"//{text}")
+            host, port = split.hostname or "", split.port
+        except ValueError as error:
+            raise UsageError(f"url: {text!r}: {error}") from None
+        if not is_host(host):
+            raise UsageError(f"url: {text!r} cannot be the name of a host")
+        hosts.append((host, port))
+    return hosts
