@@ -48,14 +48,15 @@ def rows(node: Node, _rules: Rules) -> list[Node]:
 
 
 def link(node: Node, rules: Rules) -> list[Node]:
-    """Images as linked text, but none that only decorate; the rest of the node as it is."""
+    """Images as linked text, by their file where they have no words, but none that only decorate; the rest as it is."""
     result: list[Node] = []
     for found in walk_nodes(node):
         if found.kind == "image" and found.attrs.get("alt") != "":
             url = found.attrs.get("url", "")
             linked = any(mark.kind == "link" for mark in found.marks)
             marks = found.marks if linked or not url else (*found.marks, Mark("link", {"href": url}))
-            result.append(text_node(visible_text(found, rules) or url, tuple(m for m in marks if m.kind != "border")))
+            words = visible_text(found, rules) or url.rpartition("/")[2] or url
+            result.append(text_node(words, tuple(m for m in marks if m.kind != "border")))
         elif found.kind == "text":
             result += [text_node(" "), found] if result else [found]
     return result

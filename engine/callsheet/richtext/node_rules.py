@@ -86,6 +86,14 @@ class Rules:
         return found
 
     @cached_property
+    def default_attributes(self) -> dict[str, Attrs]:
+        """Kind → attributes that its first form adds where a node does not say them."""
+        found: dict[str, Attrs] = {}
+        for kind, forms in self.forms.items():
+            found[kind] = {k: v for f in forms[0].fields if f.default is not None for k, v in f.read(f.default).items()}
+        return found
+
+    @cached_property
     def by_type(self) -> dict[tuple[bool, str], list[NodeForm]]:
         """(is a mark, type name) → forms."""
         found: dict[tuple[bool, str], list[NodeForm]] = {}

@@ -162,7 +162,7 @@ class SpanWriter:
             said = self.reader.patterns.write(node.kind, node.attrs)
             form = self.links.get(node.kind)
             self._tell(node, {*(said[1] if said else ()), *(said_by(form) if form else ()), "text"})
-            return [Node(node.kind, node.attrs, [], "", ())]
+            return [Node(node.kind, node.attrs, [], "", marks)]
         self.losses.add(f"{name_of_node(node)} became text")
         words = visible_text(node, self.rules)
         if node.kind == "card" and words:
@@ -178,8 +178,9 @@ class SpanWriter:
     def _tell(self, node: Node, said: set[str]) -> None:
         for image in node.content:
             self._tell(image, said)
-        for name in node.attrs:
-            if name not in said:
+        defaults = self.rules.default_attributes.get(node.kind, {})
+        for name, value in node.attrs.items():
+            if name not in said and value != defaults.get(name):
                 self.losses.add(f"{name_of_node(node)}: {name} cannot be said in Markdown")
 
     def _constructed(self, node: Node) -> str | None:

@@ -20,6 +20,7 @@ from ..plain_text import name_of_node, visible_text
 from ..tree import NO_ATTRS, Attrs, Losses, Mark, Node, bold_nodes, text_node
 from .blocks import BlockReader
 from .escape import link_target
+from .lines import lists_of_lines
 from .set_off import indented, quoted
 from .spans import SpanWriter
 from .tables import html_table, plain_table
@@ -154,7 +155,8 @@ class BlockWriter:
 
     def _tell(self, node: Node, left: Attrs) -> None:
         if not self.lossless:
-            for name in left:
+            defaults = self.rules.default_attributes.get(node.kind, {})
+            for name in (name for name, value in left.items() if value != defaults.get(name)):
                 self.losses.add(f"{node.kind}: {name} cannot be said in Markdown")
             for mark in node.marks:
                 self.losses.add(f"{mark.kind} of a {node.kind} cannot be said in Markdown")
@@ -325,9 +327,13 @@ class BlockWriter:
         if marker is None and item.kind in self.markers:
             marker = next(iter(self.markers[item.kind]))
         if marker is not None:
-            return f"{sign} {marker} {indented(self.spans.write_inline(item.content), len(sign) + 1).lstrip()}".rstrip(
-                " "
-            )
+            words, lists = lists_of_lines(item.content)
+            if not words:
+                words, lists = item.content, []
+            inner = self.spans.write_inline(words)
+            if lists:  # a number that is not the first would go on with the paragraph
+                inner += ("\n\n" if len(lists) > 1 or "start" in lists[0].attrs else "\n") + self.blocks(lists)
+            return f"{sign} {marker} {indented(inner, len(sign) + 1).lstrip()}".rstrip(" ")
         return f"{sign} {indented(self._item_content(item), len(sign) + 1).lstrip()}".rstrip(" ")
 
     def _one_paragraph(self, item: Node) -> Node:
