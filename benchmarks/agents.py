@@ -30,9 +30,8 @@ from typing import Any, ClassVar
 from measure import in_turn, report
 
 from callsheet.commands.context import Context
-from callsheet.mcp.run import ConsentNeeded
-from callsheet.mcp.serve import toolbox_of
-from callsheet.mcp.toolbox import Toolbox
+from callsheet.mcp.mcp_commands import toolbox_of
+from callsheet.mcp.tool_calls import ConsentNeeded, Toolbox
 
 ROOT = Path(__file__).resolve().parent.parent
 BYTES_OF_A_TOKEN = 4  # about

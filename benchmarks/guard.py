@@ -21,10 +21,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from callsheet.agents.effect import Effect, effects, ruling
-from callsheet.agents.invocations import invocations
-from callsheet.agents.shell_syntax import Unclear
-from callsheet.agents.shell_words import Word
+from callsheet.agents.invocations import Effect, effects, invocations, ruling
+from callsheet.agents.shell_syntax import Unclear, Word
 from callsheet.cli.read_line import effect_of
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.listener.verify.proofs import covered_by, described, variable_of, variables_of
-from callsheet.listener.verify.signed_message import are_signed
+from callsheet.listener.verify.proofs import are_signed, covered_by, described, variable_of, variables_of
 from reference_facts import WRITTEN, table
 
 ALGORITHMS = {"ed25519": "Ed25519", "ecdsa-p256-sha256": "ECDSA (P-256, SHA-256)"}

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import click
 import pytest
 
-from callsheet.agents.shell_syntax import statements
-from callsheet.agents.shell_words import read_word
+from callsheet.agents.shell_syntax import read_word, statements
 from callsheet.cli.tree import root_group
 from callsheet.commands.context import Context
 from callsheet.errors import CallsheetError

@@ -317,7 +317,7 @@ def test_a_node_of_rich_text(shop: Program) -> None:
 def handlers_of(table: str, directory: Path) -> Any:
     """The handlers of a routes file with one route."""
     from callsheet.listener.handlers import HandlerContext
-    from callsheet.listener.routing.route_set import RouteSelection, read_routes
+    from callsheet.listener.route_set import RouteSelection, read_routes
 
     routes = directory / "routes.toml"
     routes.write_text(f"[route.r]\n[[route.r.do]]\n{table}", encoding="utf-8")

@@ -49,13 +49,13 @@ BUILTINS: dict[str, str] = {
     "plan": ".cli.builtin.apply:plan",
     "pull": ".cli.builtin.apply:pull",
     "mirror": ".cli.builtin.mirror:mirror",
-    "mcp disable": ".mcp.enable:disable",
-    "mcp enable": ".mcp.enable:enable",
-    "mcp list": ".mcp.enable:list_hosts",
-    "mcp start": ".mcp.commands:start",
-    "mcp stream": ".mcp.commands:stream",
-    "mcp token": ".mcp.commands:print_token",
-    "mcp tools": ".mcp.commands:tools",
+    "mcp disable": ".mcp.mcp_hosts:disable",
+    "mcp enable": ".mcp.mcp_hosts:enable",
+    "mcp list": ".mcp.mcp_hosts:list_hosts",
+    "mcp start": ".mcp.mcp_commands:start",
+    "mcp stream": ".mcp.mcp_commands:stream",
+    "mcp token": ".mcp.mcp_commands:print_token",
+    "mcp tools": ".mcp.mcp_commands:tools",
     "op call": ".cli.builtin.operations:call",
     "op describe": ".cli.builtin.operations:describe",
     "op list": ".cli.builtin.operations:list_operations_command",
@@ -103,12 +103,12 @@ SERVING: frozenset[str] = frozenset({"listen", "watch", "work"})
 
 # What can be done with an event: each is a class made from its table in a route.
 HANDLERS: dict[str, str] = {
-    "append": ".listener.handlers.append:Append",
-    "command": ".listener.handlers.command:Command",
-    "exec": ".listener.handlers.program:HandlerProgram",
-    "forward": ".listener.handlers.forward:Forward",
+    "append": ".listener.handlers.append_handler:Append",
+    "command": ".listener.handlers.command_handler:Command",
+    "exec": ".listener.handlers.exec_handler:HandlerProgram",
+    "forward": ".listener.handlers.forward_handler:Forward",
     "publish": ".listener.handlers.publish:Publish",
-    "python": ".listener.handlers.python:Python",
+    "python": ".listener.handlers.python_handler:Python",
 }
 
 # What a function that handles events gets a program by, and what else wants one as a script has it.
@@ -116,7 +116,7 @@ LIBRARY = ".library.program:open_in"
 
 # Queues beyond this machine: each is a class that makes them, looks into them, and says what they promise.
 QUEUES: dict[str, str] = {
-    "jetstream": ".listener.queue.jetstream.driver:JetStream",
+    "jetstream": ".listener.queue.jetstream.jetstream_driver:JetStream",
 }
 
 # Brokers that events are handed to: each is a class that is made for one address.

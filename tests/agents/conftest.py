@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.agents.effect import Effect
+from callsheet.agents.invocations import Effect
 from callsheet.cli.read_line import effect_of
 from support.cases import environment
 

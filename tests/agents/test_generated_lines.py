@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.agents.effect import effects, ruling
-from callsheet.agents.shell_syntax import Unclear
-from callsheet.agents.shell_words import Word
+from callsheet.agents.invocations import effects, ruling
+from callsheet.agents.shell_syntax import Unclear, Word
 from callsheet.cli.read_line import effect_of
 from support.shell_lines import DELETION, GRAMMAR, SETTINGS, RecordingShell, drawn_line, put_into
 

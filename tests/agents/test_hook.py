@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.agents.guard import hook_command
+from callsheet.agents.agent_files import hook_command
 from support.cases import run_program
 
 CLAUDE = {"tool_name": "Bash", "tool_input": {"command": "{line}"}}

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.agents import shell_syntax
-from callsheet.agents.effect import effects, ruling
-from callsheet.agents.invocations import invocations
+from callsheet.agents.invocations import effects, invocations, ruling
 from callsheet.agents.shell_syntax import Unclear
 
 LINES: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "lines.toml").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.hosts.entries import Unreadable, data_of, snippet, with_entry, without_entry
+from callsheet.hosts import Unreadable, data_of, snippet, with_entry, without_entry
 from support import places
 from support.cases import load_cases
 

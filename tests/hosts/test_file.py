@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import CallsheetError
-from callsheet.hosts.file import BACKUP, read
+from callsheet.hosts import BACKUP, read
 
 
 def test_a_file_is_replaced_and_what_it_was_is_kept(tmp_path: Path) -> None:

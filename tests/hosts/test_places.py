@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.hosts.places import below, project_file, user_file
+from callsheet.hosts import below, project_file, user_file
 
 SERVERS: Any = {
     "user": {

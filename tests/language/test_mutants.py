@@ -30,10 +30,10 @@ from callsheet.cli.main import run
 from callsheet.errors import CallsheetError, DefinitionError
 from callsheet.language import layers
 from callsheet.listener.handlers import HandlerContext
-from callsheet.listener.routing.route_set import RouteSelection, read_routes
-from callsheet.listener.simulate.deliveries import make_payload
-from callsheet.listener.verify.rejection import Rejected
-from callsheet.listener.verify.signature import Signature
+from callsheet.listener.route_set import RouteSelection, read_routes
+from callsheet.listener.simulated_deliveries import make_payload
+from callsheet.listener.verify.payload import Rejected
+from callsheet.listener.verify.proofs import Signature
 from callsheet.listener.verify.source import Source
 from support.draws import chance
 from support.mutant_spots import Files, Mutant, written

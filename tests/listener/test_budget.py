@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.listener import budget, memory
-from callsheet.listener.budget import ByteBudget, budget_of, weight
+from callsheet.listener import byte_budget as budget
+from callsheet.listener import machine_limits as memory
+from callsheet.listener.byte_budget import ByteBudget, budget_of, weight
 from callsheet.listener.verify.payload import parse_exact, parse_payload
 from support.listening import HEADER, SECRET, Listener, event, listening, signature, until
 from support.waiting import PATIENCE

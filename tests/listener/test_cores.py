@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from callsheet.listener.cores import usable_cores
+from callsheet.listener.machine_limits import usable_cores
 
 
 def test_cores_are_those_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.listener.deadlines import Deadlines
+from callsheet.listener.asyncio_helpers import Deadlines
 
 LIMIT = 10.0
 

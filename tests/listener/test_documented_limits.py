@@ -10,13 +10,15 @@ import pytest
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.durations import duration_seconds
-from callsheet.listener import budget
-from callsheet.listener.handlers import process, start_queue
-from callsheet.listener.queue.jetstream import queue as jetstream_queue
-from callsheet.listener.queue.sqlite import queue as sqlite_queue
-from callsheet.listener.queue.worker import Backoff
-from callsheet.listener.verify import fetch, keyset
-from callsheet.listener.workers import supervisor
+from callsheet.listener import byte_budget as budget
+from callsheet.listener import supervisor
+from callsheet.listener.handlers import exec_handler as process
+from callsheet.listener.handlers import process_start as start_queue
+from callsheet.listener.queue.jetstream import jetstream_queue
+from callsheet.listener.queue.queue_worker import Backoff
+from callsheet.listener.queue.sqlite import file_queue as sqlite_queue
+from callsheet.listener.verify import key_set as fetch
+from callsheet.listener.verify import key_set as keyset
 from support.cases import nobody
 from support.places import ROOT
 

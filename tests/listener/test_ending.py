@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener import ending
-from callsheet.listener.ending import bounded, cancel_all
-from callsheet.listener.queue.jetstream.address import QueueAddress
-from callsheet.listener.queue.jetstream.connection import QueueAccess, disconnect
-from callsheet.listener.queue.jetstream.queue import JetStreamQueue
+from callsheet.listener import asyncio_helpers as ending
+from callsheet.listener.asyncio_helpers import bounded, cancel_all
+from callsheet.listener.queue.jetstream.jetstream_queue import JetStreamQueue
+from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress, disconnect
 from support.waiting import PATIENCE, all_turns, at_most
 
 
@@ -112,6 +111,6 @@ def test_a_connection_that_does_not_close_is_left(monkeypatch: pytest.MonkeyPatc
         def close(self) -> Any:
             return asyncio.sleep(600)
 
-    monkeypatch.setattr("callsheet.listener.queue.jetstream.connection._CLOSE_TIMEOUT", 0.01)
+    monkeypatch.setattr("callsheet.listener.queue.jetstream.nats_connection._CLOSE_TIMEOUT", 0.01)
     with at_most(PATIENCE):
         asyncio.run(disconnect(Connection()))

@@ -20,11 +20,11 @@ from callsheet.durations import duration_seconds
 from callsheet.errors import UsageError
 from callsheet.language.compiled_jmespath import compile_condition, compile_fast, first_names
 from callsheet.language.template import TemplateError, compile_expression
-from callsheet.listener.handlers.limits import ConcurrencyLimit, KeyedLock, Saturated, acquire_immediately
-from callsheet.listener.handlers.process import OUTPUT_TIMEOUT, TERMINATE_TIMEOUT
-from callsheet.listener.routing.route_index import RouteIndex
-from callsheet.listener.server.bind import ListenAddress, bind, parse_address, urls
-from callsheet.listener.telemetry.line_writer import MAX_WAITING, OVERHEAD, LineWriter
+from callsheet.listener.handlers.concurrency_limits import ConcurrencyLimit, KeyedLock, Saturated, acquire_immediately
+from callsheet.listener.handlers.exec_handler import OUTPUT_TIMEOUT, TERMINATE_TIMEOUT
+from callsheet.listener.routes import RouteIndex
+from callsheet.listener.server.listening_sockets import ListenAddress, bind, parse_address, urls
+from callsheet.listener.telemetry.log import MAX_WAITING, OVERHEAD, LineWriter
 from callsheet.terminal import escape_line
 from support.listening import until
 from support.waiting import PATIENCE
@@ -228,7 +228,7 @@ def test_a_log_goes_on_after_a_full_disk(number: int, tmp_path: Path, monkeypatc
             return written(descriptor, data[:5])  # the last of the room
         raise OSError(number, "no room")
 
-    monkeypatch.setattr("callsheet.listener.telemetry.line_writer.os.write", write)
+    monkeypatch.setattr("callsheet.listener.telemetry.log.os.write", write)
     with path.open("w", encoding="utf-8") as stream:
         lines = LineWriter(stream, "{} lines are missing".format)
         full.set()

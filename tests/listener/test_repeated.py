@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from callsheet.listener.repeated import Repeated
+from callsheet.listener.asyncio_helpers import Repeated
 
 
 def test_what_is_asked_for_meanwhile_is_done_once_more() -> None:

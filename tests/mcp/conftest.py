@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from callsheet.commands.context import Context
-from callsheet.mcp.selection import ToolSelection
-from callsheet.mcp.toolbox import Toolbox
+from callsheet.mcp.tool_calls import Toolbox
+from callsheet.mcp.tools import ToolSelection
 from support.canary import TOKEN
 from support.tracker import Tracker
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.errors import UsageError
-from callsheet.mcp import budget
-from callsheet.mcp.budget import Rests, cut, cut_text, size
-from callsheet.mcp.render import rendered
+from callsheet.mcp import answers as budget
+from callsheet.mcp.answers import Rests, cut, cut_text, rendered, size
 
 TEXTS = st.text(st.sampled_from("ab \n\u00e9\U0001f600|"), max_size=400)
 THINGS = st.dictionaries(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.mcp.consent import Seals, agrees, message
+from callsheet.mcp.mcp_server import Seals, agrees, message
 
 ARGUMENTS = {"id": "DEMO-1", "deep": {"b": [1, 2], "a": None}}
 

@@ -12,9 +12,8 @@ from callsheet.catalog.catalog import open_catalog
 from callsheet.commands.context import Context
 from callsheet.commands.streams import Streams
 from callsheet.errors import UsageError
-from callsheet.hosts.entries import data_of
-from callsheet.hosts.file import read
-from callsheet.mcp.commands import start
+from callsheet.hosts import data_of, read
+from callsheet.mcp.mcp_commands import start
 from support.canary import TOKEN
 from support.sampled import sampled
 from support.shell import Shell

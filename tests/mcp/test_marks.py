@@ -17,10 +17,9 @@ import anyio
 import pytest
 
 from callsheet.commands.context import Context
-from callsheet.mcp.resources import Resources
-from callsheet.mcp.selection import ToolSelection
-from callsheet.mcp.server import make_server
-from callsheet.mcp.toolbox import Toolbox
+from callsheet.mcp.mcp_server import Resources, make_server
+from callsheet.mcp.tool_calls import Toolbox
+from callsheet.mcp.tools import ToolSelection
 from mcp import Client, MCPError
 from support.canary import SITES
 from support.server import Received, Scripted, reply

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from callsheet.commands.context import Context
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.language.safety import CHANGES
-from callsheet.mcp.resources import Resources
-from callsheet.mcp.run import ConsentNeeded, Watch
-from callsheet.mcp.selection import ALL, ToolSelection
-from callsheet.mcp.serve import toolbox_of
-from callsheet.mcp.toolbox import Toolbox, bounds
+from callsheet.mcp.mcp_commands import toolbox_of
+from callsheet.mcp.mcp_server import Resources
+from callsheet.mcp.tool_calls import ConsentNeeded, Toolbox, Watch, bounds
+from callsheet.mcp.tools import ALL, ToolSelection
 from support.tracker import Tracker
 
 DEFAULTS = {"tools": None, "read-only": False, "write": None, "max-bytes": 16384}

@@ -19,11 +19,9 @@ import mcp_types as types
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 
-from callsheet.mcp.resources import Resources
-from callsheet.mcp.run import Watch
-from callsheet.mcp.server import make_server
-from callsheet.mcp.toolbox import Toolbox
-from callsheet.mcp.untrusted import UNTRUSTED
+from callsheet.mcp.mcp_server import Resources, make_server
+from callsheet.mcp.tool_calls import Toolbox, Watch
+from callsheet.mcp.untrusted_text import UNTRUSTED
 from mcp import Client, MCPError, StdioServerParameters
 from support.tracker import Tracker
 from support.waiting import PATIENCE

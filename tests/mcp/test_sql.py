@@ -10,8 +10,8 @@ import pytest
 
 from callsheet.cli.builtin import mirror
 from callsheet.commands.context import Context
-from callsheet.mcp.selection import ToolSelection
-from callsheet.mcp.toolbox import Toolbox
+from callsheet.mcp.tool_calls import Toolbox
+from callsheet.mcp.tools import ToolSelection
 from support.shell_user import ShellUser
 from support.simulated import serving
 

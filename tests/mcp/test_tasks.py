@@ -17,9 +17,8 @@ import callsheet
 from callsheet.commands.context import Context
 from callsheet.language.template import evaluate
 from callsheet.library.arguments import python_name
-from callsheet.mcp.arguments import checked
-from callsheet.mcp.selection import ToolSelection
-from callsheet.mcp.toolbox import Toolbox
+from callsheet.mcp.tool_calls import Toolbox
+from callsheet.mcp.tools import ToolSelection, checked
 from support.cases import nobody
 from support.places import CASES
 from support.simulated import TOKEN, serving

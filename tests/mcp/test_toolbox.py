@@ -12,10 +12,9 @@ import pytest
 
 from callsheet.commands.context import Context
 from callsheet.errors import CallsheetError, UsageError
-from callsheet.mcp.resources import Resources
-from callsheet.mcp.run import ConsentNeeded, Watch
-from callsheet.mcp.selection import ToolSelection
-from callsheet.mcp.toolbox import ToolAnswer, Toolbox
+from callsheet.mcp.mcp_server import Resources
+from callsheet.mcp.tool_calls import ConsentNeeded, ToolAnswer, Toolbox, Watch
+from callsheet.mcp.tools import ToolSelection
 from support.canary import text_leaks
 from support.shell import Shell
 from support.tracker import Tracker, issue

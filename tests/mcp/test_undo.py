@@ -12,9 +12,8 @@ import pytest
 
 from callsheet.commands.context import Context
 from callsheet.commands.journal import kept_journals
-from callsheet.mcp.run import ToolContext, Watch
-from callsheet.mcp.selection import ToolSelection
-from callsheet.mcp.toolbox import ToolAnswer, Toolbox
+from callsheet.mcp.tool_calls import ToolAnswer, Toolbox, ToolContext, Watch
+from callsheet.mcp.tools import ToolSelection
 from support.cases import nobody
 from support.simulated import TOKEN, serving
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from callsheet.mcp.untrusted import clean, cleaned, marked
+from callsheet.mcp.untrusted_text import clean, cleaned, marked
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "delete all")
 LISTED = [

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.mcp.selection import ALL, ToolSelection
-from callsheet.mcp.tools import Tool
-from callsheet.mcp.wording import for_tools
+from callsheet.mcp.tools import ALL, Tool, ToolSelection, for_tools
 
 # What only a person at a command line can do.
 OF_A_PERSON = re.compile(

@@ -6,9 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.policy.facts import Facts, NamedThings
-from callsheet.policy.policy import Policy, PolicySource, class_rules, read_only
-from callsheet.policy.rule import CLASSES, DECISIONS, Decision, PolicyRule, RuleMatch
+from callsheet.policy.policy import (
+    CLASSES,
+    DECISIONS,
+    Decision,
+    Facts,
+    NamedThings,
+    Policy,
+    PolicyRule,
+    PolicySource,
+    RuleMatch,
+    class_rules,
+    read_only,
+)
 
 SAFETY = st.sampled_from(CLASSES)
 WORDS = st.sampled_from(["getThing", "deleteThing", "addNote"])

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
-from callsheet.policy import load
-from callsheet.policy.facts import Facts, NamedThings
-from callsheet.policy.load import from_variable, load_policy, of_site
-from callsheet.policy.policy import Policy
-from callsheet.policy.rule import DECISIONS
+from callsheet.policy import policy_sources as load
+from callsheet.policy.policy import DECISIONS, Facts, NamedThings, Policy
+from callsheet.policy.policy_sources import from_variable, load_policy, of_site
 
 
 class Names:

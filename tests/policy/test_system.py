@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.policy.system import system_file, why_not_administrators
+from callsheet.policy.policy_sources import system_file, why_not_administrators
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes are kept elsewhere there")
 

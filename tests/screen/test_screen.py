@@ -21,7 +21,7 @@ from callsheet.commands.context import Context
 from callsheet.errors import UsageError
 from callsheet.installation import how_to_add
 from callsheet.output.columns import Column, FormatContext
-from callsheet.policy.load import from_variable
+from callsheet.policy.policy_sources import from_variable
 from callsheet.screen.call import CommandAnswer, CommandLine, Person, ScreenCall, run_line
 from callsheet.screen.list_page import ListPage
 from callsheet.screen.row_list import Table, plain, plain_line, row_of, styled_text

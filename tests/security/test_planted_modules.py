@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.installation import own_command
-from callsheet.listener.handlers.python_process import PythonProcesses
+from callsheet.listener.handlers.python_handler import PythonProcesses
 from callsheet.programs.installed import _script
 from support.cases import environment
 from support.places import ROOT

@@ -16,10 +16,9 @@ from callsheet.client.request.build import Builder
 from callsheet.client.request.gate import ApprovalRequest
 from callsheet.errors import NotAllowed
 from callsheet.listener.handlers import HandlerContext
-from callsheet.listener.handlers.command import Command
-from callsheet.policy import load
-from callsheet.policy.facts import Facts
-from callsheet.policy.policy import Policy, PolicySource, class_rules
+from callsheet.listener.handlers.command_handler import Command
+from callsheet.policy import policy_sources as load
+from callsheet.policy.policy import Facts, Policy, PolicySource, class_rules
 from callsheet.sites.credentials.oauth import UnauthenticatedClient
 from support.cases import Done, environment, run_program
 from support.fakes import FakeSite
@@ -334,8 +333,8 @@ def test_what_goes_to_no_site_is_judged_by_its_class(
 # Whatever else can reach the network, and why it is no way around: it takes no credential of a site.
 OTHER_SENDERS = {
     "cli/builtin/trigger.py",  # signed events for a listener
-    "listener/handlers/forward.py",  # events for a fixed address
-    "listener/verify/fetch.py",  # public keys
+    "listener/handlers/forward_handler.py",  # events for a fixed address
+    "listener/verify/key_set.py",  # public keys
     "sandbox/sandbox_server.py",  # the sandbox's own process on this machine, with a token made for it
     "sandbox/simulated_site.py",  # made-up events of a sandbox, to an address that a person registered there
 }

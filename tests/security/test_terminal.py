@@ -376,7 +376,7 @@ DOORS = {
     "output/stream.py": "behind the gate: cleans all it writes, and pages it",
     "client/http/download.py": "draws through the gate",
     "commands/execute.py": "draws through the gate; bytes of a file, refused at a terminal",
-    "mcp/serve.py": "lines of the protocol, in which text is JSON and escaped",
+    "mcp/mcp_commands.py": "lines of the protocol, in which text is JSON and escaped",
 }
 CLICK = {"echo", "secho", "prompt", "confirm", "progressbar", "echo_via_pager", "pause", "edit", "getchar", "clear"}
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}

@@ -1,18 +1,29 @@
-"""Which programs of ours a shell line would start, and with which words.
-
-Only what is known to be harmless passes: every kind of node, every way to start a program and every place where one of
-the names stands is either understood here, or the line is unclear.
-"""
+"""Which programs of ours a shell line would start, and what a policy says of each, without running it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
-from . import other_programs as others
-from .shell_syntax import Node, Unclear, statements
-from .shell_words import Word, WrittenText, contents, read_word
-from .simple_commands import NAMED, NOTHING, SOMETHING, CommandReader, Invocation
+from ..language.safety import Safety
+from ..policy.policy import Decision, PolicyVerdict
+from .shell_syntax import Node, Unclear, Word, WrittenText, contents, read_word, statements
+from .simple_commands import (
+    ADDED,
+    DECLARING,
+    HARMLESS_DECLARING_OPTION,
+    KNOWN,
+    NAMED,
+    NOTHING,
+    SOMETHING,
+    CommandReader,
+    Invocation,
+)
+
+# Which programs of ours a shell line would start, and with which words.
+#
+# Only what is known to be harmless passes: every kind of node, every way to start a program and every place where one
+# of the names stands is either understood here, or the line is unclear.
 
 _DEEPEST = 4
 _OF_STATEMENTS = frozenset(
@@ -125,7 +136,7 @@ class _LineReader(CommandReader):
 
     def read_function(self, node: Node, fed: int) -> bool:
         name = node["Name"]["Value"]
-        if name in self.programs or name in others.KNOWN or self.names(name):
+        if name in self.programs or name in KNOWN or self.names(name):
             raise Unclear(f"{name} is given another meaning")
         self.functions = True
         if self._inside(node, fed):
@@ -134,12 +145,12 @@ class _LineReader(CommandReader):
 
     def read_declaration(self, node: Node, fed: int) -> bool:
         del fed
-        if node["Variant"]["Value"] not in others.DECLARING:
+        if node["Variant"]["Value"] not in DECLARING:
             raise Unclear(f"{node['Variant']['Value']} may give a name another meaning")
         for each in node.get("Args", ()):
             if not each.get("Naked"):
                 self._check_assigned(each["Name"]["Value"], named=self._assigns(each))
-            elif "Value" in each and not others.HARMLESS_DECLARING_OPTION.fullmatch(self.word(each["Value"]).text):
+            elif "Value" in each and not HARMLESS_DECLARING_OPTION.fullmatch(self.word(each["Value"]).text):
                 raise Unclear("which variable is declared is not certain")
         return False
 
@@ -195,3 +206,81 @@ _KINDS: dict[str, Callable[[_LineReader, Node, int], bool]] = {
 def _any(found: Iterable[bool]) -> bool:
     """Whether one of them is true; all are looked at."""
     return True in [*found]
+
+
+# What a command line of one of the programs would do, and what a policy says of it, without running it.
+
+
+class Effect(NamedTuple):
+    """`safety` is None where the line does not tell. `note` says what else there is to know, in words."""
+
+    line: str
+    safety: Safety | None
+    command: str = ""
+    operations: tuple[str, ...] = ()
+    verdict: PolicyVerdict = PolicyVerdict()
+    note: str = ""
+
+
+# The words of one invocation → its effect; raises `Unclear` where they do not tell, and what a run would raise where a
+# policy or the definitions cannot be read.
+Read = Callable[[str, Sequence[Word]], Effect]
+
+
+def effects(line: str, programs: Sequence[str], read: Read) -> list[Effect]:
+    """Of every program of ours that a shell line would start."""
+    try:
+        found = invocations(line, programs)
+    except Unclear as error:
+        return [Effect(line, None, note=str(error))]
+    return [_effect(invocation, read) for invocation in found]
+
+
+def _effect(invocation: Invocation, read: Read) -> Effect:
+    words = [*invocation.words, *([ADDED] if invocation.open else [])]
+    shown = " ".join([invocation.program, *(word.text for word in words)])
+    try:
+        return read(invocation.program, words)._replace(line=shown)
+    except Unclear as error:
+        return Effect(shown, None, note=str(error))
+
+
+class Ruling(NamedTuple):
+    """What a guard says of a line, and why."""
+
+    decision: Decision
+    reason: str
+
+
+ALLOWED = Ruling("allow", "")
+
+
+def ruling(found: Sequence[Effect], *, all_writes: bool) -> Ruling:
+    """The strictest of all effects. A policy's question is a denial: a program that an agent starts can ask nobody.
+
+    Without a policy a person is asked before something is destroyed, with `all_writes` before any change, and wherever
+    the line does not tell.
+    """
+    rulings = [_ruling(effect, all_writes=all_writes) for effect in found]
+    strictness = {"allow": 0, "ask": 1, "deny": 2}
+    return max(rulings, key=lambda each: strictness[each.decision], default=ALLOWED)
+
+
+def _ruling(effect: Effect, *, all_writes: bool) -> Ruling:
+    verdict = effect.verdict
+    if verdict.decision == "deny":
+        return Ruling("deny", f"`{effect.line}` is denied by the policy ({verdict}){_reason(verdict)}")
+    if verdict.decision == "ask":
+        why = f"the policy wants a person to confirm this ({verdict}){_reason(verdict)}"
+        return Ruling("deny", f"`{effect.line}`: {why}; ask the person to run it at a terminal")
+    if effect.safety is None or effect.note:
+        return Ruling("ask", f"`{effect.line}`: {effect.note}")
+    asks = ("destroy", "write") if all_writes else ("destroy",)
+    if effect.safety in asks:
+        verb = "takes something away" if effect.safety == "destroy" else "changes something"
+        return Ruling("ask", f"`{effect.line}` {verb}")
+    return ALLOWED
+
+
+def _reason(verdict: PolicyVerdict) -> str:
+    return f": {verdict.reason}" if verdict.reason else ""

@@ -7,9 +7,140 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from . import other_programs as others
-from .shell_syntax import Unclear
-from .shell_words import Word
+from .shell_syntax import Unclear, Word
+
+# What is known of the other programs in a shell line: which start what they name, and which only read.
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"})
+EVALUATING = frozenset({"eval", "trap", ".", "source"})
+SEARCHERS = frozenset({"find"})
+# Builtins that a line could use to make a known name mean something else.
+UNREADABLE = frozenset(["alias", "bind", "complete", "enable", "fc", "hash", "history", "let", "unalias"])
+# Builtins that give the variables they name a value, or take it away.
+ASSIGNING = frozenset(["getopts", "mapfile", "printf", "read", "readarray", "unset", "wait"])
+DECLARING = frozenset({"declare", "export", "local", "readonly", "typeset"})
+HARMLESS_DECLARING_OPTION = re.compile(r"-[xrgaApluf]+")
+PYTHON = re.compile(r"python[\d.]*|py")
+# Variables by which our programs, the shell or Python find what they run and what it goes by.
+SETTINGS = _names("""
+    APPDATA BASHOPTS ENV HOME HOMEDRIVE HOMEPATH IFS LOCALAPPDATA PATH PATHEXT PS4 SHELLOPTS USERPROFILE
+    ZDOTDIR
+    """)
+SETTINGS_BEGIN = ("BASH_", "DYLD_", "LD_", "PYTHON", "XDG_")
+
+
+class StartingProgram(NamedTuple):
+    """How a program starts what it names: behind options, and so many `operands`, or one `subcommand`.
+
+    `taking`: its options with a value, which may stand apart; any other may only be one of `plain`.
+    """
+
+    taking: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ()
+    operands: int = 0
+    subcommand: str = ""
+    adds_words: bool = False
+
+    def kind_of(self, option: str) -> str | None:
+        """What an option does; None for one that is not known."""
+        if option in ("-v", "-V") and option not in self.taking and not self.plain:
+            return "looks up"
+        if self.adds_words and option[:2] == "-I":
+            return "replaces"
+        if option in self.taking:
+            return "takes a value"
+        attached = option.partition("=")[0] if option.startswith("--") else option[:2]
+        return "plain" if option in self.plain or attached in self.taking else None
+
+
+# Programs and builtins that start the program that they name.
+WRAPPERS = {
+    "builtin": StartingProgram(plain=("--",)),
+    "command": StartingProgram(),
+    "doas": StartingProgram(taking=("-u",), plain=("-n",)),
+    "env": StartingProgram(plain=("--",)),
+    "exec": StartingProgram(plain=("--",)),
+    "ionice": StartingProgram(taking=("-c", "-n"), plain=("-t",)),
+    "nice": StartingProgram(taking=("-n", "--adjustment"), plain=("--",)),
+    "nohup": StartingProgram(plain=("--",)),
+    "poetry": StartingProgram(plain=("-q",), subcommand="run"),
+    "setsid": StartingProgram(plain=("-c", "-f", "-w")),
+    "stdbuf": StartingProgram(taking=("-i", "-o", "-e"), plain=("--",)),
+    "sudo": StartingProgram(taking=("-u", "-g"), plain=("-n", "-E", "-H", "-S", "--")),
+    "time": StartingProgram(plain=("-p",)),
+    "timeout": StartingProgram(
+        taking=("-k", "-s", "--kill-after", "--signal"), plain=("--foreground", "-v"), operands=1
+    ),
+    "uv": StartingProgram(plain=("-q",), subcommand="run"),
+    "xargs": StartingProgram(
+        taking=("-d", "-n", "-P", "-L", "-s", "-E", "--max-args", "--max-procs", "--delimiter", "--max-lines"),
+        plain=("-0", "-r", "-t", "-x", "-0r", "-r0", "--null", "--no-run-if-empty", "--verbose"),
+        adds_words=True,
+    ),
+}
+# Programs that print, search or describe what they are given, and start nothing.
+_READERS = _names("""
+    : [ basename cat cd cmp cut diff dirname echo egrep false fgrep file grep head jq ls mkdir printf
+    pwd rg rm rmdir sort stat tail tee test touch tr true type uniq wc whereis which
+    """)
+# What makes one of these start a program or evaluate a text all the same; long options may be abbreviated.
+_STARTING = {
+    "[": re.compile(r"-[vR]$"),
+    "test": re.compile(r"-[vR]$"),
+    "printf": re.compile(r"-"),
+    "rg": re.compile(r"--(pr|ho)"),
+    "sort": re.compile(r"--co"),
+}
+_OPTIONS_OF_GIT_WITH_A_VALUE = frozenset({"-C", "--git-dir", "--work-tree", "--namespace"})
+_OPTIONS_OF_GIT = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
+_NOTHING = re.compile(r"(?!)")
+_TRANSFERRING = re.compile(r"-\w*[uc]|--(u|r|e|co|te)|.*::")
+_QUIET_COMMANDS_OF_GIT = _names("""
+    add apply blame branch checkout cherry-pick commit describe diff init log ls-files ls-tree merge mv notes
+    reset restore rev-list rev-parse revert rm shortlog show stash status switch tag worktree
+    """)
+# Commands of git that only take names, paths and messages, and what makes them start something.
+_COMMANDS_OF_GIT = {
+    **dict.fromkeys(_QUIET_COMMANDS_OF_GIT, _NOTHING),
+    **dict.fromkeys(["clone", "fetch", "pull", "push"], _TRANSFERRING),
+    "grep": re.compile(r"-\w*O|--op"),
+}
+_COMMANDS_OF_PIP = frozenset(["check", "download", "freeze", "install", "list", "show", "uninstall", "wheel"])
+
+KNOWN = _READERS | SHELLS | WRAPPERS.keys() | SEARCHERS | EVALUATING | UNREADABLE | ASSIGNING | DECLARING | {"git"}
+
+
+def only_reads(name: str, words: Sequence[Word], *, more: bool) -> bool:
+    """Whether a program starts nothing that stands in these words. With `more`, others are added to them."""
+    if name == "git":
+        return _git_only_reads(words)
+    if name in ("pip", "pip3"):
+        return bool(words) and words[0].fixed and words[0].text in _COMMANDS_OF_PIP
+    starting = _STARTING.get(name)
+    if name not in _READERS or (starting and more):
+        return False
+    return starting is None or not any(starting.match(word.text) for word in words)
+
+
+def _git_only_reads(words: Sequence[Word]) -> bool:
+    place = 0
+    while place < len(words) and words[place].text.startswith("-"):
+        option = words[place].text
+        if option in _OPTIONS_OF_GIT_WITH_A_VALUE:
+            place += 1
+        elif option not in _OPTIONS_OF_GIT and option.partition("=")[0] not in _OPTIONS_OF_GIT_WITH_A_VALUE:
+            return False
+        place += 1
+    if place >= len(words) or not words[place].fixed:
+        return False
+    starting = _COMMANDS_OF_GIT.get(words[place].text)
+    return starting is not None and not any(starting.match(word.text) for word in words[place + 1 :])
+
 
 _ENGINE = ("-m", "callsheet")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\])?\+?=")
@@ -43,7 +174,7 @@ class CommandReader:
         names = "|".join(map(re.escape, sorted(programs)))
         edge = r"(?:(?<![\w.-])|(?<![\w-])-[A-Za-z]*?)"  # short options may stand right before a value
         self._name = re.compile(rf"{edge}(?:{names})(?![\w/-]|\.(?!exe\b)\w)", re.IGNORECASE)
-        self._prefixes = tuple(f"{name.upper().replace('-', '_')}_" for name in programs) + others.SETTINGS_BEGIN
+        self._prefixes = tuple(f"{name.upper().replace('-', '_')}_" for name in programs) + SETTINGS_BEGIN
         self.found: list[Invocation] = []
         self.files_named = False
         self.starts_others = False
@@ -64,7 +195,7 @@ class CommandReader:
         raise Unclear(f"{name} can change which program runs, and what it goes by")
 
     def is_setting(self, name: str) -> bool:
-        return name in others.SETTINGS or name.startswith(self._prefixes)
+        return name in SETTINGS or name.startswith(self._prefixes)
 
     def call(self, words: Sequence[Word], fed: int, *, settings: bool = False, more: bool = False) -> bool:
         """`settings`: variables that our programs go by are set for this command; `more`: words are added to it."""
@@ -77,11 +208,11 @@ class CommandReader:
                 raise Unclear("a variable before it can change what it goes by")
             self.found.append(ours._replace(open=more))
             return False
-        if name in others.SHELLS | others.WRAPPERS.keys() | others.SEARCHERS | others.EVALUATING:
+        if name in SHELLS | WRAPPERS.keys() | SEARCHERS | EVALUATING:
             if settings:
                 raise Unclear(f"a variable before {name} can change what is started")
             return self._started(name, rest, fed, more=more)
-        if others.only_reads(name, rest, more=more):
+        if only_reads(name, rest, more=more):
             named = fed == NAMED or any(word.named for word in rest)
             self.files_named = self.files_named or (named and name == "tee")
             return named
@@ -93,16 +224,16 @@ class CommandReader:
         if name in self.programs:
             return Invocation(name, tuple(rest))
         module = [word.text for word in rest[:3] if word.fixed]
-        if not others.PYTHON.fullmatch(name) or module[:2] != [*_ENGINE] or not self.programs.intersection(module[2:]):
+        if not PYTHON.fullmatch(name) or module[:2] != [*_ENGINE] or not self.programs.intersection(module[2:]):
             return None
         return Invocation(module[2], tuple(rest[3:]))
 
     def _started(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
-        if name in others.SHELLS:
+        if name in SHELLS:
             return self._shell(name, rest, fed, more=more)
-        if name in others.WRAPPERS:
+        if name in WRAPPERS:
             return self._wrapped(name, rest, fed, more=more)
-        if name in others.SEARCHERS:
+        if name in SEARCHERS:
             return self._search(rest, fed, more=more)
         return self._evaluated(name, rest, fed, more=more)
 
@@ -114,9 +245,9 @@ class CommandReader:
             raise Unclear(f"{name} may run what it reads")
         if words[0].named or any(_may_start(word, rest[place + 1 :]) for place, word in enumerate(rest)):
             raise Unclear(f"{name} may start one of these programs")
-        if name in others.UNREADABLE | others.DECLARING:
+        if name in UNREADABLE | DECLARING:
             raise Unclear(f"{name} may give a name another meaning")
-        if name in others.ASSIGNING:
+        if name in ASSIGNING:
             for word in rest:
                 if not word.fixed or self.is_setting(word.text):
                     raise Unclear(f"{name} may change which program runs, and what it goes by")
@@ -159,7 +290,7 @@ class CommandReader:
 
     def _wrapped(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
         """Programs and builtins that start what stands behind their options."""
-        wrapper = others.WRAPPERS[name]
+        wrapper = WRAPPERS[name]
         place = 0
         replaced = ""
         while place < len(rest) and rest[place].text.startswith("-") and rest[place].fixed:

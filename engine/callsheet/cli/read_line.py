@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..agents.effect import Effect
-from ..agents.shell_syntax import Unclear
-from ..agents.shell_words import Word
+from ..agents.invocations import Effect
+from ..agents.shell_syntax import Unclear, Word
 from ..commands.context import Context, ParameterValues
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError
 from ..language.merge import check_available, deployment_variants, on_deployment
 from ..language.safety import CHANGES, Safety, by_method, class_for_policies, class_of_operation, worst_safety
-from ..policy.facts import Facts
-from ..policy.policy import Policy, PolicyVerdict
+from ..policy.policy import Facts, Policy, PolicyVerdict
 from .tree import DefinedCommand, root_group
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ def check_change(context: Context, safety: Safety, what: str) -> None:
     """Raise `NotAllowed` for what is denied; ask where the policy wants a person to agree. `what` names it."""
     from ..client.request.gate import policy_error, unasked_error
     from ..errors import NotAllowed
-    from ..policy.facts import Facts
+    from ..policy.policy import Facts
     from ..sites.profiles.choose import Variables
     from ..sites.site import policy_here
 

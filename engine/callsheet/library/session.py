@@ -12,15 +12,14 @@ from html import escape
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from ..calls.fields import detailed_fields, field_of
-from ..calls.run import CallContext
+from ..calls import CallContext, detailed_fields, field_of
 from ..cli.main import call_command, telling
 from ..commands.context import Context
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, name_program
 from ..language.parameters import to_identifier
 from ..output.columns import Columns, FormatContext, plain, with_names
-from ..policy.load import from_variable
+from ..policy.policy_sources import from_variable
 from ..sites.site import CatalogNames
 from ..terminal import escape_line
 from ..terminal import escape_text as escape_active

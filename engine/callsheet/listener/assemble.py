@@ -11,42 +11,34 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import duration_seconds
 from ..errors import CallsheetError, counted
-from .budget import budget_of
-from .dispatch.dispatcher import SynchronousDispatcher
-from .dispatch.event_table import EventTable
-from .dispatch.runner import Runner
-from .ending import cancel_all
+from .asyncio_helpers import Repeated, cancel_all
+from .byte_budget import budget_of
+from .dispatcher import Runner, SynchronousDispatcher
+from .event_table import EventTable
 from .handlers import HandlerContext, RunCommand
-from .handlers.limits import ConcurrencyLimit
-from .recent.deliveries import RecentDeliveries
-from .repeated import Repeated
-from .routing.overdue import OverdueRuns
-from .routing.route_set import RouteSelection, RouteSet, check_order, check_replies, read_routes
+from .handlers.concurrency_limits import ConcurrencyLimit
+from .machine_limits import connection_limits
+from .recent_deliveries import RecentDeliveries
+from .route_set import OverdueRuns, RouteSelection, RouteSet, check_order, check_replies, read_routes
 from .server import responses
-from .server.app import App, Dispatcher, Page, Scope
-from .server.client_address import ClientAddresses
-from .server.descriptors import connection_limits
-from .server.protocol import Limits
-from .server.server import Services
-from .telemetry.line_writer import LineWriter
-from .telemetry.log import Log
+from .server.application import App, ClientAddresses, Dispatcher, Page, Scope
+from .server.http_protocol import Limits
+from .server.server_process import Services
+from .telemetry.log import LineWriter, Log
 from .telemetry.metrics import Metrics
 from .telemetry.traces import delivery_spans
-from .verify.proof_settings import ProofSettings
+from .verify.payload import Rejected
 from .verify.proofs import variables_of
-from .verify.rejection import Rejected
-from .verify.source import Source, check_paths
-from .verify.unverified import check_proofs
-from .workers.team import Team
+from .verify.source import ProofSettings, Source, check_paths, check_proofs
+from .worker_process import Team
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from .page.serve import PageServer
-    from .queue.intake import Intake
-    from .queue.port import Queue
-    from .queue.sqlite.sharing import Sharing
-    from .queue.worker import Worker
-    from .workers.assignment import WorkerAssignment
+    from .page.page_server import PageServer
+    from .queue.queue_port import Queue
+    from .queue.queue_worker import Intake, Worker
+    from .queue.sqlite.file_queue import Sharing
+    from .worker_process import WorkerAssignment
 
 
 # Those of every program: they open all that is kept for it.
@@ -136,7 +128,7 @@ class Assembly:
 
     def _claim_inbox(self, path: str, *, alone: bool) -> None:
         if self.sharing is None:
-            from .queue.sqlite.sharing import Sharing
+            from .queue.sqlite.file_queue import Sharing
 
             self.sharing = Sharing(path)
             self.closers.append(self.sharing.close)
@@ -183,8 +175,8 @@ class Assembly:
         return bool(self.options.inbox or self.options.queue)
 
     def _queue(self) -> Queue:
-        from .queue.kinds import select_queue
-        from .queue.sqlite.queue import FileQueue
+        from .queue.queue_port import select_queue
+        from .queue.sqlite.file_queue import FileQueue
 
         if self.options.queue:
             chosen = select_queue(self.options.queue, self.catalog, self.environ)
@@ -196,8 +188,7 @@ class Assembly:
         return FileQueue(str(self.options.inbox), window, self.definition["max_attempts"], self.log.note, longest)
 
     def _intake(self, runner: Runner) -> Intake:
-        from .queue.intake import Intake
-        from .queue.worker import Backoff, Worker
+        from .queue.queue_worker import Backoff, Intake, Worker
 
         definition = self.definition
         self.inbox = self._queue()

@@ -7,7 +7,7 @@ from typing import NamedTuple, NoReturn
 
 from ..errors import UsageError
 from ..files import open_regular
-from .byte_order_mark import refuse_byte_order_mark
+from .verify.secret_options import refuse_byte_order_mark
 
 _OTHER_KEY = "KEY_VALUES_MISMATCH"
 
@@ -65,3 +65,14 @@ def _read(file: NamedFile) -> bytes:
         raise UsageError(f"{file.by}: {file.path}: {error.strerror}") from None
     refuse_byte_order_mark(data, f"{file.by}: {file.path}")
     return data
+
+
+# The certificate that https is served with.
+
+
+def tls_context(certificate: str, key: str | None) -> ssl.SSLContext:
+    """`key` may be left away where the certificate's file holds it too. Raises `UsageError`."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    load_chain(context, NamedFile("--tls-cert", certificate), NamedFile("--tls-key", key) if key else None, "--tls-key")
+    return context

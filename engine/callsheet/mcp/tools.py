@@ -1,21 +1,162 @@
-"""Commands as tools: name, description, schemas, and what a call may do."""
+"""Commands as tools: which are offered, their names, descriptions and schemas, and the arguments of a call."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..language.merge import deployment_variants
-from ..language.parameters import tool_name
-from ..language.safety import Safety
-from ..registry import FOR_AGENTS, OF_ANY_OPERATION, READ_MORE
-from .schemas import Schema, input_schema, offered
-from .wording import for_tools
+from ..calls import name_of_field
+from ..errors import UsageError, did_you_mean
+from ..jsontext import parse_whole_number
+from ..language.merge import deployment_variants, on_deployment
+from ..language.parameters import help_without_input, is_json, is_required, is_table, to_identifier, tool_name
+from ..language.safety import CHANGES, Safety
+from ..policy.policy import CLASSES
+from ..registry import FOR_AGENTS, OF_ANY_OPERATION, PAGING, READ_MORE
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.commands import CompiledCommand, Param
+    from ..commands.context import ParameterValues
+    from ..language.shape.agents import ToolDefinition
+    from ..language.shape.commands import CompiledCommand, Param, ViewDefinition
+
+# Texts of the command line in the words of tools, where options are arguments and commands are tools.
+
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_CLAUSE = re.compile(r"(; |, or )")
+_COMMAND = re.compile(r"`[a-z][\w-]*((?: [a-z][\w-]*)+)[^`]*`")
+
+
+def with_arguments(text: str, arguments: Mapping[str, str]) -> str:
+    """With the names of arguments in the place of options. `arguments` are by the names of options."""
+    return _OPTION.sub(lambda option: arguments.get(option[1], option[0]), text)
+
+
+def for_tools(text: str, arguments: Mapping[str, str], tool_of: Callable[[str], str | None]) -> str:
+    """The same, without what it says of options that a tool does not take, and with tools for commands.
+
+    `tool_of` knows the tool of a command, if there is one.
+    """
+
+    def is_said(part: str) -> bool:
+        is_known = all(name in arguments for name in _OPTION.findall(part))
+        return is_known and all(_tool_in(words, tool_of) for words in _COMMAND.findall(part))
+
+    text = _ASIDE.sub(lambda aside: aside[0] if is_said(aside[0]) else "", text)
+    first, *rest = _CLAUSE.split(text)
+    kept = [first] if is_said(first) else []
+    kept += [f"{rest[place]}{rest[place + 1]}" for place in range(0, len(rest), 2) if is_said(rest[place + 1])]
+    text = re.sub("^(?:; |, or )", "", "".join(kept))
+    return with_arguments(_COMMAND.sub(lambda command: _tool_in(command[1], tool_of) or command[0], text), arguments)
+
+
+def _tool_in(words: str, tool_of: Callable[[str], str | None]) -> str | None:
+    """The tool of the longest command that words of a line begin with."""
+    line = words.split()
+    found = (tool_of(" ".join(line[:length])) for length in range(len(line), 0, -1))
+    return next((tool for tool in found if tool is not None), None)
+
+
+# JSON Schema of what a tool takes, from the parameters of its command.
+#
+# Strict gateways between agents and models take a part of JSON Schema: every property has one type, there are no
+# references and no alternatives, and a tool takes at least one parameter.
+
+Schema = dict[str, Any]
+
+# What every tool may take beside the parameters of its command.
+FIELDS = "fields"
+DRY_RUN = "dry_run"
+
+_TYPES = {"integer": "integer", "number": "number"}
+_TEXT: Schema = {"type": "string"}
+_TEXTS: Schema = {"type": "array", "items": _TEXT}
+_OF_PAGES = frozenset(PAGING) - {"limit", "page-token"}
+_PAGING_HELP = {"limit": "how many items", "page-token": "next of the previous answer"}
+_MOST_FIELDS = 12
+
+
+def offered(command: CompiledCommand, tool: ToolDefinition | None = None) -> dict[str, Param]:
+    """The parameters that a tool takes, by the names it takes them under.
+
+    A path is a file of this machine, and what fills pages is said by `limit` and by the answer's `next`.
+    """
+    params = tool.get("params") if tool else None
+    fixed = tool.get("values", {}) if tool else {}
+    chosen = None if params is None else {*params, *PAGING}
+    found: dict[str, Param] = {}
+    for param in command.get("params", []):
+        name = str(param["name"])
+        is_of_pages = bool(command.get("pages")) and name in _OF_PAGES
+        is_fixed = name in fixed and name not in (params or ())  # what is offered too has a default
+        hidden = param.get("hidden") or is_fixed or param.get("type") == "path" or is_of_pages
+        taken = command["safety"] == "read" and "view" in command and to_identifier(name) == FIELDS
+        if not hidden and not taken and (chosen is None or name in chosen):
+            found[to_identifier(name)] = param
+    return found
+
+
+def input_schema(
+    catalog: Catalog,
+    command: CompiledCommand,
+    params: Mapping[str, Param],
+    view: ViewDefinition | None,
+    in_words: Callable[[str], str],
+) -> Schema:
+    """`in_words` puts what is said of a parameter in the words of tools."""
+    properties = {name: _property(param, in_words(_help(catalog, param))) for name, param in params.items()}
+    if command["safety"] == "read" and (view is not None or "builtin" not in command):
+        properties[FIELDS] = {**_TEXTS, "description": _fields_help(view)}
+    if command["safety"] in ("write", "destroy"):
+        properties[DRY_RUN] = {"type": "boolean", "description": "only show what would be sent"}
+    required = [name for name, param in params.items() if is_required(param)]
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": required} if required else schema
+
+
+def _property(param: Param, help: str) -> Schema:
+    schema = _typed(param)
+    return {**schema, "description": help} if help else schema
+
+
+def _typed(param: Param) -> Schema:
+    one: Schema = _TEXT
+    if param.get("kind") == "flag":
+        return {"type": "boolean"}
+    if is_table(param):
+        return {"type": "object", "additionalProperties": _TEXT}
+    if is_json(param):
+        return {"type": "object"}
+    if "choices" in param:
+        one = {"type": "string", "enum": list(param["choices"])}
+    elif param.get("type") in _TYPES:
+        one = {"type": _TYPES[param["type"]]}
+    return {"type": "array", "items": one} if param.get("multiple") or param.get("split") else one
+
+
+def _help(catalog: Catalog, param: Param) -> str:
+    if param["name"] in PAGING:
+        return _PAGING_HELP.get(param["name"], str(param.get("help", "")))
+    if "help" in param:
+        return help_without_input(param)
+    lookup = catalog.find("lookup", param["lookup"]) if "lookup" in param else None
+    if lookup is None:
+        return ""
+    return lookup.get("hint", "").removeprefix("give ") or lookup["title"]
+
+
+def _fields_help(view: ViewDefinition | None) -> str:
+    more = [name_of_field(column["name"]) for column in view["columns"] if column.get("wide")] if view else []
+    if not more:
+        return "answer with these fields instead, by name or path"
+    return f"answer with these instead: {', '.join(more[:_MOST_FIELDS])}, or any field by name"
+
+
+# Commands as tools: name, description, schemas, and what a call may do.
 
 
 class Tool(NamedTuple):
@@ -114,3 +255,213 @@ def read_more() -> Tool:
     }
     help = "Read the rest of an answer that was cut"
     return Tool(READ_MORE, help, help, "", "local", {}, None, schema)
+
+
+# Which tools are offered. What is not offered cannot be called by its name either.
+
+ALL = "all"
+_MOST = 40  # commands of a program whose definitions choose none
+
+
+class ToolSelection:
+    """The sets, groups and commands that one can choose from."""
+
+    def __init__(self, catalog: Catalog, deployment: str | None = None) -> None:
+        """Commands that do not exist on the deployment, where it is known, are left out."""
+        self._catalog = catalog
+        self.tools = Tools(catalog)
+        commands = catalog.all("command")
+        self._builtins = {id: definition["builtin"] for id, definition in commands.items() if "builtin" in definition}
+        self.commands = {
+            id: definition["safety"]
+            for id, definition in commands.items()
+            if can_be_offered(definition) and "unavailable" not in on_deployment(definition, deployment or "")
+        }
+        self._sets = catalog.all("toolset")
+        self._groups = catalog.ids("group")
+
+    @property
+    def sets(self) -> dict[str, list[str]]:
+        """What each set holds: those with a definition, then the groups of the tree."""
+        defined = {name: self._offered(table["commands"]) for name, table in self._sets.items()}
+        groups = {group: self._below(group) for group in self._groups}
+        return {
+            **defined,
+            **{group: commands for group, commands in groups.items() if commands and group not in defined},
+        }
+
+    def chosen(self, tools: str | None, *, read_only: bool = False, write: str | None = None) -> list[Tool]:
+        """The tools of the comma-separated names, of the default sets where there are none.
+
+        With `read_only` those that only read; with `write` these and what it names. Raises `UsageError` for a name
+        that is none, with the closest one.
+        """
+        wanted = self._usual() if tools is None else _split(tools)
+        commands = dict.fromkeys(command for name in wanted for command in self.named(name))
+        allowed = self.writers(write)
+        if write is not None:
+            commands |= dict.fromkeys(allowed)
+        kept = [id for id in commands if self.commands[id] not in CHANGES or self._may(id, read_only, write, allowed)]
+        if not kept:
+            raise UsageError("no tool is left to offer", hint="choose other sets with --tools")
+        reads = read_only or write is not None
+        return [*(self.tools.tool(id, reads=reads) for id in kept), read_more()]
+
+    def _usual(self) -> list[str]:
+        """The default sets; where no definition chooses among the program's own commands, these too, readers first."""
+        sets = [name for name, table in self._sets.items() if table.get("default")]
+        chosen = {command for name in sets for command in self.named(name)}
+        own = [id for id in self.commands if id not in self._builtins]
+        if chosen.intersection(own):
+            return sets
+        return [*sets, *sorted(own, key=lambda id: CLASSES.index(self.commands[id]))[:_MOST]]
+
+    def writers(self, write: str | None) -> list[str]:
+        """The commands that may change something, of those named."""
+        named = [command for name in _split(write or "") for command in self.named(name)]
+        return [command for command in named if self.commands[command] in CHANGES]
+
+    def _may(self, command: str, read_only: bool, write: str | None, allowed: list[str]) -> bool:
+        """What calls any operation is judged by the operation, when it is called."""
+        if self._builtins.get(command) in OF_ANY_OPERATION:
+            return True
+        return not read_only and (write is None or command in allowed)
+
+    def named(self, name: str) -> list[str]:
+        """The commands of a set, a group or a tool, or the command itself."""
+        words = name.replace(".", " ")
+        if name == ALL:
+            return list(self.commands)
+        sets = self.sets
+        if words in sets:
+            return sets[words]
+        by_tool = {self.tools.name(command): command for command in self.commands}
+        found = words if words in self.commands else by_tool.get(name)
+        if found is not None:
+            return [found]
+        if self._catalog.find("command", words) is not None:
+            raise UsageError(f"{words!r} cannot be a tool: it reads or changes settings or files of this machine")
+        known = [*sets, *(command.replace(" ", ".") for command in self.commands), ALL]
+        raise UsageError(f"unknown tool set or command {name!r}{did_you_mean(name, known)}")
+
+    def _offered(self, commands: list[str]) -> list[str]:
+        return [command for command in commands if command in self.commands]
+
+    def _below(self, group: str) -> list[str]:
+        return [command for command in self.commands if command.startswith(f"{group} ")]
+
+
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+# The arguments of a call, checked against what the tool takes, as the values of its command.
+
+_TRUTHS = {"true": True, "false": False}
+_WRONG = object()
+
+
+class ToolArguments(NamedTuple):
+    """`values` by the names of the command's definition."""
+
+    values: ParameterValues
+    fields: list[str]
+    dry_run: bool
+
+
+def checked(tool: Tool, given: dict[str, Any]) -> ToolArguments:
+    """Raises `UsageError` that tells every argument that is missing, unknown or of another type."""
+    properties: dict[str, Schema] = tool.input_schema["properties"]
+    other = _other_names(tool)
+    there = {other.get(name, name): value for name, value in given.items() if value is not None}
+    problems = [f"{name}: unknown argument{did_you_mean(name, properties)}" for name in there if name not in properties]
+    problems += [f"{name}: required" for name in tool.input_schema.get("required", ()) if name not in there]
+    values: dict[str, Any] = {}
+    for name in (name for name in there if name in properties):
+        param = tool.params.get(name)
+        free = param is not None and is_json(param)
+        values[name] = there[name] if free else _fitted(properties[name], there[name])
+        if values[name] is _WRONG:
+            problems.append(f"{name}: expected {_expected(properties[name], there[name])}")
+    if problems:
+        takes = ", ".join(properties)
+        raise UsageError(f"{tool.name}: {'; '.join(problems)}", hint=f"{tool.name} takes: {takes}")
+    fields = values.pop(FIELDS, []) if FIELDS not in tool.params else []
+    dry_run = bool(values.pop(DRY_RUN, False)) if DRY_RUN not in tool.params else False
+    named = {str(tool.params[name]["name"]) if name in tool.params else name: value for name, value in values.items()}
+    return ToolArguments(named, fields, dry_run)
+
+
+def _other_names(tool: Tool) -> dict[str, str]:
+    """What else the parameters are called on the command line, where that is not the name of another one."""
+    aliases = (
+        (to_identifier(alias), name) for name, param in tool.params.items() for alias in param.get("aliases", ())
+    )
+    return {alias: name for alias, name in aliases if alias not in tool.params}
+
+
+def _fitted(schema: Schema, value: Any) -> Any:
+    """The value as the schema wants it. Models write numbers as texts and lists as JSON in a text: both are taken."""
+    match schema["type"]:
+        case "string":
+            return _text(schema, value)
+        case "integer":
+            return _integer(value)
+        case "number":
+            return value if isinstance(value, int | float) and not isinstance(value, bool) else _WRONG
+        case "boolean":
+            found = _TRUTHS.get(value.lower(), _WRONG) if isinstance(value, str) else value
+            return found if isinstance(found, bool) else _WRONG
+        case "array":
+            return _array(schema, value)
+        case _:
+            return _table(value)
+
+
+def _text(schema: Schema, value: Any) -> Any:
+    text = value if isinstance(value, str) else json.dumps(value) if isinstance(value, int | float) else None
+    if text is None:
+        return _WRONG
+    if "enum" not in schema:
+        return text
+    return next((word for word in schema["enum"] if word.casefold() == text.casefold()), _WRONG)
+
+
+def _integer(value: Any) -> Any:
+    if isinstance(value, str):
+        found = parse_whole_number(value)
+        return _WRONG if found is None else found
+    is_whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+    return int(value) if is_whole else _WRONG
+
+
+def _array(schema: Schema, value: Any) -> Any:
+    if isinstance(value, str):
+        read = _read(value)
+        value = read if isinstance(read, list) else [value]
+    if not isinstance(value, list):
+        value = [value]
+    items = [_fitted(schema["items"], item) for item in value]
+    return _WRONG if any(item is _WRONG for item in items) else items
+
+
+def _table(value: Any) -> Any:
+    value = _read(value) if isinstance(value, str) else value
+    return value if isinstance(value, dict) else _WRONG
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _expected(schema: Schema, value: Any) -> str:
+    given = json.dumps(value, ensure_ascii=False)[:60]
+    words = schema.get("enum") or schema.get("items", {}).get("enum")
+    if words:
+        near = did_you_mean(value, words) if isinstance(value, str) else ""
+        return f"one of {', '.join(words)}, not {given}{near}"
+    names = {"array": "a list", "object": "an object", "integer": "a whole number", "string": "a text"}
+    return f"{names.get(schema['type'], 'a ' + schema['type'])}, not {given}"

@@ -1,13 +1,155 @@
-"""Several sources of rules and one verdict: the strictest of them decides, so no source loosens another."""
+"""Rules about requests, and one verdict: the strictest source decides, so that no source loosens another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from enum import Enum
+from functools import cache
+from typing import Literal, NamedTuple, get_args
 
+from ..errors import CallsheetError
 from ..language.safety import Safety
-from .facts import Facts
-from .rule import CLASSES, DECISIONS, Decision, PolicyRule, RuleMatch
+from ..urls import url_origin
+
+# What is known of a request when it is judged.
+
+
+class NamedThings(NamedTuple):
+    """The things of one kind (projects, say) that a request names.
+
+    `unclear`: it also names some in a way that does not tell which they are, by a number for example.
+    """
+
+    names: frozenset[str] = frozenset()
+    unclear: bool = False
+
+
+class Facts(NamedTuple):
+    """One request, in all the ways that a server may read it.
+
+    `operations` are the documented operations that it may be, `methods` its method and those that take its place,
+    `paths` its path in every reading. None stands for what is not known yet, as before a command has its arguments.
+    `sites` are the name of the site and its addresses. `named` is by kind of thing.
+    `unbelieved` is the class where a person's own definitions do not count.
+    """
+
+    safety: Safety
+    operations: frozenset[str] | None = frozenset()
+    methods: frozenset[str] | None = frozenset()
+    paths: frozenset[str] | None = frozenset()
+    sites: frozenset[str] | None = frozenset()
+    named: Mapping[str, NamedThings] | None = {}
+    unbelieved: Safety | None = None
+
+
+# One rule of a policy, and whether a request falls under it.
+
+Decision = Literal["allow", "ask", "deny"]
+
+DECISIONS: tuple[Decision, ...] = get_args(Decision)  # the mildest first
+CLASSES = ("read", "write", "destroy")
+
+
+class RuleMatch(Enum):
+    """MAYBE: some of the ways to read a request fall under the rule and others do not, or it is not known yet."""
+
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+class PolicyRule(NamedTuple):
+    """What holds for requests that fit all of its patterns; of each, one must fit. None fits everything.
+
+    `named` are patterns for the kinds of things that definitions know (projects, spaces).
+    `text` is the rule as a person finds it in its source.
+    """
+
+    decision: Decision
+    text: str
+    reason: str = ""
+    safety: frozenset[str] | None = None
+    operations: tuple[str, ...] | None = None
+    methods: frozenset[str] | None = None
+    paths: tuple[str, ...] | None = None
+    sites: tuple[str, ...] | None = None
+    named: Mapping[str, tuple[str, ...]] = {}
+
+    def match(self, facts: Facts) -> RuleMatch:
+        return _all(self._matches(facts))
+
+    def _matches(self, facts: Facts) -> Iterable[RuleMatch]:
+        if self.safety is not None:
+            yield RuleMatch.YES if facts.safety in self.safety else RuleMatch.NO
+        if self.operations is not None:
+            yield _each(facts.operations, [_pattern(text) for text in self.operations])
+        if self.methods is not None:
+            yield RuleMatch.MAYBE if facts.methods is None else _share([each in self.methods for each in facts.methods])
+        if self.paths is not None:
+            yield _each(facts.paths, [path_pattern(text) for text in self.paths])
+        if self.sites is not None:
+            yield _on_site(self.sites, facts.sites)
+        for kind, wanted in self.named.items():
+            yield RuleMatch.MAYBE if facts.named is None else _names(facts.named.get(kind, NamedThings()), wanted)
+
+
+def _all(found: Iterable[RuleMatch]) -> RuleMatch:
+    return min(found, key=lambda match: match.value, default=RuleMatch.YES)
+
+
+def _each(values: Collection[str] | None, patterns: list[re.Pattern[str]]) -> RuleMatch:
+    if values is None:
+        return RuleMatch.MAYBE
+    return _share([any(pattern.fullmatch(value) for pattern in patterns) for value in values])
+
+
+def _share(fitting: list[bool]) -> RuleMatch:
+    if fitting and all(fitting):
+        return RuleMatch.YES
+    return RuleMatch.MAYBE if any(fitting) else RuleMatch.NO
+
+
+def _names(named: NamedThings, wanted: tuple[str, ...]) -> RuleMatch:
+    """`unclear` ones may be of the wanted, and may be others."""
+    found = _each(named.names, [_pattern(text) for text in wanted])
+    return RuleMatch.MAYBE if named.unclear else found
+
+
+def _on_site(wanted: tuple[str, ...], known: Collection[str] | None) -> RuleMatch:
+    """A site by its name or by an address; one that fits is enough, since all of them are of the same site."""
+    if known is None:
+        return RuleMatch.MAYBE
+    patterns = [_pattern(_address(text)) for text in wanted]
+    return RuleMatch.YES if any(pattern.fullmatch(each) for each in known for pattern in patterns) else RuleMatch.NO
+
+
+def _address(text: str) -> str:
+    """An address as its scheme, host and port, so that spelling does not matter; anything else as it is."""
+    if "://" not in text:
+        return text
+    if "*" in text:
+        return f"{text.rstrip('/')}:*"
+    try:
+        return url_origin(text)
+    except (CallsheetError, ValueError):
+        return text
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """`*` stands for any run of characters; case does not matter."""
+    return re.compile(".*".join(map(re.escape, text.split("*"))), re.IGNORECASE | re.DOTALL)
+
+
+@cache
+def path_pattern(text: str) -> re.Pattern[str]:
+    """`*` stands for one segment or a part of it, `**` for any number; what stands before the path does not matter."""
+    parts = ["[^/]*".join(map(re.escape, part.split("*"))) for part in text.strip("/").split("**")]
+    return re.compile("(?:.*/)?" + ".*".join(parts), re.IGNORECASE | re.DOTALL)
+
+
+# Several sources of rules and one verdict: the strictest of them decides, so no source loosens another.
 
 
 class PolicyVerdict(NamedTuple):

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from ..catalog.catalog import Catalog
 from ..errors import CallsheetError, UsageError
 from ..language.template import fill_template
-from ..policy.load import load_policy, of_site
 from ..policy.policy import Policy, PolicySource
+from ..policy.policy_sources import load_policy, of_site
 from ..urls import base_url, url_origin
 from .credentials.secrets import (
     Credential,

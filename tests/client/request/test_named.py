@@ -12,7 +12,7 @@ from callsheet.client.request.build import Builder
 from callsheet.client.request.gate import Gate
 from callsheet.client.request.http_request import Body, Form, Json, Multipart, MultipartPart, Raw, Request
 from callsheet.policy.policy import Policy
-from callsheet.policy.read import from_text
+from callsheet.policy.policy_sources import from_text
 from callsheet.sites.site import CatalogNames
 from support.fakes import FakeSite
 

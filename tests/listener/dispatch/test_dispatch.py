@@ -13,13 +13,19 @@ from typing import Any, cast
 
 import pytest
 
-from callsheet.listener.dispatch import dispatcher as module
-from callsheet.listener.dispatch.dispatcher import SynchronousDispatcher
-from callsheet.listener.dispatch.event_table import RUNNING, EventTable, Generations, TableBusy, create_memory
-from callsheet.listener.dispatch.runner import Runner, RunResult
-from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, DispatchVerdict, failure
+from callsheet.listener import dispatcher as module
+from callsheet.listener.dispatcher import (
+    ACCEPTED,
+    DUPLICATE,
+    DispatchVerdict,
+    Runner,
+    RunResult,
+    SynchronousDispatcher,
+    failure,
+)
+from callsheet.listener.event_table import RUNNING, EventTable, Generations, TableBusy, create_memory
 from callsheet.listener.handlers import HandlerFailed
-from callsheet.listener.handlers.limits import ConcurrencyLimit
+from callsheet.listener.handlers.concurrency_limits import ConcurrencyLimit
 from support.waiting import PATIENCE, all_turns
 
 

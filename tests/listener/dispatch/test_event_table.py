@@ -17,8 +17,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from callsheet.listener.dispatch import event_table
-from callsheet.listener.dispatch.event_table import (
+from callsheet.listener import event_table
+from callsheet.listener.event_table import (  # fmt: skip
     DONE,
     FAILED,
     FREE,
@@ -30,7 +30,7 @@ from callsheet.listener.dispatch.event_table import (
     Generations,
     TableBusy,
     create_memory,
-)  # fmt: skip
+)
 from support.waiting import PATIENCE
 
 with_workers = pytest.mark.skipif(sys.platform == "win32", reason="no workers there")
@@ -231,7 +231,7 @@ TestTables = with_workers(Tables.TestCase)
 LINE = len("00000 0 00\n")
 HAMMER = """
 import os, sys, time
-from callsheet.listener.dispatch.event_table import DONE, EventTable, TableBusy
+from callsheet.listener.event_table import DONE, EventTable, TableBusy
 descriptor, number, generation, count = map(int, sys.argv[1:])
 table = EventTable(10, 1e6, descriptor, number, generation)
 journal = os.open("journal", os.O_WRONLY | os.O_APPEND | os.O_CREAT)

@@ -12,9 +12,10 @@ from typing import Any, cast
 
 import pytest
 
-from callsheet.listener.handlers import HandlerContext, HandlerFailed, append
-from callsheet.listener.handlers.append import Append
-from callsheet.listener.server.server import new_event_loop
+from callsheet.listener.handlers import HandlerContext, HandlerFailed
+from callsheet.listener.handlers import append_handler as append
+from callsheet.listener.handlers.append_handler import Append
+from callsheet.listener.server.server_process import new_event_loop
 from support.listening import until
 from support.waiting import PATIENCE, reach
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
-from callsheet.listener.handlers.append import Append
+from callsheet.listener.handlers.append_handler import Append
 from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and modes of POSIX")

@@ -10,9 +10,9 @@ import pytest
 
 from callsheet.errors import DefinitionError
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
-from callsheet.listener.handlers.append import Append
-from callsheet.listener.handlers.arguments import HandlerArguments, as_argument, check_written_out
-from callsheet.listener.handlers.program import HandlerProgram
+from callsheet.listener.handlers.append_handler import Append
+from callsheet.listener.handlers.event_content import HandlerArguments, as_argument, check_written_out
+from callsheet.listener.handlers.exec_handler import HandlerProgram
 
 
 @pytest.mark.parametrize("program", ["run.bat", "run.CMD"])

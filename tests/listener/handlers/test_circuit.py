@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.dispatch.runner import Runner, RunResult
+from callsheet.listener.dispatcher import Runner, RunResult
 from callsheet.listener.handlers import CannotSend, HandlerFailed, circuit
 from callsheet.listener.handlers.circuit import Circuit
-from callsheet.listener.handlers.limits import ConcurrencyLimit
-from callsheet.listener.routing.route import Job
+from callsheet.listener.handlers.concurrency_limits import ConcurrencyLimit
+from callsheet.listener.routes import Job
 from support.listening import event, listening, run, until
 from support.server import exchange, reply, serve
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.listener.handlers.command import Excerpt, _last_line
+from callsheet.listener.handlers.command_handler import Excerpt, _last_line
 
 
 @pytest.mark.parametrize(

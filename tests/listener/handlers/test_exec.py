@@ -12,7 +12,7 @@ import pytest
 
 from callsheet.errors import DefinitionError
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
-from callsheet.listener.handlers.program import HandlerProgram
+from callsheet.listener.handlers.exec_handler import HandlerProgram
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="written for a POSIX shell")
 ENVIRON = {"PATH": "/usr/bin:/bin", "LMS_SECRET": "s", "PLAIN": "p"}

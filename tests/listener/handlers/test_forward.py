@@ -13,7 +13,7 @@ import pytest
 
 from callsheet.errors import DefinitionError
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
-from callsheet.listener.handlers.forward import Forward
+from callsheet.listener.handlers.forward_handler import Forward
 from support.server import exchange, reply, serve
 from support.tls import Authority
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.handlers import orphans
-from callsheet.listener.handlers.orphans import MOST, Orphans
+from callsheet.listener.handlers import process_start as orphans
+from callsheet.listener.handlers.process_start import MOST, Orphans
 from support.listening import SECRET, Listener, event, listening, until
 from support.waiting import PATIENCE
 

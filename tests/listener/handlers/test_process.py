@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.handlers import process, process_start, process_watcher
-from callsheet.listener.handlers.process import MAX_OUTPUT, Process
-from callsheet.listener.handlers.program import Executable
-from callsheet.listener.server.server import new_event_loop
+from callsheet.listener.handlers import exec_handler as process
+from callsheet.listener.handlers import process_start, process_watcher
+from callsheet.listener.handlers.exec_handler import MAX_OUTPUT, Executable, Process
+from callsheet.listener.server.server_process import new_event_loop
 from support.listening import until
 from support.waiting import PATIENCE
 
@@ -261,7 +261,7 @@ def test_no_program_can_ask_at_the_terminal_of_the_listener(at_terminal: bool) -
     primary, secondary = os.openpty()
     lines = [
         "import asyncio, os",
-        "from callsheet.listener.handlers.process import Process",
+        "from callsheet.listener.handlers.exec_handler import Process",
         f"os.setsid(); os.close(os.open({os.ttyname(secondary)!r}, os.O_RDWR))" if at_terminal else "os.setsid()",
         "async def work():",
         "    program = Process(['/bin/sh', '-c', 'echo asked > /dev/tty || echo kept away'], None, dict(os.environ))",

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.handlers import HandlerContext, HandlerFailed, python_process
-from callsheet.listener.handlers.python import Python
+from callsheet.listener.handlers import HandlerContext, HandlerFailed
+from callsheet.listener.handlers import python_handler as python_process
+from callsheet.listener.handlers.python_handler import Python
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 from support.listening import SECRET, Listener, event, listening, until

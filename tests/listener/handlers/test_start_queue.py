@@ -8,9 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from callsheet.listener.handlers import start_queue
-from callsheet.listener.handlers.process_start import Started
-from callsheet.listener.handlers.start_queue import MAX_STARTS, StartQueue
+from callsheet.listener.handlers import process_start as start_queue
+from callsheet.listener.handlers.process_start import MAX_STARTS, Started, StartQueue
 
 NEVER = 3600.0
 

@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
-from callsheet.listener.handlers import HandlerFailed, threads
-from callsheet.listener.handlers.threads import ThreadPool
+from callsheet.listener.handlers import HandlerFailed
+from callsheet.listener.handlers import thread_pool as threads
+from callsheet.listener.handlers.thread_pool import ThreadPool
 from support.listening import until
 from support.waiting import PATIENCE
 

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from callsheet.errors import CallsheetError, DefinitionError
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
-from callsheet.listener.handlers.address import AddressTemplate, header_value
-from callsheet.listener.handlers.arguments import HandlerArguments
-from callsheet.listener.handlers.command_call import CommandCall, command_call
-from callsheet.listener.handlers.forward import Forward
+from callsheet.listener.handlers.command_handler import CommandCall, command_call
+from callsheet.listener.handlers.event_content import AddressTemplate, HandlerArguments, header_value
+from callsheet.listener.handlers.forward_handler import Forward
 from support.listening import environment, event, listening, run
 from support.server import exchange, reply, serve
 

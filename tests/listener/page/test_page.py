@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.recent.deliveries import RecentDeliveries
-from callsheet.listener.verify.rejection import Rejected
+from callsheet.listener.recent_deliveries import RecentDeliveries
+from callsheet.listener.verify.payload import Rejected
 from callsheet.listener.verify.source import Source
 from support.listener_page import PageOfListener, listening_with_page
 from support.listening import SECRET, event, run, signature, until

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from callsheet.listener.page.app import _POLICY
+from callsheet.listener.page.page_server import _POLICY
 from support.listener_page import listening_with_page
 from support.listening import event
 from support.waiting import PATIENCE

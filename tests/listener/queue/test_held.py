@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.listener.queue.port import Lease
-from callsheet.listener.queue.worker import HeldEvents
+from callsheet.listener.queue.queue_port import Lease
+from callsheet.listener.queue.queue_worker import HeldEvents
 
 
 def held(places: int, count: int, saving: int = 0) -> HeldEvents:

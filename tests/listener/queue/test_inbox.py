@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.listener.queue.worker import Backoff
+from callsheet.listener.queue.queue_worker import Backoff
 from support.listening import Listener, event, listening, run, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -25,13 +25,13 @@ APPEND = '[route.r]\ndo = [{ handler = "append", file = "got" }]\n'
 QUICK = '[listener.webhook]\nbackoff = "200ms"\nmax_attempts = 3\n'
 
 # The next process waits for the lease of one that was killed. There is never another one that could take it too early.
-SHORT_LEASE = "from callsheet.listener.queue.sqlite import queue; queue.LEASE, queue.FileQueue.renew_every = 1.2, 0.1"
+SHORT_LEASE = "from callsheet.listener.queue.sqlite import file_queue as q; q.LEASE, q.FileQueue.renew_every = 1.2, 0.1"
 
 
 # How long a statement waits while another program holds the file's lock, and how long until it is tried again.
 SHORT_BUSY_WAIT = (
-    "from callsheet.listener.queue.sqlite import schema; schema.BUSY_WAIT = 0.3; "
-    "from callsheet.listener.queue import worker; worker._MAX_RETRY_DELAY = 0.2"
+    "from callsheet.listener.queue.sqlite import inbox_file; inbox_file.BUSY_WAIT = 0.3; "
+    "from callsheet.listener.queue import queue_worker; queue_worker._MAX_RETRY_DELAY = 0.2"
 )
 
 

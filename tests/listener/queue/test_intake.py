@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, DispatchVerdict
-from callsheet.listener.queue import port
-from callsheet.listener.queue.intake import Intake
-from callsheet.listener.queue.port import Lease, PutResult, QueueFailed, TooLarge
+from callsheet.listener.dispatcher import ACCEPTED, DUPLICATE, DispatchVerdict
+from callsheet.listener.queue import queue_port as port
+from callsheet.listener.queue.queue_port import Lease, PutResult, QueueFailed, TooLarge
+from callsheet.listener.queue.queue_worker import Intake
 
 EVENT: Any = SimpleNamespace(key="k")
 LEASE = Lease(7, 1)

@@ -6,9 +6,9 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from callsheet.listener.budget import ByteBudget
-from callsheet.listener.queue.port import Lease
-from callsheet.listener.queue.worker import Backoff, Worker
+from callsheet.listener.byte_budget import ByteBudget
+from callsheet.listener.queue.queue_port import Lease
+from callsheet.listener.queue.queue_worker import Backoff, Worker
 from support.waiting import all_turns, reach
 
 

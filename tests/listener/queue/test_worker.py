@@ -13,17 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.listener.budget import ByteBudget
-from callsheet.listener.dispatch.runner import Runner
+from callsheet.listener.byte_budget import ByteBudget
+from callsheet.listener.dispatcher import Runner
 from callsheet.listener.handlers import Ended, HandlerFailed
-from callsheet.listener.handlers.limits import ConcurrencyLimit
-from callsheet.listener.queue import worker as worker_module
-from callsheet.listener.queue.intake import Intake
-from callsheet.listener.queue.port import Lease, PutResult, Queue, QueuedEvent, QueueFailed
-from callsheet.listener.queue.worker import Backoff, Worker
-from callsheet.listener.routing.route import Job, RoutingTable
-from callsheet.listener.telemetry.line_writer import LineWriter
-from callsheet.listener.telemetry.log import Log
+from callsheet.listener.handlers.concurrency_limits import ConcurrencyLimit
+from callsheet.listener.queue import queue_worker as worker_module
+from callsheet.listener.queue.queue_port import Lease, PutResult, Queue, QueuedEvent, QueueFailed
+from callsheet.listener.queue.queue_worker import Backoff, Intake, Worker
+from callsheet.listener.routes import Job, RoutingTable
+from callsheet.listener.telemetry.log import LineWriter, Log
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 from support.waiting import all_turns, reach

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from callsheet.listener.handlers import HandlerContext
-from callsheet.listener.handlers.program import HandlerProgram
-from callsheet.listener.routing.doubts import doubts_of_handlers
+from callsheet.listener.handlers.exec_handler import HandlerProgram
+from callsheet.listener.route_set import doubts_of_handlers
 from support.listening import run
 
 DASHES = "put '--' before it"

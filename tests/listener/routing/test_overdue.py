@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.routing import overdue
-from callsheet.listener.routing.overdue import OverdueRuns
+from callsheet.listener import route_set as overdue
+from callsheet.listener.route_set import OverdueRuns
 from support.waiting import PATIENCE
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import UsageError
+from callsheet.listener import route_set
 from callsheet.listener.handlers import HandlerContext
-from callsheet.listener.routing import route_set
-from callsheet.listener.routing.route import RoutingTable, accepts, check_event_types, make_route, split_commas
-from callsheet.listener.routing.route_set import RouteSelection, read_routes
+from callsheet.listener.route_set import RouteSelection, read_routes
+from callsheet.listener.routes import RoutingTable, accepts, check_event_types, make_route, split_commas
 
 SOURCES = ("shop", "bank")
 TYPES = {(source, type_): {} for source in SOURCES for type_ in ("paid", "refunded")}

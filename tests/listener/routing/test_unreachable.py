@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.routing.doubts import warnings
-from callsheet.listener.routing.route import RoutingTable, make_route
-from callsheet.listener.routing.route_set import RouteSet
+from callsheet.listener.route_set import RouteSet, warnings
+from callsheet.listener.routes import RoutingTable, make_route
 
 TYPES: dict[tuple[str, str], Any] = {("shop", "paid"): {}, ("shop", "refunded"): {}, ("bank", "moved"): {}}
 

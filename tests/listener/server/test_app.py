@@ -10,16 +10,14 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, DispatchVerdict
-from callsheet.listener.routing.route import RoutingTable, make_route
+from callsheet.listener.dispatcher import ACCEPTED, DUPLICATE, DispatchVerdict
+from callsheet.listener.routes import RoutingTable, make_route
 from callsheet.listener.server import responses
-from callsheet.listener.server.app import App
-from callsheet.listener.server.client_address import ClientAddresses
+from callsheet.listener.server.application import App, ClientAddresses
 from callsheet.listener.telemetry.log import Log
 from callsheet.listener.telemetry.metrics import Metrics
-from callsheet.listener.verify.challenge import Challenge
-from callsheet.listener.verify.keyset import UnknownKey
-from callsheet.listener.verify.source import Source
+from callsheet.listener.verify.key_set import UnknownKey
+from callsheet.listener.verify.source import Challenge, Source
 
 PATH = "/webhook"
 

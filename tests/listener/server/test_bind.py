@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import CallsheetError, UsageError
-from callsheet.listener.server import bind as binding
-from callsheet.listener.server.bind import ListenAddress, bind, bind_for_workers, parse_address, urls
+from callsheet.listener.server import listening_sockets as binding
+from callsheet.listener.server.listening_sockets import ListenAddress, bind, bind_for_workers, parse_address, urls
 from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sockets of POSIX")

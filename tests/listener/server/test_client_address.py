@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.listener.server.client_address import ClientAddresses
+from callsheet.listener.server.application import ClientAddresses
 
 
 def name(trusted: list[str], client: str | None, *forwarded: str) -> str:

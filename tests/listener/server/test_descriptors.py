@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.listener.server import descriptors
-from callsheet.listener.server.descriptors import ConnectionLimits, connection_limits
+from callsheet.listener import machine_limits as descriptors
+from callsheet.listener.machine_limits import ConnectionLimits, connection_limits
 from support.listening import command, environment
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.listener.server import server as module
-from callsheet.listener.server.bind import BACKLOG
-from callsheet.listener.server.server import Listener, Services
+from callsheet.listener.server import server_process as module
+from callsheet.listener.server.listening_sockets import BACKLOG
+from callsheet.listener.server.server_process import Listener, Services
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.server import protocol
-from callsheet.listener.server.protocol import LimitedProtocol
+from callsheet.listener.server import http_protocol as protocol
+from callsheet.listener.server.http_protocol import LimitedProtocol
 
 LIMITS = SimpleNamespace(header_timeout=10.0, body_timeout=15.0, idle_timeout=60.0)
 

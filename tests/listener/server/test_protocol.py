@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from callsheet.listener.budget import ByteBudget
-from callsheet.listener.server import piecewise, responses
-from callsheet.listener.server.protocol import CLOSING, IDLE, RESPONDING, LimitedProtocol, Limits
+from callsheet.listener.byte_budget import ByteBudget
+from callsheet.listener.server import http_protocol as piecewise
+from callsheet.listener.server import responses
+from callsheet.listener.server.http_protocol import CLOSING, IDLE, RESPONDING, LimitedProtocol, Limits
 from support.waiting import reach
 
 MAX_BODY, MAX_HEADER = 40, 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from httptools import HttpParserInvalidURLError
 
-from callsheet.listener.server.protocol import path_and_query
+from callsheet.listener.server.http_protocol import path_and_query
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,16 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.listener.server import service_manager
-from callsheet.listener.server.bind import ListenAddress, bind, parse_address, parse_served_address
-from callsheet.listener.server.service_manager import Notifier, passed_address, take_address
+from callsheet.listener.server import listening_sockets as service_manager
+from callsheet.listener.server.listening_sockets import (
+    ListenAddress,
+    Notifier,
+    bind,
+    parse_address,
+    parse_served_address,
+    passed_address,
+    take_address,
+)
 from support.listening import SECRET, Listener, command, environment, event, run, until
 from support.waiting import PATIENCE
 

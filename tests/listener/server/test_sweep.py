@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from callsheet.listener.server.protocol import IDLE, RESPONDING, LimitedProtocol
+from callsheet.listener.server.http_protocol import IDLE, RESPONDING, LimitedProtocol
 
 
 class Transport:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.listener.server.protocol import without_upgrade
+from callsheet.listener.server.http_protocol import without_upgrade
 from support.listening import listening
 
 HOST = (b"host", b"h")

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
 from callsheet.errors import UsageError
-from callsheet.listener.simulate.keyfile import private_key
+from callsheet.listener.simulated_deliveries import private_key
 
 
 def test_it_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:

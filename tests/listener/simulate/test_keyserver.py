@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from callsheet.listener.server.bind import parse_address
-from callsheet.listener.simulate.keyserver import served
+from callsheet.listener.server.listening_sockets import parse_address
+from callsheet.listener.simulated_deliveries import served
 
 
 def test_the_set_is_at_its_path_alone_and_a_silent_client_holds_up_nobody() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.cli.builtin import trigger
-from callsheet.listener.verify.signed_message import other_spellings
+from callsheet.listener.verify.proofs import other_spellings
 from support.canary import given_file
 from support.listening import SECRET, listening, run, until
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.telemetry import line_writer as module
-from callsheet.listener.telemetry.line_writer import OVERHEAD, LineWriter
+from callsheet.listener.telemetry import log as module
+from callsheet.listener.telemetry.log import OVERHEAD, LineWriter
 from support.waiting import PATIENCE
 
 

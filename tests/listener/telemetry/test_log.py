@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.telemetry.log import Log, field
-from callsheet.listener.verify.payload import parse_exact, parse_payload
-from callsheet.listener.verify.rejection import Rejected
+from callsheet.listener.verify.payload import Rejected, parse_exact, parse_payload
 
 
 class Lines:

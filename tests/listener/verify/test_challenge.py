@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.verify.challenge import Challenge
-from callsheet.listener.verify.rejection import Rejected
+from callsheet.listener.verify.payload import Rejected
+from callsheet.listener.verify.source import Challenge
 
 
 def answer(reply: str, scope: dict[str, Any], when: str = "payload.challenge") -> Any:

@@ -11,8 +11,8 @@ import pytest
 
 from callsheet.client.http.connections import CA_FILES
 from callsheet.errors import UsageError
-from callsheet.listener.verify import fetch
-from callsheet.listener.verify.fetch import MAX_SIZE, check_url, fetcher, is_loopback
+from callsheet.listener.verify import key_set as fetch
+from callsheet.listener.verify.key_set import MAX_SIZE, check_url, fetcher, is_loopback
 from support.server import exchange, reply, serve
 from support.tls import Authority
 from support.waiting import PATIENCE

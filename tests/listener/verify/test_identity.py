@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.verify.rejection import Rejected
+from callsheet.listener.verify.payload import Rejected
 from callsheet.listener.verify.source import Source
 
 

@@ -91,7 +91,7 @@ def test_a_bad_key_set_is_not_used_and_said_so(fault: str, tmp_path: Path) -> No
 
 
 def test_a_hanging_key_set_holds_nobody_for_long_and_good_tokens_not_at_all(tmp_path: Path) -> None:
-    patch = "from callsheet.listener.verify import fetch; fetch.TIMEOUT = 2.0"
+    patch = "from callsheet.listener.verify import key_set; key_set.TIMEOUT = 2.0"
     with key_server(jwk("k1")) as keys, listening(tmp_path, "--jwks-url", keys.url, patch=patch) as listener:
         assert listener.post(token(claims(1)).encode()).status == 200
         keys.delay = 30
@@ -106,7 +106,7 @@ def test_a_hanging_key_set_holds_nobody_for_long_and_good_tokens_not_at_all(tmp_
 
 
 def test_where_the_key_set_hangs_from_the_start_tokens_are_to_come_again_and_signatures_pass(tmp_path: Path) -> None:
-    patch = "from callsheet.listener.verify import fetch; fetch.TIMEOUT = 0.5"
+    patch = "from callsheet.listener.verify import key_set; key_set.TIMEOUT = 0.5"
     secret = str(given_file(tmp_path, SECRET))
     with key_server(jwk("k1")) as keys:
         keys.delay = 30

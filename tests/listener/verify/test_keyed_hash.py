@@ -7,7 +7,7 @@ import hmac
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.listener.verify.signature import KeyedHash
+from callsheet.listener.verify.proofs import KeyedHash
 
 
 @given(

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.verify import keyset
-from callsheet.listener.verify.keyset import COOLDOWN, KeySet, KeySetCache, UnknownKey
-from callsheet.listener.verify.rejection import Rejected
+from callsheet.listener.verify import key_set as keyset
+from callsheet.listener.verify.key_set import COOLDOWN, KeySet, KeySetCache, UnknownKey
+from callsheet.listener.verify.payload import Rejected
 from support.keysets import jwk
 from support.waiting import PATIENCE
 

@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.listener.simulate.deliveries import id_of, make_payload, plain
-from callsheet.listener.verify.challenge import Challenge
+from callsheet.listener.simulated_deliveries import id_of, make_payload, plain
 from callsheet.listener.verify.event import Event
-from callsheet.listener.verify.proof_settings import ProofSettings
-from callsheet.listener.verify.rejection import Rejected
-from callsheet.listener.verify.source import Source
+from callsheet.listener.verify.payload import Rejected
+from callsheet.listener.verify.source import Challenge, ProofSettings, Source
 from support.listening import HEADER, SECRET, listening, signature, until
 
 NOW = 1_700_000_000

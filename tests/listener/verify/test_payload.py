@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet import jsontext
-from callsheet.listener.verify.payload import parse_exact, parse_payload
-from callsheet.listener.verify.rejection import Rejected
+from callsheet.listener.verify.payload import Rejected, parse_exact, parse_payload
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

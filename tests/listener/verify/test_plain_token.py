@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.listener.verify.plain_token import PlainToken
-from callsheet.listener.verify.rejection import Rejected
-from callsheet.listener.verify.signed_message import SignedRequest
+from callsheet.listener.verify.payload import Rejected
+from callsheet.listener.verify.proofs import PlainToken, SignedRequest
 
 IN_HEADER: Any = {"header": "X-Token"}
 IN_QUERY: Any = {"query": "token"}

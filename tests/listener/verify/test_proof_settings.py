@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.listener.verify.proof_settings import ProofSettings
+from callsheet.listener.verify.source import ProofSettings
 
 VENDOR = "https://keys.example/jwks"
 TOKENS: Any = {"path": "/", "type": "payload.t", "jwt": {"algorithms": ["RS256"], "vendor": VENDOR, "switch": "live"}}

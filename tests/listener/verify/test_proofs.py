@@ -9,11 +9,10 @@ import pytest
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import UsageError
-from callsheet.listener.simulate.deliveries import make_payload, plain
-from callsheet.listener.verify.challenge import Challenge, Challenged
-from callsheet.listener.verify.public_key import PublicKeySignature
-from callsheet.listener.verify.rejection import Rejected
-from callsheet.listener.verify.source import Source
+from callsheet.listener.simulated_deliveries import make_payload, plain
+from callsheet.listener.verify.payload import Rejected
+from callsheet.listener.verify.proofs import PublicKeySignature
+from callsheet.listener.verify.source import Challenge, Challenged, Source
 
 NOW = 1_700_000_000
 

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-from callsheet.listener.verify.public_key import rsa_check
+from callsheet.listener.verify.proofs import rsa_check
 from support.keysets import private_key
 
 KEY = private_key()

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.listener.simulate.deliveries import make_payload, plain
-from callsheet.listener.verify.rejection import Rejected
-from callsheet.listener.verify.signature import Signature
+from callsheet.listener.simulated_deliveries import make_payload, plain
+from callsheet.listener.verify.payload import Rejected
+from callsheet.listener.verify.proofs import Signature
 from callsheet.listener.verify.source import Source
 
 NOW = 1_700_000_000

@@ -14,11 +14,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from callsheet.listener.simulate.deliveries import make_payload, plain
-from callsheet.listener.verify.challenge import Challenge, Challenged
-from callsheet.listener.verify.rejection import Rejected
-from callsheet.listener.verify.signed_message import are_signed
-from callsheet.listener.verify.source import Source
+from callsheet.listener.simulated_deliveries import make_payload, plain
+from callsheet.listener.verify.payload import Rejected
+from callsheet.listener.verify.proofs import are_signed
+from callsheet.listener.verify.source import Challenge, Challenged, Source
 
 from .test_senders import NOW, SECRET, URL, definition
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.jsontext import dump_json
-from callsheet.listener.verify.event import Event
+from callsheet.listener.verify.event import Event, one_line
 from callsheet.listener.verify.payload import parse_payload
-from callsheet.listener.verify.sent_text import one_line
 from callsheet.listener.verify.source import Source
 
 BODIES = (

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import UsageError
-from callsheet.listener.verify.rejection import Rejected
-from callsheet.listener.verify.signature import Signature, key_of
+from callsheet.listener.verify.payload import Rejected
+from callsheet.listener.verify.proofs import Signature, key_of
 
 
 def scheme(source: str) -> Any:

@@ -9,10 +9,10 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from callsheet.listener.recent.reasons import proof_steps
-from callsheet.listener.simulate.deliveries import TokenSigner, make_payload
-from callsheet.listener.verify.keys import read_keys
-from callsheet.listener.verify.rejection import Rejected
+from callsheet.listener.recent_deliveries import proof_steps
+from callsheet.listener.simulated_deliveries import TokenSigner, make_payload
+from callsheet.listener.verify.key_set import read_keys
+from callsheet.listener.verify.payload import Rejected
 from callsheet.listener.verify.source import Source
 
 from .test_senders import definition

@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.listener.verify.jws import TokenVerifier
-from callsheet.listener.verify.keys import KeysById, read_keys
-from callsheet.listener.verify.keyset import UnknownKey
-from callsheet.listener.verify.rejection import Rejected, not_genuine
+from callsheet.listener.verify.key_set import KeysById, UnknownKey, read_keys
+from callsheet.listener.verify.payload import Rejected, not_genuine
+from callsheet.listener.verify.signed_tokens import TokenVerifier
 from callsheet.listener.verify.source import Source
 from support.keysets import encode, jwk, private_key, token
 

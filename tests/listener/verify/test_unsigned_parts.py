@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.listener.verify.rejection import Rejected
-from callsheet.listener.verify.signed_message import are_signed
+from callsheet.listener.verify.payload import Rejected
+from callsheet.listener.verify.proofs import are_signed
 from callsheet.listener.verify.source import Source
 from support.listening import listening
 

@@ -10,8 +10,7 @@ import pytest
 
 from callsheet.errors import NotAllowed, UsageError
 from callsheet.listener.verify.secret_options import collect_secrets
-from callsheet.listener.verify.source import Source
-from callsheet.listener.verify.unverified import check_proofs
+from callsheet.listener.verify.source import Source, check_proofs
 from support.listening import listening, run
 
 HMAC = {"header": "X-S", "algorithm": "sha256", "encoding": "hex", "env": "SHOP_SECRET"}

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from callsheet.listener.workers.assignment import VARIABLE, WorkerAssignment, pop_assignment
+from callsheet.listener.worker_process import VARIABLE, WorkerAssignment, pop_assignment
 from support.ports import free_port
 from support.waiting import PATIENCE
 

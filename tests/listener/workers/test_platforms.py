@@ -11,14 +11,14 @@ import pytest
 
 from callsheet.cli.builtin.listen import workers_of
 from callsheet.errors import UsageError
-from callsheet.listener import cores
-from callsheet.listener.workers import assignment
+from callsheet.listener import machine_limits as cores
+from callsheet.listener import worker_process as assignment
 from support.listening import SECRET, Listener, environment, event, until
 from support.waiting import PATIENCE
 
 # What the system cannot do is said to every worker too: each is started with the same words.
 INHERITING = (
-    "import sys; import callsheet.listener.server.bind as bind; bind.supports_reuse_port = lambda: False; "
+    "import sys; import callsheet.listener.server.listening_sockets as bind; bind.supports_reuse_port = lambda: False; "
     "from callsheet.cli.main import run; sys.exit(run('lms', ['webhook', 'listen', *sys.argv[1:]]))"
 )
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError
-from callsheet.listener.dispatch.event_table import Heartbeats
-from callsheet.listener.workers import supervisor as module
-from callsheet.listener.workers.assignment import VARIABLE, WorkerAssignment, pop_assignment
-from callsheet.listener.workers.supervisor import FORWARDED, Supervisor
+from callsheet.listener import supervisor as module
+from callsheet.listener.event_table import Heartbeats
+from callsheet.listener.supervisor import FORWARDED, Supervisor
+from callsheet.listener.worker_process import VARIABLE, WorkerAssignment, pop_assignment
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no workers there")
 

@@ -149,7 +149,7 @@ def test_an_event_of_a_worker_that_is_killed_runs_at_another_one(tmp_path: Path)
         assert listener.stop() == 0
 
 
-HUNG = "from callsheet.listener.workers import supervisor as s; s.HUNG_AFTER = 16; s.LOOK_EVERY = 0.5"
+HUNG = "from callsheet.listener import supervisor as s; s.HUNG_AFTER = 16; s.LOOK_EVERY = 0.5"
 BLOCKING = """
 import os, time
 async def handle(event):

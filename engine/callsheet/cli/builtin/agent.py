@@ -12,9 +12,9 @@ from ...errors import CallsheetError, NotAllowed, UsageError
 from ...language.safety import class_of_operation
 
 if TYPE_CHECKING:
-    from ...agents.effect import Effect, Ruling
-    from ...agents.guard import Ruled
-    from ...agents.shell_words import Word
+    from ...agents.agent_files import Ruled
+    from ...agents.invocations import Effect, Ruling
+    from ...agents.shell_syntax import Word
     from ...language.shape.agents import GuardDefinition
 
 
@@ -44,7 +44,7 @@ def _operations(context: Context) -> Iterator[dict[str, str]]:
 
 
 def _row(effect: Effect) -> dict[str, Any]:
-    from ...agents.effect import ruling
+    from ...agents.invocations import ruling
 
     return {
         "line": effect.line,
@@ -59,7 +59,7 @@ def _row(effect: Effect) -> dict[str, Any]:
 
 
 def _effects(context: Context, line: str) -> list[Effect]:
-    from ...agents.effect import effects
+    from ...agents.invocations import effects
     from ..read_line import effect_of
 
     def read(program: str, words: Sequence[Word]) -> Effect:
@@ -79,7 +79,7 @@ def _programs(context: Context) -> list[str]:
 
 def hook(context: Context, values: ParameterValues) -> None:
     """Whatever goes wrong here is a denial: the host takes exit code 2 for one."""
-    from ...agents.hook import NotUnderstood, Refused, answer
+    from ...agents.guard_answer import NotUnderstood, Refused, answer
 
     try:
         guard = _guard_of(context, values["host"])
@@ -95,7 +95,7 @@ def hook(context: Context, values: ParameterValues) -> None:
 
 
 def _ruling(context: Context, line: str, values: ParameterValues) -> Ruling:
-    from ...agents.effect import Ruling, ruling
+    from ...agents.invocations import Ruling, ruling
 
     found = ruling(_effects(context, line), all_writes=bool(values.get("all-writes")))
     named = [f"{name.upper().replace('-', '_')}_POLICY" for name in _programs(context)]
@@ -114,9 +114,9 @@ def _guard_of(context: Context, name: str) -> GuardDefinition:
 
 def guard(context: Context, values: ParameterValues) -> None:
     """Print what would be written; `write` it, or `check` whether what is there fits."""
-    from ...agents.guard import hook_command, plan
+    from ...agents.agent_files import hook_command, plan
     from ...agents.shell_syntax import PACKAGE, shfmt
-    from ...hosts.places import home
+    from ...hosts import home
     from ...installation import how_to_add
 
     name, all_writes = values["host"], bool(values.get("all-writes"))
@@ -158,8 +158,8 @@ def _check(context: Context, outdated: list[str], host: str) -> None:
 
 def _ruled(context: Context, *, all_writes: bool) -> Iterator[Ruled]:
     """Commands by the names that the tree knows them by, for hosts with rules of their own."""
-    from ...agents.effect import ruling
-    from ...agents.guard import Ruled
+    from ...agents.agent_files import Ruled
+    from ...agents.invocations import ruling
     from ..read_line import effect_of_command
 
     for id, command in context.catalog.all("command").items():
@@ -185,8 +185,8 @@ def _reaches(context: Context, group: str) -> bool:
 
 def skill(context: Context, values: ParameterValues) -> None:
     """A skill, or the paragraph for a project's notes, on standard output or in a directory."""
-    from ...agents.skill import paragraph, skill_file
-    from ...hosts.file import read
+    from ...agents.agent_files import paragraph, skill_file
+    from ...hosts import read
 
     definition = context.definition
     if values.get("paragraph"):

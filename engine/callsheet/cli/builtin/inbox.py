@@ -21,17 +21,16 @@ from ...durations import in_words, parse_typed_duration
 from ...errors import NotFound, UsageError, counted
 from ...files import make_private_directory, write_atomically
 from ...jsontext import parse_json
-from ...listener.page.app import PageApp, PageContent
-from ...listener.page.serve import PageServer
-from ...listener.queue.port import STATES
-from ...listener.server.bind import bind, parse_address
+from ...listener.page.page_server import PageApp, PageContent, PageServer
+from ...listener.queue.queue_port import STATES
+from ...listener.server.listening_sockets import bind, parse_address
 from ...output.output_formats import renderer
 from ..signals import begin_serving
 from .auth import refuse_empty
 
 if TYPE_CHECKING:
-    from ...listener.queue.port import Inspection
-    from ...listener.recent.deliveries import RecentDeliveries
+    from ...listener.queue.queue_port import Inspection
+    from ...listener.recent_deliveries import RecentDeliveries
 
 
 # `webhook inbox list|show|replay|dead|purge`.
@@ -51,8 +50,8 @@ def _opened(context: Context, values: ParameterValues, *, write: bool = False) -
 
 def open_inspection(context: Context, values: ParameterValues, *, write: bool) -> Inspection:
     """What an option names comes before what a variable names, and a file before a queue."""
-    from ...listener.queue.kinds import select_queue
-    from ...listener.queue.sqlite.inspection import FileInspection
+    from ...listener.queue.queue_port import select_queue
+    from ...listener.queue.sqlite.inbox_events import FileInspection
 
     refuse_empty(values, "inbox", "queue")
     prefix, environ = context.definition["prefix"], context.environ

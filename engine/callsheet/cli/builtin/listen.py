@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, counted
-from ...listener.server.bind import ListenAddress, parse_served_address, urls
+from ...listener.server.listening_sockets import ListenAddress, parse_served_address, urls
 from ..signals import begin_serving, end_at_once
 from .auth import refuse_empty
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly, ListenOptions
-    from ...listener.server.bind import ListenAddress
-    from ...listener.server.service_manager import Notifier
-    from ...listener.telemetry.line_writer import LineWriter
-    from ...listener.workers.assignment import WorkerAssignment
+    from ...listener.server.listening_sockets import ListenAddress, Notifier
+    from ...listener.telemetry.log import LineWriter
+    from ...listener.worker_process import WorkerAssignment
 
 
 # What `webhook listen` and `webhook work` share: several processes, the log, the server.
@@ -34,8 +33,8 @@ LoadTls = Callable[[], ssl.SSLContext]
 
 def workers_of(text: str | None) -> int:
     """How many processes `--workers` asks for. Raises `UsageError`, also where a system cannot have several."""
-    from ...listener.cores import usable_cores
-    from ...listener.workers.assignment import can_have_workers
+    from ...listener.machine_limits import usable_cores
+    from ...listener.worker_process import can_have_workers
 
     if text is None:
         return 1
@@ -58,9 +57,8 @@ def in_processes(
     A process that a supervisor started has its part of the work. `run` gets the address with the sockets that were
     passed to this process, where that is what was asked for.
     """
-    from ...listener.server.bind import PASSED
-    from ...listener.server.service_manager import Notifier, has_passed, passed_address, take_address
-    from ...listener.workers.assignment import pop_assignment
+    from ...listener.server.listening_sockets import PASSED, Notifier, has_passed, passed_address, take_address
+    from ...listener.worker_process import pop_assignment
 
     count = workers_of(workers)
     environ = context.environ if isinstance(context.environ, MutableMapping) else dict(context.environ)
@@ -80,8 +78,8 @@ def in_processes(
 def _supervise(context: Context, address: ListenAddress | None, count: int, notifier: Notifier) -> None:
     """Run the same command `count` times, until all have ended."""
     from ...durations import duration_seconds
-    from ...listener.server.bind import bind_for_workers
-    from ...listener.workers.supervisor import Supervisor
+    from ...listener.server.listening_sockets import bind_for_workers
+    from ...listener.supervisor import Supervisor
 
     drain_timeout = duration_seconds(next(iter(context.catalog.all("listener").values()))["drain_timeout"])
     sockets = bind_for_workers(address) if address is not None else []
@@ -107,7 +105,7 @@ def unheard() -> contextlib.AbstractContextManager[None]:
 @contextlib.contextmanager
 def opened(address: ListenAddress | None, part: WorkerAssignment | None) -> Iterator[list[socket.socket]]:
     """The sockets to serve; none where there is no address."""
-    from ...listener.server.bind import bind
+    from ...listener.server.listening_sockets import bind
 
     if part is not None:
         sockets = part.open_sockets()
@@ -136,7 +134,7 @@ def writers(
     context: Context, part: WorkerAssignment | None, *, events: bool = False
 ) -> Iterator[tuple[LineWriter, LineWriter | None]]:
     """What writes standard error, and standard output where whole events are wanted."""
-    from ...listener.telemetry.line_writer import LineWriter
+    from ...listener.telemetry.log import LineWriter
 
     lock = part.log_lock if part is not None else None
     err = LineWriter(context.streams.err, _missing, lock=lock)
@@ -160,7 +158,7 @@ def tls_loader(values: Mapping[str, Any]) -> LoadTls | None:
         if key is not None:
             raise UsageError("--tls-key needs --tls-cert")
         return None
-    from ...listener.server.tls import tls_context
+    from ...listener.certificates import tls_context
 
     load = partial(tls_context, certificate, key)
     load()
@@ -183,7 +181,7 @@ def serve(
 ) -> None:
     """Until told to stop, and what runs has ended. `announce` says what is served, once it is."""
     from ...durations import duration_seconds
-    from ...listener.server.server import Listener, run
+    from ...listener.server.server_process import Listener, run
 
     def ready() -> None:
         if part is None or part.announces:
@@ -253,8 +251,8 @@ def _listen(
 
 def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> ListenOptions:
     from ...listener.assemble import ListenOptions
-    from ...listener.routing.route import split_commas
-    from ...listener.routing.route_set import RouteSelection
+    from ...listener.route_set import RouteSelection
+    from ...listener.routes import split_commas
 
     refuse_empty(values, "inbox", "queue", "events", "public-url")
     for name in ("max-body", "max-in-flight"):
@@ -339,7 +337,7 @@ _NEED_ADDRESS = {
 
 
 def work(context: Context, values: ParameterValues) -> None:
-    from ...listener.server.bind import parse_served_address
+    from ...listener.server.listening_sockets import parse_served_address
 
     url = _queue_to_work_on(context, values)
     address = parse_served_address(values["addr"]) if values.get("addr") else None
@@ -384,7 +382,7 @@ def _queue_to_work_on(context: Context, values: ParameterValues) -> str:
 
 
 def _announce_pages(context: Context, assembly: Assembly, sockets: list[socket.socket], scheme: str) -> None:
-    from ...listener.server.bind import urls
+    from ...listener.server.listening_sockets import urls
 
     for url in urls(sockets, scheme):
         pages = sorted(assembly.app.pages)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import httpx
 
     from ...language.shape.listener import SourceDefinition
-    from ...listener.simulate.deliveries import Delivery
+    from ...listener.simulated_deliveries import Delivery
 
 DEFAULT_HOST = "http://127.0.0.1:8080"
 KEYS_OPTION = "--keys-addr"
@@ -103,10 +103,8 @@ def _body(context: Context, values: ParameterValues) -> Any:
 def _maker(
     context: Context, values: ParameterValues, definition: SourceDefinition, body: Any, url: str
 ) -> Iterator[Make]:
-    from ...listener.server.bind import parse_address
-    from ...listener.simulate.deliveries import TokenSigner, make_payload, plain
-    from ...listener.simulate.keyfile import private_key
-    from ...listener.simulate.keyserver import served
+    from ...listener.server.listening_sockets import parse_address
+    from ...listener.simulated_deliveries import TokenSigner, make_payload, plain, private_key, served
 
     def payload(id: str) -> tuple[Any, dict[str, str]]:
         return make_payload(definition, values["type"], body, id, values["set"] or ())

@@ -21,8 +21,8 @@ from .listen import in_processes, serve, withhold, writers
 if TYPE_CHECKING:
     from ...commands.mirror.watch import ResourceWatch, Told, Watched
     from ...listener.assemble import Assembly
-    from ...listener.server.service_manager import Notifier
-    from ...listener.workers.assignment import WorkerAssignment
+    from ...listener.server.listening_sockets import Notifier
+    from ...listener.worker_process import WorkerAssignment
 
 SOURCE = "watch"
 _LEAST_PAUSE = 1.0

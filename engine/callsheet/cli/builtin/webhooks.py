@@ -15,7 +15,7 @@ from ...commands.context import Context, ParameterValues
 from ...durations import DAY
 from ...errors import CallsheetError, UsageError, counted, name_program
 from ...files import open_regular
-from ...listener.server.bind import ListenAddress, bind, parse_served_address, urls
+from ...listener.server.listening_sockets import ListenAddress, bind, parse_served_address, urls
 from ...listener.verify.secret_options import NamedSecrets
 from ...output.clean_text import one_line
 from .auth import refuse_empty
@@ -119,7 +119,7 @@ def _inbox(path: str | None, queue: str | None) -> Iterator[Row]:
 
 
 def _existing(path: str) -> Row:
-    from ...listener.queue.sqlite.schema import check_is_inbox
+    from ...listener.queue.sqlite.inbox_file import check_is_inbox
 
     try:
         check_is_inbox(path, allow_new=True)
@@ -146,7 +146,7 @@ async def _shut_down(assembly: Assembly) -> None:
 def _assembly(context: Context, values: ParameterValues) -> contextlib.AbstractContextManager[Assembly]:
     """As `listen` makes it, but for the inbox, which would be a file."""
     from ...listener.assemble import Assembly
-    from ...listener.telemetry.line_writer import LineWriter
+    from ...listener.telemetry.log import LineWriter
     from ..main import run_literally
 
     try:
@@ -195,7 +195,7 @@ def _key_set(source: Source) -> Row:
 
 
 def _routes(assembly: Assembly) -> Iterator[Row]:
-    from ...listener.routing.doubts import doubts_of_handlers, warnings
+    from ...listener.route_set import doubts_of_handlers, warnings
 
     rules, only = assembly.route_set, assembly.options.selection.events
     taken = f"only {', '.join(only)}" if only else counted(len(rules.types), "type")
@@ -210,7 +210,7 @@ def _routes(assembly: Assembly) -> Iterator[Row]:
 
 
 def _replies(assembly: Assembly, *, keeps_events: bool) -> Iterator[Row]:
-    from ...listener.routing.route_set import check_replies
+    from ...listener.route_set import check_replies
 
     check_replies(assembly.route_set, keeps_events=keeps_events)
     for route in assembly.route_set.routes:
@@ -219,7 +219,7 @@ def _replies(assembly: Assembly, *, keeps_events: bool) -> Iterator[Row]:
 
 
 def _order(assembly: Assembly, workers: str | None) -> Iterator[Row]:
-    from ...listener.routing.route_set import check_order
+    from ...listener.route_set import check_order
 
     check_order(assembly.route_set, workers_of(workers), shares_queue=False)
     if assembly.route_set.ordered:
@@ -256,9 +256,8 @@ def check(context: Context, values: ParameterValues) -> None:
     from ...durations import duration_seconds
     from ...listener.assemble import close_handlers
     from ...listener.handlers import HandlerContext
-    from ...listener.routing.doubts import doubts
-    from ...listener.routing.route import split_commas
-    from ...listener.routing.route_set import RouteSelection, check_order, check_replies, read_routes
+    from ...listener.route_set import RouteSelection, check_order, check_replies, doubts, read_routes
+    from ...listener.routes import split_commas
     from ...listener.verify.source import Source, check_paths
     from ..main import run_literally
 
@@ -303,7 +302,7 @@ def _check_queue(context: Context, values: ParameterValues) -> list[str]:
     """Say what a queue's settings mean; returns what to be warned of. Settings that lose events are an error."""
     if values.get("queue") is None:
         return []
-    from ...listener.queue.kinds import select_queue
+    from ...listener.queue.queue_port import select_queue
 
     found = select_queue(values["queue"], context.catalog, context.environ).guarantees(context.note)
     for fact in found.facts:
@@ -329,7 +328,7 @@ def _repeated_too_late(context: Context, values: ParameterValues, window: float)
 
 
 def put(context: Context, values: ParameterValues) -> None:
-    from ...listener.verify.signature import check_secret
+    from ...listener.verify.proofs import check_secret
 
     secret = context.ask("Secret", hidden=True) if context.streams.input.isatty() else _read_line(context)
     check_secret(secret)

@@ -16,9 +16,7 @@ from ...errors import CallsheetError, NotAllowed, UsageError
 from ...language.merge import deployment_variants
 from ...language.safety import Safety, by_method, class_for_policies, removes_something, worst_safety
 from ...language.template import TemplateError, evaluate
-from ...policy.facts import Facts, NamedThings
-from ...policy.policy import Policy, PolicyVerdict
-from ...policy.rule import path_pattern
+from ...policy.policy import Facts, NamedThings, Policy, PolicyVerdict, path_pattern
 from ...urls import url_origin
 from .http_request import Body, Form, Json, Multipart, Raw, Request, query_text
 

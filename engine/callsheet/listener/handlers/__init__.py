@@ -12,7 +12,7 @@ from ...errors import UsageError
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
     from ..verify.event import Event
-    from .limits import ConcurrencyLimit
+    from .concurrency_limits import ConcurrencyLimit
 
 
 MAX_RESULT = 65536  # bytes of what a handler gave, where that is looked at

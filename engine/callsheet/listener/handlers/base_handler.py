@@ -9,8 +9,8 @@ from ...durations import duration_seconds
 from ...errors import UsageError
 from ...language.compiled_jmespath import compile_condition
 from . import Ended, HandlerContext, HandlerFailed
-from .content import EventEnvelope
-from .limits import ConcurrencyLimit
+from .concurrency_limits import ConcurrencyLimit
+from .event_content import EventEnvelope
 
 if TYPE_CHECKING:
     from ...language.shape.listener import HandlerDefinition

@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, parse_qs, unquote
 
 from ...errors import UsageError
 from ...installation import how_to_add
-from ..ending import bounded
+from ..asyncio_helpers import bounded
 from . import CannotSend, HandlerFailed
 
 if TYPE_CHECKING:

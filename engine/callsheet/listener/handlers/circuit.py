@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...durations import duration_seconds
 from ...errors import counted
 from . import CannotSend, HandlerFailed
-from .limits import Saturated
+from .concurrency_limits import Saturated
 
 if TYPE_CHECKING:
     from ...language.shape.listener import CircuitDefinition

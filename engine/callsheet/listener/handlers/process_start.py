@@ -1,19 +1,118 @@
-"""Starting a program, as cheaply as the system allows.
-
-Both ways use vfork, whose cost does not depend on the size of the process that calls it. `posix_spawn` leaves out what
-`subprocess.Popen` does around it, but cannot change the directory, and closes no descriptor.
-"""
+"""Starting a program, as cheaply as the system allows, so that it ends with the process that started it."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import mmap
 import os
 import signal
+import struct
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+from ..machine_limits import usable_cores
+
+# Programs end with the process that started them, however it ends: they would go on beside their repetition.
+#
+# One process more waits at a pipe for the end of this one, and then ends the groups of those that still run. They
+# stand in memory that both share, so that a start costs no more than writing a number.
+
+MOST = 4096  # programs that run at the same time
+_NUMBER = struct.Struct("=I")
+_SIZE = MOST * _NUMBER.size
+# It is given where that memory is and whom it belongs to, and waits for the end of that process: by its descriptor
+# where the system has such, because a fork of the process has the other end of the pipe too. A service manager that
+# ends all processes of a service asks each of them first.
+_WATCH = f"""
+import mmap, os, select, signal, struct, sys
+for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+    if hasattr(signal, name):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+windows = sys.platform == "win32"
+memory = mmap.mmap(-1, {_SIZE}, tagname=sys.argv[1]) if windows else mmap.mmap(int(sys.argv[1]), {_SIZE})
+try:
+    ends = [0, os.pidfd_open(int(sys.argv[2]))]
+except (AttributeError, OSError):
+    ends = []
+if os.getppid() == int(sys.argv[2]):  # else it has ended already, maybe before there was a descriptor of it
+    select.select(ends, [], []) if ends else sys.stdin.buffer.read()
+for number, in struct.iter_unpack("{_NUMBER.format}", memory[:]):
+    try:
+        if number and windows:
+            os.system(f"taskkill /T /F /PID {{number}}")
+        elif number:
+            os.killpg(number, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+
+
+class Orphans:
+    """The programs that run. Raises `OSError` where the process that watches them cannot be started."""
+
+    def __init__(self) -> None:
+        self._slots: dict[int, int] = {}
+        self._free = list(range(MOST))
+        options: dict[str, Any] = {}
+        if sys.platform == "win32":
+            name = f"callsheet-{os.getpid()}"
+            self._memory = mmap.mmap(-1, _SIZE, tagname=name)
+        else:
+            descriptor = _create_memory()
+            self._memory, name = mmap.mmap(descriptor, _SIZE), str(descriptor)
+            options = {"pass_fds": (descriptor,), "start_new_session": True, "env": {}}
+        try:
+            self._watcher = subprocess.Popen(
+                [sys.executable, "-P", "-S", "-c", _WATCH, name, str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                **options,
+            )
+        finally:
+            if sys.platform != "win32":
+                os.close(descriptor)
+
+    def add(self, pid: int) -> None:
+        """A program that leads a group of its own."""
+        if self._free:
+            slot = self._slots[pid] = self._free.pop()
+            _NUMBER.pack_into(self._memory, slot * _NUMBER.size, pid)
+
+    def discard(self, pid: int) -> None:
+        slot = self._slots.pop(pid, None)
+        if slot is not None:
+            _NUMBER.pack_into(self._memory, slot * _NUMBER.size, 0)
+            self._free.append(slot)
+
+
+def _create_memory() -> int:
+    """Written to now: on a full disk that could be the end later."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("programs")
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    os.write(descriptor, bytes(_SIZE))
+    return descriptor
+
+
+@lru_cache(maxsize=1)
+def orphans() -> Orphans:
+    """Those of this process, from the first program on."""
+    return Orphans()
+
+
+# Starting a program, as cheaply as the system allows.
+#
+# Both ways use vfork, whose cost does not depend on the size of the process that calls it. `posix_spawn` leaves out
+# what `subprocess.Popen` does around it, but cannot change the directory, and closes no descriptor.
 
 EncodedEnvironment = Mapping[Any, Any]  # texts on Windows, bytes elsewhere
 _STANDARD = 3  # descriptors below are those that a program gets
@@ -134,3 +233,90 @@ class _Spawned:
         except ChildProcessError:  # somebody else waited for it, as `Popen` has it
             return 0
         return os.waitstatus_to_exitcode(status) if pid else None
+
+
+# Programs that are to be started at about the same time are started one right after the other.
+#
+# A new program takes the caches of the processor for itself. What is done between two starts takes several times as
+# long as the same work for many events before the first and after the last of them. So while more programs run than
+# there are cores, and one more would only take turns with them, starts wait a moment for others.
+
+T = TypeVar("T")
+# In one turn of the loop, which serves nobody else meanwhile.
+MAX_STARTS = 16
+MAX_DELAY = 0.005
+
+
+class _Start(NamedTuple):
+    start: Callable[[], Started]
+    on_started: Callable[[Started], None]
+    done: asyncio.Future[None]
+
+
+class StartQueue:
+    """The starts of one loop, to which it holds no reference but while one waits."""
+
+    def __init__(self, cores: int) -> None:
+        self.cores = cores
+        self.running = 0
+        self._waiting: list[_Start] = []
+        self._next: asyncio.Handle | None = None
+
+    def add(self, start: Callable[[], Started], on_started: Callable[[Started], None]) -> asyncio.Future[None]:
+        """Calls `start` soon, and `on_started` with its result, whoever waits by then; tell `on_exit` of its end.
+
+        Where the future was cancelled before, nothing is called. It has the exception of either call.
+        """
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(_Start(start, on_started, done))
+        if self._next is None and self.running > self.cores:
+            self._next = loop.call_later(MAX_DELAY, self._run)
+        elif self._next is None or len(self._waiting) == MAX_STARTS:
+            self._run_soon(loop)
+        return done
+
+    def on_exit(self) -> None:
+        self.running -= 1
+        if self.running == self.cores and self._waiting:
+            self._run_soon(asyncio.get_running_loop())
+
+    def _run_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._next is not None:
+            self._next.cancel()
+        self._next = loop.call_soon(self._run)
+
+    def _run(self) -> None:
+        self._next = None
+        starts, self._waiting = self._waiting[:MAX_STARTS], self._waiting[MAX_STARTS:]
+        if self._waiting:
+            self._run_soon(asyncio.get_running_loop())
+        for each, started in [(each, _attempt(each, each.start)) for each in starts if not each.done.done()]:
+            if started is not None:
+                self._tell(each, started)
+
+    def _tell(self, each: _Start, started: Started) -> None:
+        _attempt(each, lambda: each.on_started(started))
+        if not each.done.done():
+            self.running += 1
+            each.done.set_result(None)
+
+
+def _attempt(each: _Start, call: Callable[[], T]) -> T | None:
+    """What goes wrong is raised where it is waited for."""
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
+        each.done.set_exception(error)
+        return None
+
+
+_QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, StartQueue] = WeakKeyDictionary()
+
+
+def start_queue(loop: asyncio.AbstractEventLoop) -> StartQueue:
+    """That of all programs of this loop."""
+    queue = _QUEUES.get(loop)
+    if queue is None:
+        queue = _QUEUES[loop] = StartQueue(usable_cores())
+    return queue

@@ -12,7 +12,7 @@ from ...language.template import fill_text, to_text
 from ...urls import is_host
 from . import CannotSend, HandlerContext, HandlerFailed
 from .base_handler import Base
-from .content import JSON, fill_headers
+from .event_content import JSON, fill_headers
 
 if TYPE_CHECKING:
     from ...language.shape.listener import BrokerDefinition, LoginDefinition, PublishesEvent

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..dispatch.verdict import DispatchVerdict
+    from ..dispatcher import DispatchVerdict
     from ..verify.event import Event
 
 

@@ -1,4 +1,4 @@
-"""JSON bodies to values on the hot path: exact integers, nothing that is not JSON."""
+"""Bodies to values on the hot path, exact and nothing that is not JSON; why a delivery was not accepted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,34 @@ from urllib.parse import parse_qsl
 from msgspec.json import Decoder
 
 from ...jsontext import dump_json, exact_float, parse_json
-from .rejection import unreadable
+
+# Why a delivery was not accepted, and what the sender is told.
+
+NO_EVENT = 400
+UNAVAILABLE = 503  # whether it is genuine cannot be told now
+
+
+class Rejected(Exception):
+    """`reason` is one of a few words, for figures; `detail` is for the log and is never sent."""
+
+    __slots__ = ("detail", "reason", "status")
+
+    def __init__(self, status: int, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.reason = reason
+        self.detail = detail
+
+
+def not_genuine(reason: str, detail: str) -> Rejected:
+    return Rejected(401, reason, detail)
+
+
+def unreadable(detail: str) -> Rejected:
+    return Rejected(NO_EVENT, "unreadable", detail)
+
+
+# JSON bodies to values on the hot path: exact integers, nothing that is not JSON.
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 1000

@@ -2,16 +2,463 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from re import ASCII, fullmatch
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from urllib.parse import parse_qsl
 
-from .plain_token import PlainToken
-from .public_key import PublicKeySignature
-from .signature import Signature
-from .signed_message import NO_REQUEST, Headers, SignedRequest
+from ...durations import duration_seconds
+from ...errors import UsageError, counted
+from ...language.compiled_jmespath import expression_tree, first_names
+from ...language.template import expressions_in_text, fill_text, to_text
+from .payload import fields_of, member_of, not_genuine, parse_any
+from .secret_options import refuse_byte_order_mark
 
 if TYPE_CHECKING:
-    from ...language.shape.listener import SourceDefinition
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+    from ...language.shape.listener import (
+        Hmac,
+        Pick,
+        PlainTokenDefinition,
+        PublicKey,
+        SecretForm,
+        Signed,
+        SourceDefinition,
+    )
+
+# What a signature covers, and where it stands, as a source's definition describes it.
+
+_BESIDE = ("headers", "query")
+
+
+def are_signed(expression: str, signed: str) -> bool:
+    """Whether all that an expression reads is part of what is signed, by the template of that.
+
+    Where single members of the body are signed, it must be one of them.
+    """
+    if any("payload" in first_names(text) for text in expressions_in_text(signed)):
+        return expression in expressions_in_text(signed)
+    covered = {part for text in expressions_in_text(signed) for part in _beside(expression_tree(text))}
+    return _beside(expression_tree(expression)) <= covered
+
+
+def _beside(node: Any) -> set[str]:
+    """`headers.name` for each value that is looked at beside the payload, or `headers` where it is not plain which."""
+    if not isinstance(node, dict):
+        return set()
+    children = node.get("children", [])
+    if node["type"] == "subexpression" and all(child["type"] == "field" for child in children):
+        names = [child["value"] for child in children]
+        return {".".join(names[:2])} if names[0] in _BESIDE else set()
+    if node["type"] == "field":
+        return {node["value"]} & set(_BESIDE)
+    return {part for child in children for part in _beside(child)}
+
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+_BODY = "{body}"
+
+
+class SignedRequest(NamedTuple):
+    """What a signature may cover beside headers and body: the address that was called, and its query."""
+
+    url: str = ""
+    query: bytes = b""
+
+
+NO_REQUEST = SignedRequest()
+
+
+_PORTS = {"http": ":80", "https": ":443"}
+
+
+def other_spellings(url: str) -> list[str]:
+    """The same address with the usual port, or without it: senders sign either."""
+    scheme, slashes, rest = url.partition("://")
+    port = _PORTS.get(scheme)
+    if port is None:
+        return []
+    host, slash, path = rest.partition("/")
+    if host.endswith(port):
+        host = host.removesuffix(port)
+    elif ":" not in host.rpartition("]")[2]:
+        host += port
+    else:
+        return []
+    return [f"{scheme}{slashes}{host}{slash}{path}"]
+
+
+class SignedMessage:
+    """Finds the signatures of a delivery, and the bytes that they must be of."""
+
+    def __init__(self, definition: Signed) -> None:
+        self.member = definition.get("member", "")
+        self.name = definition.get("header", self.member)
+        self.header = self.name.lower().encode()
+        self.prefix = definition.get("prefix", "").encode()
+        self.separator = definition.get("separator", "").encode()
+        signed = definition.get("signed", _BODY)
+        self.before, self.has_body, self.after = signed.partition(_BODY)
+        self.reads_payload = any("payload" in first_names(text) for text in expressions_in_text(signed))
+        self.stamp = definition.get("timestamp")
+        self.tolerance = duration_seconds(definition.get("tolerance", "5m"))
+        sent = {} if self.member else {self.name: definition.get("prefix", "") + "{signature}"}
+        self.sent = definition.get("send", sent)
+        self.is_body = signed == _BODY and self.stamp is None
+
+    def candidates(self, headers: Headers, body: bytes) -> list[bytes]:
+        """The signatures that were sent. Raises `Rejected` where there is none."""
+        if self.member:
+            given = member_of(body, self.member)
+        else:
+            given = [value for name, value in headers if name == self.header]
+        if not given:
+            raise not_genuine("signature_missing", f"no {self.name}{' in the body' if self.member else ' header'}")
+        if not self.separator and not self.prefix:
+            return given
+        return _parts(given, self.separator, self.prefix)
+
+    def message(self, headers: Headers, body: bytes, now: float, request: SignedRequest) -> bytes:
+        """What must have been signed. Raises `Rejected` for a time of signing that is missing, or too far from now."""
+        if self.is_body:
+            return body
+        timestamp = self._timestamp(headers, body, now) if self.stamp else ""
+        return self._around(body, {"headers": text_headers(headers), "timestamp": timestamp}, request)
+
+    def headers_for(
+        self,
+        body: bytes,
+        headers: Mapping[str, str],
+        now: float,
+        request: SignedRequest,
+        sign: Callable[[bytes], str],
+    ) -> dict[str, str]:
+        """The headers of a delivery made here, with what `sign` makes of the message; `headers` are its other ones."""
+        scope: dict[str, Any] = {"headers": {name.lower(): value for name, value in headers.items()}}
+        scope["timestamp"] = str(int(now))
+        scope["signature"] = sign(self._around(body, scope, request))
+        return {name: to_text(fill_text(text, scope)) for name, text in self.sent.items()}
+
+    def _around(self, body: bytes, scope: Mapping[str, Any], request: SignedRequest) -> bytes:
+        scope = {**scope, "url": request.url}
+        if self.reads_payload:
+            scope["payload"] = parse_any(body)
+            body = b""
+        elif not self.has_body:
+            scope["form"] = [{"name": name, "value": value} for name, value in dict.fromkeys(fields_of(body))]
+            body = b""
+        return to_text(fill_text(self.before, scope)).encode() + body + to_text(fill_text(self.after, scope)).encode()
+
+    def _timestamp(self, headers: Headers, body: bytes, now: float) -> str:
+        stamp: Pick = self.stamp or {"header": ""}
+        place = stamp.get("header") or stamp["member"]
+        if "member" in stamp:
+            found = member_of(body, place)
+        else:
+            name = place.lower().encode()
+            found = _parts(
+                [value for header, value in headers if header == name],
+                stamp.get("separator", "").encode(),
+                stamp.get("prefix", "").encode(),
+            )
+        text = found[0].decode("latin-1") if found else ""
+        signed_at = _moment(text)
+        if signed_at is None:
+            raise not_genuine("timestamp_missing", f"no timestamp in {place}")
+        if abs(now - signed_at) > self.tolerance:
+            raise not_genuine(
+                "timestamp_old", f"signed at {text[:32]}, which differs from now by more than {self.tolerance:g} s"
+            )
+        return text
+
+
+# As seconds, so large a number is after the year 5000.
+_FIRST_MILLISECONDS = 10**11
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)"
+
+
+def _moment(text: str) -> float | None:
+    """Seconds since 1970 of a time in seconds or milliseconds, or as RFC 3339 writes it; nothing where it is none."""
+    if text.isascii() and text.isdigit():
+        number = int(text[:18])
+        return number / 1000 if number >= _FIRST_MILLISECONDS else number
+    if not fullmatch(_ISO, text, ASCII):
+        return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):  # no such day
+        return None
+
+
+def _parts(given: list[bytes], separator: bytes, prefix: bytes) -> list[bytes]:
+    parts = [part.strip() for value in given for part in value.split(separator)] if separator else given
+    return [part[len(prefix) :] for part in parts if part.startswith(prefix)]
+
+
+def text_headers(headers: Headers) -> dict[str, str]:
+    """Names are lower case already; of a header that occurs twice the last one counts."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+
+
+# Signatures made with a shared secret, in the form that a source's definition describes.
+
+_INNER = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER = bytes(byte ^ 0x5C for byte in range(256))
+
+
+class KeyedHash:
+    """Both hashes have taken the key up once. Copying those two costs a third of what copying OpenSSL's HMAC does."""
+
+    def __init__(self, key: bytes, algorithm: str) -> None:
+        size = hashlib.new(algorithm).block_size
+        if len(key) > size:
+            key = hashlib.new(algorithm, key).digest()
+        padded = key.ljust(size, b"\0")
+        self._inner = hashlib.new(algorithm, padded.translate(_INNER))
+        self._outer = hashlib.new(algorithm, padded.translate(_OUTER))
+
+    def digest(self, message: bytes) -> bytes:
+        inner = self._inner.copy()
+        inner.update(message)
+        outer = self._outer.copy()
+        outer.update(inner.digest())
+        return outer.digest()
+
+
+class Signature:
+    """Checks and makes the signatures of one source. Raises `UsageError` for a secret that cannot be one."""
+
+    def __init__(self, definition: Hmac, secrets: Sequence[str]) -> None:
+        self.definition = definition
+        self.algorithm = definition["algorithm"]
+        self.keys = [key_of(secret, definition.get("secret")) for secret in dict.fromkeys(secrets)]
+        self._hashes = [KeyedHash(key, self.algorithm) for key in self.keys]
+        self._encode = binascii.hexlify if definition["encoding"] == "hex" else base64.b64encode
+        self.signed = SignedMessage(definition)
+
+    @property
+    def summary(self) -> str:
+        return f"signatures in {self.signed.name}, {counted(len(self.keys), 'secret')}"
+
+    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
+        """Raises `Rejected` unless one of the signatures was made with one of the secrets."""
+        if not any(self.matches(headers, body, now, request)):
+            raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the secrets ({len(self.keys)})")
+
+    def matches(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> Iterator[bool]:
+        """For each secret whether it made one of the signatures. Raises `Rejected` where there can be none."""
+        candidates = self.signed.candidates(headers, body)
+        message = self.signed.message(headers, body, now, request)
+        for keyed in self._hashes:
+            expected = self._encode(keyed.digest(message))
+            yield any(hmac.compare_digest(expected, candidate) for candidate in candidates)
+
+    def headers_for(
+        self, body: bytes, headers: Mapping[str, str], now: float, request: SignedRequest = NO_REQUEST
+    ) -> dict[str, str]:
+        """The headers of a delivery made here, signed with the first secret; `headers` are its other ones."""
+        return self.signed.headers_for(body, headers, now, request, self.sign)
+
+    def sign(self, message: bytes) -> str:
+        """With the first secret."""
+        return self._encode(self._hashes[0].digest(message)).decode()
+
+
+def check_secret(secret: str) -> None:
+    """Raises `UsageError`, without the secret, for one that was not copied as it is."""
+    if not secret:
+        raise UsageError("a secret is empty")
+    refuse_byte_order_mark(secret.encode("utf-8", "surrogateescape"), "a secret")
+    if secret != secret.strip():
+        raise UsageError(
+            "a secret has leading or trailing whitespace",
+            hint="copy it again without spaces or line breaks: it is used exactly as given",
+        )
+
+
+def key_of(secret: str, secret_form: SecretForm | None) -> bytes:
+    """The key that a secret stands for. Raises `UsageError`, without the secret, where it cannot be one."""
+    check_secret(secret)
+    if secret_form is None:
+        return secret.encode()
+    text = secret.removeprefix(secret_form.get("prefix", ""))
+    try:
+        if secret_form.get("encoding") == "base64":
+            return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+        return bytes.fromhex(text) if secret_form.get("encoding") == "hex" else text.encode()
+    except (binascii.Error, ValueError):
+        raise UsageError(f"a secret is not valid {secret_form.get('encoding')}") from None
+
+
+# A secret that is sent as it is, in a header or the query: it proves the sender, and nothing of what is sent.
+
+
+class PlainToken:
+    """Raises `UsageError` for a secret that cannot be one."""
+
+    def __init__(self, definition: PlainTokenDefinition, secrets: Sequence[str]) -> None:
+        for secret in secrets:
+            check_secret(secret)
+        self.header = definition.get("header", "")
+        self.field = definition.get("query", "")
+        self.member = definition.get("member", "")
+        self.prefix = definition.get("prefix", "")
+        # The scheme before a token is not case-sensitive (RFC 9110, section 11.1); a token is.
+        self.keys = [secret.encode() for secret in dict.fromkeys(secrets)]
+
+    @property
+    def summary(self) -> str:
+        return f"a token in {self._place}, {counted(len(self.keys), 'secret')}"
+
+    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
+        """Raises `Rejected` unless one of the secrets was sent."""
+        if not any(self.matches(headers, body, now, request)):
+            raise not_genuine("token_wrong", f"{self._place} matches none of the secrets ({len(self.keys)})")
+
+    def matches(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> list[bool]:
+        """For each secret whether it was sent. Raises `Rejected` where none was."""
+        given = self._given(headers, body, request.query)
+        if not given:
+            raise not_genuine("token_missing", f"no {self._place}")
+        # Every pair is compared, and each in constant time, so that the time tells nothing of how much was right.
+        return [sum(hmac.compare_digest(key, value) for value in given) > 0 for key in self.keys]
+
+    @property
+    def _place(self) -> str:
+        if self.member:
+            return f"{self.member!r} in the body"
+        return f"{self.header} header" if self.header else f"{self.field!r} in the query"
+
+    def _given(self, headers: Headers, body: bytes, query: bytes) -> list[bytes]:
+        if self.member:
+            return member_of(body, self.member)
+        if self.header:
+            name = self.header.lower().encode()
+            return [self._token(value) for header, value in headers if header == name]
+        fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
+        return [value.encode("latin-1") for name, value in fields if name == self.field]
+
+    def _token(self, value: bytes) -> bytes:
+        prefix = self.prefix.encode()
+        return value[len(prefix) :] if value[: len(prefix)].lower() == prefix.lower() else b""
+
+
+# Signatures that a sender makes with its private key, checked with the public one.
+
+# RSASSA-PKCS1-v1_5 (RFC 8017, section 8.2.2): what a signature holds is compared as a whole with what it must hold. The
+# library's own check makes hash, padding and their types anew for each message: a fifth of its time.
+# This stands before the hash (section 9.2, note 1).
+_PREFIXES = {
+    "sha256": bytes.fromhex("3031300d060960864801650304020105000420"),
+    "sha384": bytes.fromhex("3041300d060960864801650304020205000430"),
+    "sha512": bytes.fromhex("3051300d060960864801650304020305000440"),
+}
+
+
+def rsa_check(key: RSAPublicKey, algorithm: str) -> Callable[[bytes, bytes], bool]:
+    """A function that tells whether a message has a signature. `algorithm` is the hash, by its name in `hashlib`."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+
+    recover, padding, size = key.recover_data_from_signature, PKCS1v15(), (key.key_size + 7) // 8
+    digest, prefix = getattr(hashlib, algorithm), _PREFIXES[algorithm]
+
+    def check(message: bytes, signature: bytes) -> bool:
+        if len(signature) != size:  # without a zero at its beginning it would be the same number
+            return False
+        expected: bytes = prefix + digest(message).digest()
+        try:
+            return recover(signature, padding, None) == expected
+        except InvalidSignature:
+            return False
+
+    return check
+
+
+_RAW_SIZE = 32
+
+
+class PublicKeySignature:
+    """Raises `UsageError` for a key that cannot be one.
+
+    A key is 32 raw bytes (Ed25519 only: RFC 8032, section 5.1.5) or a SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7).
+    """
+
+    def __init__(self, definition: PublicKey, secrets: Sequence[str]) -> None:
+        self.definition = definition
+        self.signed = SignedMessage(definition)
+        self.algorithm = definition["algorithm"]
+        self.decode = bytes.fromhex if definition["encoding"] == "hex" else base64.b64decode
+        self.verifiers = [self._verifier(secret) for secret in dict.fromkeys(secrets)]
+
+    @property
+    def summary(self) -> str:
+        return f"signatures in {self.signed.name}, {counted(len(self.verifiers), 'public key')}"
+
+    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
+        """Raises `Rejected` unless one of the signatures was made with the private half of one of the keys."""
+        if not any(self.matches(headers, body, now, request)):
+            raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the keys ({len(self.verifiers)})")
+
+    def matches(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> Iterator[bool]:
+        """For each key whether one of the signatures was made with it. Raises `Rejected` where there can be none."""
+        candidates = [self._decoded(text) for text in self.signed.candidates(headers, body)]
+        message = self.signed.message(headers, body, now, request)
+        for verify in self.verifiers:
+            yield any(verify(each, message) for each in candidates)
+
+    def _decoded(self, text: bytes) -> bytes:
+        try:
+            return self.decode(text.decode("ascii"))
+        except (ValueError, binascii.Error):
+            return b""
+
+    def _verifier(self, secret: str) -> Callable[[bytes, bytes], bool]:
+        from cryptography.exceptions import InvalidSignature
+
+        key = self._public(key_of(secret, self.definition.get("key")))
+        more = arguments_of(self.algorithm)
+
+        def verify(signature: bytes, message: bytes) -> bool:
+            try:
+                key.verify(signature, message, *more)
+            except InvalidSignature:
+                return False
+            return True
+
+        return verify
+
+    def _public(self, data: bytes) -> Any:
+        from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+        from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+        is_ed25519 = self.algorithm == "ed25519"
+        try:
+            key: Any = Ed25519PublicKey.from_public_bytes(data) if is_ed25519 and len(data) == _RAW_SIZE else None
+            key = key or load_der_public_key(data)
+        except Exception:  # noqa: BLE001 - the library raises many kinds, and all mean the same
+            key = None
+        if not isinstance(key, Ed25519PublicKey if is_ed25519 else EllipticCurvePublicKey):
+            raise UsageError(f"a key is not a public key for {self.algorithm}", hint="copy it again from the sender")
+        return key
+
+
+def arguments_of(algorithm: str) -> tuple[Any, ...]:
+    """What verifying takes beside signature and message."""
+    if algorithm == "ed25519":
+        return ()
+    from cryptography.hazmat.primitives.asymmetric.ec import ECDSA
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    return (ECDSA(SHA256()),)
 
 
 class Proof(Protocol):

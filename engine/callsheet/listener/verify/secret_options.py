@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ...errors import NotFound, UsageError
 from ...files import read_private
 from ...sites.credentials.secrets import FILE, Store, chosen_name, open_store
 from ...sites.profiles.choose import Variables
 from ...urls import SITE_NAME
-from ..byte_order_mark import refuse_byte_order_mark
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+# Files of secrets, keys and certificates that an editor began with a byte-order mark: nothing would match them.
+
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def refuse_byte_order_mark(data: bytes, where: str) -> None:
+    """Raises `UsageError` that names `where`, and none of the content."""
+    if data.startswith(_MARKS):
+        raise UsageError(f"{where} begins with a byte-order mark (BOM)", hint="save it as plain UTF-8, without a BOM")
 
 
 class NamedSecrets:
@@ -79,8 +85,6 @@ def collect_secrets(
     for path in files:
         secrets += _lines(_read(path))
     if names:
-        from .secret_options import NamedSecrets
-
         secrets += map(NamedSecrets(prefix, environ, program).get, names)
     if variable is not None and variable in environ:
         secrets += _from_variable(variable, environ[variable])

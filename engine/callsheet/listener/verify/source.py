@@ -9,18 +9,85 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...errors import UsageError
 from ...jsontext import dump_json
 from ...language.compiled_jmespath import compile_fast, first_names
-from ...language.template import expressions_in_text
-from .challenge import Challenge, Challenged
+from ...language.template import compile_expression, expressions_in_text, fill_template, fill_text, to_text
+from ...paths import cache_directory
 from .event import Event, query_values
-from .jws import TokenVerifier
-from .keyset import KeySet, UnknownKey
-from .payload import json_of, parse_any, parse_exact, parse_payload
-from .proofs import Proof, covered_by, proof_of
-from .rejection import NO_EVENT, UNAVAILABLE, Rejected, unreadable
-from .signed_message import NO_REQUEST, Headers, SignedRequest, are_signed, other_spellings, text_headers
+from .key_set import KeySet, KeySetCache, UnknownKey, check_url, fetcher
+from .payload import NO_EVENT, UNAVAILABLE, Rejected, json_of, parse_any, parse_exact, parse_payload, unreadable
+from .proofs import (
+    NO_REQUEST,
+    PROOFS,
+    Headers,
+    PlainToken,
+    Proof,
+    Signature,
+    SignedRequest,
+    are_signed,
+    covered_by,
+    described,
+    other_spellings,
+    proof_of,
+    text_headers,
+    variable_of,
+)
+from .secret_options import collect_secrets
+from .signed_tokens import TokenVerifier
 
 if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
     from ...language.shape import listener as shape
+    from ...language.shape.listener import ChallengeDefinition
+
+# Questions that a sender asks of an address before it sends events there, and their answers.
+
+_LONGEST = 4096
+
+
+class Challenged(Exception):
+    """A delivery that is a question: `body` is the answer, JSON or plain text."""
+
+    def __init__(self, body: bytes, content_type: bytes) -> None:
+        super().__init__("challenge")
+        self.body = body
+        self.content_type = content_type
+
+
+class Challenge:
+    """`secrets` are those of its `token`. Raises `UsageError` for a secret that cannot be one."""
+
+    def __init__(self, definition: ChallengeDefinition, secrets: Sequence[str]) -> None:
+        self.method = definition.get("method", "POST")
+        when = definition.get("when", "`true`")
+        self.when = compile_expression(when)
+        self.asks_in_body = "payload" in first_names(when)
+        self.reply = definition.get("reply", "")
+        self.signed = definition.get("sign")
+        token = definition.get("token")
+        self.token = PlainToken(token, secrets) if token is not None else None
+        self.is_open = token is None or bool(secrets)  # without its secret nobody's question is answered
+
+    def answer(
+        self, scope: Mapping[str, Any], headers: Headers, query: bytes, proof: Proof | None = None
+    ) -> Challenged | None:
+        """Nothing where it is none. `proof` is that of deliveries, for an answer that is signed.
+
+        Raises `Rejected` for one without the right token, or with too long an answer.
+        """
+        if not self.is_open or not self.when(scope):
+            return None
+        if self.token is not None:
+            self.token.check(headers, b"", 0, SignedRequest(query=query))
+        if self.signed is not None:
+            if not isinstance(proof, Signature):  # without its secret nothing can be signed
+                return None
+            scope = {**scope, "signature": proof.sign(to_text(fill_text(self.signed, scope)).encode())}
+        reply = fill_template(self.reply, scope)
+        is_text = isinstance(reply, str) or reply is None
+        body = (reply or "").encode("utf-8", "replace") if is_text else dump_json(reply).encode("utf-8", "replace")
+        if len(body) > _LONGEST:
+            raise Rejected(400, "challenge_long", f"a challenge whose answer has {len(body)} bytes")
+        return Challenged(body, b"text/plain; charset=utf-8" if is_text else b"application/json")
+
 
 _MAX_EVENTS = 5000  # of one delivery
 _MAX_TYPE_LENGTH = 256
@@ -254,3 +321,124 @@ def _is_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+# Which sources may be served although nothing proves their deliveries genuine.
+
+
+def check_proofs(sources: Sequence[Source], *, insecure: bool, is_public: bool) -> list[str]:
+    """The names of the sources that are served unverified. Raises `UsageError` for one that must not be.
+
+    A source that defines a proof and has no secret for it is a mistake, and a mistake must not let everybody in, unless
+    its definition says otherwise: always, or (`local`) where somebody tries things out, because nothing at all is
+    configured and only this host can connect. Then what defines no proof is served too.
+    """
+    without = [source for source in sources if not source.is_verified]
+    trying = len(without) == len(sources) and not is_public
+    for source in without:
+        said = source.definition.get("unverified")
+        is_meant = said is True or (trying and (said == "local" or not _defines_proof(source)))
+        if not (insecure or is_meant):
+            hint = _remedy(source, is_first=source is sources[0], is_public=is_public)
+            raise UsageError(f"source {source.name!r}: it has no secret or key set to verify events with", hint=hint)
+    return [source.name for source in without]
+
+
+def _defines_proof(source: Source) -> bool:
+    return described(source.definition) is not None or "jwt" in source.definition
+
+
+def _remedy(source: Source, *, is_first: bool, is_public: bool) -> str:
+    """Options give the proof of the first source only."""
+    shared, jwt = described(source.definition), source.definition.get("jwt")
+    variable = variable_of(source.definition)
+    ways = [f"set {variable}"] if variable is not None else []
+    claims = jwt.get("claims", {}) if jwt else {}
+    ways += [f"set {' and '.join(claims.values())}"] if claims else []
+    if is_first:
+        ways += ["give --secret-file"] if shared else []
+        ways += ["give --jwks-url"] if jwt else []
+    elif not ways:
+        ways = ["name it first, and give its proof with options"] if shared or jwt else []
+    words = ", ".join((*PROOFS, "jwt"))
+    who = "anyone who can reach this host" if is_public else "any program on this host"
+    return f"{', or '.join(ways) or f'define {words} for it'}; with --insecure {who} can send events"
+
+
+# From definitions, options and variables to sources that can tell what is genuine.
+
+# Secrets from options: as they are, in files, kept under names.
+GivenSecrets = tuple[Sequence[str], Sequence[str], Sequence[str]]
+
+
+class ProofSettings:
+    """`prefix` is that of the program's variables; `is_shared`: other processes use the same copies of key sets."""
+
+    def __init__(
+        self, catalog: Catalog, environ: Mapping[str, str], prefix: str, note: Callable[[str], None], *, is_shared: bool
+    ) -> None:
+        self._catalog = catalog
+        self._environ = environ
+        self._prefix = prefix
+        self._note = note
+        self._is_shared = is_shared
+
+    def source(
+        self, name: str, given: GivenSecrets, keys: KeySet | None, public_url: str, *, signs_nothing: bool = False
+    ) -> Source:
+        """`signs_nothing` where deliveries were proved elsewhere. Raises `UsageError` for what cannot be a proof."""
+        definition = self._catalog.get("source", name)
+        shared = described(definition)
+        if shared is None and any(given):
+            raise UsageError(f"source {name!r} does not use a shared secret or public key: leave out the secret")
+        secrets = self._secrets(given, shared.get("env")) if shared is not None else []
+        proving = shared.get("env") if shared is not None else None
+        challenges = [self._challenge(each, proving, secrets) for each in definition.get("challenge", ())]
+        try:
+            source = Source(name, definition, secrets, keys, challenges, public_url, self.claims(name))
+        except UsageError as error:  # of its secrets, which it does not show
+            raise UsageError(f"source {name!r}: {error.message}", hint=error.hint) from None
+        if source.signs_url and secrets and not (public_url or signs_nothing):
+            hint = "give --public-url https://HOST: what its sender calls, without the path"
+            raise UsageError(f"source {name!r}: its signatures cover the address that is called", hint=hint)
+        return source
+
+    def _challenge(self, definition: shape.ChallengeDefinition, proving: str | None, secrets: list[str]) -> Challenge:
+        """A question with the secret of deliveries takes it from wherever theirs comes."""
+        variable = definition.get("token", {}).get("env")
+        is_same = variable is not None and variable == proving
+        return Challenge(definition, secrets if is_same else self._secrets(((), (), ()), variable))
+
+    def _secrets(self, given: GivenSecrets, variable: str | None) -> list[str]:
+        return collect_secrets(*given, variable, self._environ, self._prefix, self._catalog.program)
+
+    def claims(self, name: str) -> dict[str, list[str]]:
+        """The values that claims of a source's tokens may have, as its variables say."""
+        named = self._catalog.get("source", name).get("jwt", {}).get("claims", {})
+        return {claim: self._secrets(((), (), ()), variable) for claim, variable in named.items()}
+
+    def key_set(
+        self, name: str, chosen: str | None, switches: frozenset[str]
+    ) -> tuple[KeySet | None, Callable[[], Any] | None]:
+        """The key set for a source's tokens, if any is used, and what closes its connections."""
+        jwt = self._catalog.get("source", name).get("jwt")
+        if jwt is None:
+            if chosen is not None:
+                raise UsageError(f"source {name!r} does not use signed tokens: leave out the key set")
+            return None, None
+        # An empty address is a wrong one: taken for none, nothing would be verified.
+        is_wanted = "switch" not in jwt or jwt["switch"] in switches
+        url = chosen if chosen is not None else jwt.get("vendor") if is_wanted else None
+        missing = [jwt["claims"][claim] for claim, values in self.claims(name).items() if not values]
+        if missing and chosen is not None:
+            raise UsageError(
+                f"source {name!r}: {missing[0]} is not set", hint="it says which tokens of that key set are meant"
+            )
+        if url is None or missing:
+            return None, None
+        check_url(url, "--jwks-url" if chosen is not None else "key set")
+        fetch, close = fetcher(url)
+        copy = KeySetCache(cache_directory(self._environ), url, is_shared=self._is_shared)
+        keys = KeySet(jwt, fetch, copy, self._note)
+        keys.load_cache()
+        return keys, close

@@ -13,7 +13,7 @@ from ...errors import UsageError, counted, did_you_mean
 from ...files import open_regular
 from ...language.shape.base import Shape
 from ...language.source_file import Path, line_of
-from ...policy.read import is_short
+from ...policy.policy_sources import is_short
 from ...registry import OUTPUT_FORMATS
 from ...urls import SITE_NAME, base_url_problem, proxy_problem
 from . import LONGEST, PLACES

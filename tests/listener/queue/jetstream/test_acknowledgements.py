@@ -15,11 +15,11 @@ from nats.errors import TimeoutError as NatsTimeout
 from nats.js.errors import APIError, KeyNotFoundError, ServiceUnavailableError
 
 from callsheet.errors import CallsheetError, NetworkError, NotAllowed
-from callsheet.listener.queue.jetstream import connection, queue
-from callsheet.listener.queue.jetstream.address import QueueAddress
-from callsheet.listener.queue.jetstream.connection import QueueAccess, checked
-from callsheet.listener.queue.jetstream.queue import JetStreamQueue
-from callsheet.listener.queue.port import Lease, PutResult, QueueFailed, TooLarge
+from callsheet.listener.queue.jetstream import jetstream_queue as queue
+from callsheet.listener.queue.jetstream import nats_connection as connection
+from callsheet.listener.queue.jetstream.jetstream_queue import JetStreamQueue
+from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress, checked
+from callsheet.listener.queue.queue_port import Lease, PutResult, QueueFailed, TooLarge
 
 ADDRESS = QueueAddress(("nats://h:4222",), "EV")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.listener.queue.jetstream.address import parse_queue
-from callsheet.listener.queue.jetstream.names import QueueNames
+from callsheet.listener.queue.jetstream.nats_connection import QueueNames, parse_queue
 
 SCHEMES = ("nats", "tls")
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.errors import UsageError
-from callsheet.listener.queue.jetstream import envelope
-from callsheet.listener.queue.jetstream.address import parse_queue
+from callsheet.listener.queue.jetstream import queued_messages as envelope
+from callsheet.listener.queue.jetstream.nats_connection import parse_queue
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from callsheet.errors import CallsheetError, NotFound
-from callsheet.listener.queue.jetstream import envelope, inspection
-from callsheet.listener.queue.jetstream.address import QueueAddress
-from callsheet.listener.queue.jetstream.connection import QueueAccess
-from callsheet.listener.queue.jetstream.inspection import JetStreamInspection
+from callsheet.listener.queue.jetstream import jetstream_driver as inspection
+from callsheet.listener.queue.jetstream import queued_messages as envelope
+from callsheet.listener.queue.jetstream.jetstream_driver import JetStreamInspection
+from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress
 
 nats_errors = pytest.importorskip("nats.js.errors")
 

@@ -15,9 +15,8 @@ from typing import Any, Self
 
 import pytest
 
-from callsheet.listener.queue.jetstream.address import QueueAddress
-from callsheet.listener.queue.jetstream.connection import QueueAccess
-from callsheet.listener.queue.jetstream.queue import JetStreamQueue
+from callsheet.listener.queue.jetstream.jetstream_queue import JetStreamQueue
+from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress
 from support.listening import Listener, event, run, until
 from support.nats import Crew, Server, nats_server, needs_server, ready
 
@@ -106,7 +105,7 @@ def test_a_listener_that_gets_no_events_is_ready_again(monkeypatch: pytest.Monke
     queue._connection = SimpleNamespace(is_connected=True)
     queue._failure, queue._failed_at = "full", time.monotonic()
     assert queue.problem == "full"
-    monkeypatch.setattr("callsheet.listener.queue.jetstream.queue.FAILURE_LASTS", 0.0)
+    monkeypatch.setattr("callsheet.listener.queue.jetstream.jetstream_queue.FAILURE_LASTS", 0.0)
     assert queue.problem is None
 
 

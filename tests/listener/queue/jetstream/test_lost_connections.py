@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.queue.jetstream import connection
-from callsheet.listener.queue.jetstream.address import QueueAddress
-from callsheet.listener.queue.jetstream.connection import QueueAccess, connect
+from callsheet.listener.queue.jetstream import nats_connection as connection
+from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress, connect
 from support.listening import event, until
 from support.nats import Crew, Server, nats_server, needs_server, ready
 from support.waiting import PATIENCE

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 
-from callsheet.listener.queue.jetstream.progress import Progress, ProgressStore
-from callsheet.listener.queue.port import QueueFailed
+from callsheet.listener.queue.jetstream.queued_messages import Progress, ProgressStore
+from callsheet.listener.queue.queue_port import QueueFailed
 
 
 class Bucket:

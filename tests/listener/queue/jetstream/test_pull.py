@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.queue.jetstream import pull
-from callsheet.listener.queue.jetstream.names import QueueNames
-from callsheet.listener.queue.jetstream.pull import Pull
-from callsheet.listener.queue.port import QueueFailed
+from callsheet.listener.queue.jetstream import jetstream_queue as pull
+from callsheet.listener.queue.jetstream.jetstream_queue import Pull
+from callsheet.listener.queue.jetstream.nats_connection import QueueNames
+from callsheet.listener.queue.queue_port import QueueFailed
 
 
 class Connection:

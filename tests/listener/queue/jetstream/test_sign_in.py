@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError, NetworkError, NotAllowed, UsageError
-from callsheet.listener.queue.jetstream.credentials import credentials_of
-from callsheet.listener.queue.jetstream.driver import JetStream
-from callsheet.listener.queue.port import QueueEnvironment
+from callsheet.listener.queue.jetstream.jetstream_driver import JetStream
+from callsheet.listener.queue.jetstream.nats_connection import credentials_of
+from callsheet.listener.queue.queue_port import QueueEnvironment
 from support.listening import run
 from support.nats import Server, nats_server, needs_server
 from support.tls import Authority
@@ -158,7 +158,7 @@ def test_a_variable_that_is_set_and_empty_is_not_taken_for_none(name: str) -> No
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
 @pytest.mark.parametrize("name", ["credentials", "key", "both"])
 def test_a_secret_that_others_can_read_is_refused(name: str, tmp_path: Path) -> None:
-    from callsheet.listener.queue.jetstream.tls import tls_context
+    from callsheet.listener.queue.jetstream.nats_connection import tls_context
 
     made = Authority(tmp_path).certificate("worker")
     made.chmod(0o644)
@@ -180,7 +180,7 @@ def test_a_secret_that_others_can_read_is_refused(name: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("missing", ["ca", "cert"])
 def test_files_for_tls_that_are_not_there_are_named(missing: str, tmp_path: Path) -> None:
-    from callsheet.listener.queue.jetstream.tls import tls_context
+    from callsheet.listener.queue.jetstream.nats_connection import tls_context
 
     definition: Any = {"tls": {missing: str(tmp_path / "gone")}}
     with pytest.raises(CallsheetError, match=f"tls.{missing}.*gone.*No such file"):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError, UsageError
-from callsheet.listener.queue.jetstream.tls import tls_context
+from callsheet.listener.queue.jetstream.nats_connection import tls_context
 from support.tls import Authority
 
 

@@ -11,22 +11,22 @@ from types import SimpleNamespace
 
 import pytest
 
-from callsheet.listener.queue.port import Lease
-from callsheet.listener.queue.sqlite import changes, schema
-from callsheet.listener.queue.sqlite import queue as module
-from callsheet.listener.queue.sqlite.queue import FileQueue
+from callsheet.listener.queue.queue_port import Lease
+from callsheet.listener.queue.sqlite import file_queue as module
+from callsheet.listener.queue.sqlite import inbox_events, inbox_file
+from callsheet.listener.queue.sqlite.file_queue import FileQueue
 
 YEAR = 365 * 86400.0
-MINE = changes.LeaseHolder("mine", 10.0, 3, longest=600.0)
+MINE = inbox_events.LeaseHolder("mine", 10.0, 3, longest=600.0)
 
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(schema.open_inbox(str(tmp_path / "in.db"))) as opened:
+    with contextlib.closing(inbox_file.open_inbox(str(tmp_path / "in.db"))) as opened:
         yield opened
 
 
-def row(id: str, state: str, due: float, owner: str | None) -> changes.Row:
+def row(id: str, state: str, due: float, owner: str | None) -> inbox_events.Row:
     return (id, "lms", "t", f'"{id}"', due, b"", b"", b"{}", None, state, 1, due, None, owner)
 
 
@@ -36,17 +36,17 @@ def states(connection: sqlite3.Connection) -> dict[str, tuple[str, float]]:
 
 def test_what_waits_for_a_time_of_another_clock_is_due(connection: sqlite3.Connection) -> None:
     for id, due in (("next year", YEAR), ("soon", 1500.0)):
-        changes.add(connection, row(id, "waiting", due, None))
-    changes.heartbeat(connection, MINE, 1000.0, judges=False)
+        inbox_events.add(connection, row(id, "waiting", due, None))
+    inbox_events.heartbeat(connection, MINE, 1000.0, judges=False)
     assert states(connection) == {"next year": ("waiting", 1000.0), "soon": ("waiting", 1500.0)}
 
 
 def test_a_process_that_ended_before_the_clock_was_set_back_holds_nothing(connection: sqlite3.Connection) -> None:
-    changes.heartbeat(connection, changes.LeaseHolder("ended", 10.0, 3), YEAR)
-    changes.heartbeat(connection, changes.LeaseHolder("lives", 10.0, 3), 1000.0, judges=False)
-    changes.add(connection, row("lost", "running", YEAR, "ended"))
-    changes.add(connection, row("held", "running", 1000.0, "lives"))
-    assert changes.heartbeat(connection, MINE, 1000.0) == 1
+    inbox_events.heartbeat(connection, inbox_events.LeaseHolder("ended", 10.0, 3), YEAR)
+    inbox_events.heartbeat(connection, inbox_events.LeaseHolder("lives", 10.0, 3), 1000.0, judges=False)
+    inbox_events.add(connection, row("lost", "running", YEAR, "ended"))
+    inbox_events.add(connection, row("held", "running", 1000.0, "lives"))
+    assert inbox_events.heartbeat(connection, MINE, 1000.0) == 1
     assert states(connection) == {"lost": ("waiting", 1000.0), "held": ("running", 1000.0)}
 
 
@@ -59,7 +59,7 @@ def test_others_get_the_time_to_say_that_they_live(tmp_path: Path, monkeypatch: 
         here, there = (FileQueue(path, 3600.0, 3, lambda _: None) for _ in range(2))
         await here.open()
         await there.open()
-        key = changes.add(there._connection, row("held", "running", YEAR, there._owner))
+        key = inbox_events.add(there._connection, row("held", "running", YEAR, there._owner))
         assert key is not None
         there._connection.commit()
         found = []

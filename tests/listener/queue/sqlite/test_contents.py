@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.listener.queue.port import QueueFailed
-from callsheet.listener.queue.sqlite import contents as module
-from callsheet.listener.queue.sqlite.queue import FileQueue
+from callsheet.listener.queue.queue_port import QueueFailed
+from callsheet.listener.queue.sqlite import inbox_file as module
+from callsheet.listener.queue.sqlite.file_queue import FileQueue
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 from support.waiting import PATIENCE

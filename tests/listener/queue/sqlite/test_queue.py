@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.queue.port import DUPLICATE, Lease, QueuedEvent, QueueFailed
-from callsheet.listener.queue.sqlite import queue as module
-from callsheet.listener.queue.sqlite.queue import FileQueue
+from callsheet.listener.queue.queue_port import DUPLICATE, Lease, QueuedEvent, QueueFailed
+from callsheet.listener.queue.sqlite import file_queue as module
+from callsheet.listener.queue.sqlite.file_queue import FileQueue
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.errors import CallsheetError, UsageError
-from callsheet.listener.queue.sqlite import changes, inspection, schema
+from callsheet.listener.queue.sqlite import inbox_events, inbox_file
 from callsheet.listener.verify.event import _digest
 from support.listening import run
 from support.waiting import PATIENCE
@@ -100,7 +100,7 @@ def test_commands_change_nothing_in_a_file_that_is_no_inbox(tmp_path: Path, writ
     before = everything(tmp_path)
     for name, words in said.items():
         with pytest.raises(UsageError, match=words):
-            schema.open_existing(str(tmp_path / name), write=write)
+            inbox_file.open_existing(str(tmp_path / name), write=write)
     assert everything(tmp_path) == before
 
 
@@ -109,11 +109,11 @@ def test_a_listener_refuses_them_too_but_makes_what_is_absent_or_empty(tmp_path:
     before = everything(tmp_path)
     for name in sorted(said.keys() - {"absent", "empty"}):
         with pytest.raises(UsageError, match=said[name]):
-            schema.open_inbox(str(tmp_path / name))
+            inbox_file.open_inbox(str(tmp_path / name))
     assert everything(tmp_path) == before
     for name in ("absent", "empty"):
-        schema.open_inbox(str(tmp_path / name)).close()
-        schema.open_existing(str(tmp_path / name), write=False).close()
+        inbox_file.open_inbox(str(tmp_path / name)).close()
+        inbox_file.open_existing(str(tmp_path / name), write=False).close()
 
 
 def test_the_commands_say_so_in_a_line(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_the_commands_say_so_in_a_line(tmp_path: Path) -> None:
     ):
         done = run(tmp_path, "inbox", *arguments)
         assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
-    schema.open_inbox(str(tmp_path / "in.db")).close()
+    inbox_file.open_inbox(str(tmp_path / "in.db")).close()
     done = run(tmp_path, "inbox", "show", "9", "--inbox", "in.db")
     assert (done.returncode, "no event '9'" in done.stderr) == (4, True), done.stderr
 
@@ -143,17 +143,17 @@ def test_an_inbox_of_an_earlier_version_is_read_as_it_is_and_upgraded_by_a_liste
         old.execute(f"PRAGMA user_version = {version}")
         old.commit()
     before = path.read_bytes()
-    reading = inspection.FileInspection(str(path), write=False)
+    reading = inbox_events.FileInspection(str(path), write=False)
     assert [row["id"] for row in reading.list_events(None, 9)] == ["3", "2", "1"]
     assert [row["id"] for row in reading.list_events("waiting", 9)] == ["2"]
     assert [row["key"] for row in reading.find("2")] == [2]
     reading.close()
     assert path.read_bytes() == before
-    with contextlib.closing(schema.open_inbox(str(path))) as connection:
-        assert inspection.counts(connection) == {"waiting": 1, "running": 1, "done": 1, "dead": 0}
+    with contextlib.closing(inbox_file.open_inbox(str(path))) as connection:
+        assert inbox_events.counts(connection) == {"waiting": 1, "running": 1, "done": 1, "dead": 0}
         made = names(connection)
-        assert all(changes.add(connection, row(number)) is None for number in (1, 2, 3))
-    with contextlib.closing(schema.open_inbox(str(tmp_path / "new"))) as connection:
+        assert all(inbox_events.add(connection, row(number)) is None for number in (1, 2, 3))
+    with contextlib.closing(inbox_file.open_inbox(str(tmp_path / "new"))) as connection:
         assert made - {"sqlite_autoindex_event_1"} == names(connection)
 
 
@@ -161,7 +161,7 @@ def names(connection: sqlite3.Connection) -> set[str]:
     return {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
 
 
-def row(number: int) -> changes.Row:
+def row(number: int) -> inbox_events.Row:
     return f"i{number}", "lms", "t", f'"{number}"', 0.0, b"", b"", b"", None, "waiting", 0, 0.0, None, None
 
 
@@ -173,16 +173,22 @@ def test_each_identity_is_kept_once_whatever_it_is_made_of(tmp_path: Path, scrip
     if script:
         with contextlib.closing(sqlite3.connect(path)) as old:
             old.executescript(f"{script} PRAGMA user_version = {versions[script]}")
-    with contextlib.closing(schema.open_inbox(str(path))) as connection:
-        assert [changes.add(connection, each) is not None for each in identities()] == [True, True, True, True, True]
-        assert [changes.add(connection, each) for each in identities("other")] == [None] * 5
+    with contextlib.closing(inbox_file.open_inbox(str(path))) as connection:
+        assert [inbox_events.add(connection, each) is not None for each in identities()] == [
+            True,
+            True,
+            True,
+            True,
+            True,
+        ]
+        assert [inbox_events.add(connection, each) for each in identities("other")] == [None] * 5
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-def identities(unsigned: str = "one") -> list[changes.Row]:
+def identities(unsigned: str = "one") -> list[inbox_events.Row]:
     """Events by id, of two types and of another source, and by digests of the body and of values."""
     digest = _digest(b"body")
-    assert len(digest) == schema._DIGEST_LENGTH
+    assert len(digest) == inbox_file._DIGEST_LENGTH
     known = [("lms/t/s1", '"1"'), ("lms/u/s1", '"1"'), ("crm/t/s1", '"1"')]
     digests = [(f"lms/t/{kind}{digest}", f'"{unsigned}"') for kind in "bh"]
     return [(identity, "lms", "t", id, *row(1)[4:]) for identity, id in known + digests]
@@ -190,10 +196,10 @@ def identities(unsigned: str = "one") -> list[changes.Row]:
 
 OPEN = """
 import sys
-from callsheet.listener.queue.sqlite import schema
+from callsheet.listener.queue.sqlite import inbox_file
 print("ready", flush=True)
 sys.stdin.readline()
-schema.open_inbox(sys.argv[1]).close()
+inbox_file.open_inbox(sys.argv[1]).close()
 """
 
 
@@ -207,14 +213,14 @@ def test_processes_that_start_at_once_make_one_inbox(tmp_path: Path) -> None:
         process.stdin.write("go\n")
         process.stdin.flush()
     assert [process.communicate(timeout=PATIENCE)[1] for process in started] == [""] * 4
-    with contextlib.closing(schema.open_existing(path, write=False)) as connection:
-        assert inspection.counts(connection) == dict.fromkeys(("waiting", "running", "done", "dead"), 0.0)
+    with contextlib.closing(inbox_file.open_existing(path, write=False)) as connection:
+        assert inbox_events.counts(connection) == dict.fromkeys(("waiting", "running", "done", "dead"), 0.0)
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("filled") / "in.db"
-    with contextlib.closing(schema.open_inbox(str(path))) as connection:
+    with contextlib.closing(inbox_file.open_inbox(str(path))) as connection:
         for number in range(40):
             insert(connection, number, ("waiting", "done", "dead")[number % 3])
     return path
@@ -238,7 +244,7 @@ def test_a_damaged_inbox_gets_a_clear_error_or_an_answer(
 
 
 def look_at_all(path: str, *, write: bool) -> None:
-    with contextlib.closing(inspection.FileInspection(path, write=write)) as inbox:
+    with contextlib.closing(inbox_events.FileInspection(path, write=write)) as inbox:
         inbox.list_events(None, 100)
         inbox.list_events("dead", 100)
         inbox.find("7")

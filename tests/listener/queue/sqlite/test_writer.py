@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.listener.queue.port import QueueFailed, Unstorable
-from callsheet.listener.queue.sqlite import schema
-from callsheet.listener.queue.sqlite import writer as writer_module
-from callsheet.listener.queue.sqlite.writer import InboxWriter
+from callsheet.listener.queue.queue_port import QueueFailed, Unstorable
+from callsheet.listener.queue.sqlite import inbox_file
+from callsheet.listener.queue.sqlite import inbox_writer as writer_module
+from callsheet.listener.queue.sqlite.inbox_writer import InboxWriter
 from support.waiting import PATIENCE, all_turns, reach
 
 
@@ -25,7 +25,7 @@ def with_writer(path: Path, play: Callable[[InboxWriter], Awaitable[None]]) -> l
     statements: list[str] = []
 
     async def all_of_it() -> None:
-        connection = schema.open_inbox(str(path))
+        connection = inbox_file.open_inbox(str(path))
         connection.set_trace_callback(statements.append)
         writer = InboxWriter(connection)
         try:
@@ -136,11 +136,11 @@ def test_who_waits_no_more_keeps_no_answer_from_the_others(tmp_path: Path) -> No
 
 _ON_A_SMALL_DISK = """
 import asyncio, resource, sys
-from callsheet.listener.queue.sqlite import schema
-from callsheet.listener.queue.sqlite.writer import InboxWriter
+from callsheet.listener.queue.sqlite import inbox_file
+from callsheet.listener.queue.sqlite.inbox_writer import InboxWriter
 
 async def play():
-    connection = schema.open_inbox(sys.argv[1])
+    connection = inbox_file.open_inbox(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, resource.RLIM_INFINITY))
     writer = InboxWriter(connection)
     for number in range(400):  # each changes some pages: the log would have 3 MB
@@ -184,7 +184,7 @@ def test_a_file_that_stays_full_is_not_tried_again_and_again(tmp_path: Path) -> 
 
 def test_what_comes_while_another_process_writes_shares_one_commit(tmp_path: Path) -> None:
     async def play(writer: InboxWriter) -> None:
-        other = schema.open_inbox(str(tmp_path / "in.db"))
+        other = inbox_file.open_inbox(str(tmp_path / "in.db"))
         other.execute("BEGIN IMMEDIATE")
         changes = []
         for _ in range(20):
@@ -207,7 +207,7 @@ def test_another_process_that_goes_on_writing_is_waited_for_so_long_only(
     monkeypatch.setattr(writer_module, "BUSY_WAIT", 0.05)
 
     async def play(writer: InboxWriter) -> None:
-        other = schema.open_inbox(str(tmp_path / "in.db"))
+        other = inbox_file.open_inbox(str(tmp_path / "in.db"))
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(QueueFailed, match="database is locked"):
             await writer.submit(lambda _: None)

@@ -1,1 +1,0 @@
-"""Running handlers, and answering the sender."""

@@ -1,0 +1,279 @@
+"""`exec`: run a program, the event on its standard input. Never through a shell."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...errors import DefinitionError
+from ...language.template import fill_text, to_text
+from . import MAX_RESULT, HandlerContext, HandlerFailed
+from .base_handler import Base
+from .event_content import HandlerArguments, as_argument, check_written_out
+from .process_start import EncodedEnvironment, Started, encode_environment, orphans, start, start_queue
+from .process_watcher import Watcher, watch
+
+if TYPE_CHECKING:
+    from ...language.shape.listener import RunsProgram
+    from ..verify.event import Event
+
+# A program that is started for an event: fed, listened to, waited for, and ended with all that it started.
+#
+# The loop's own machinery is not used: uvloop forks, and a fork copies the page tables of a large process, which
+# takes several times as long as starting a small program.
+
+MAX_OUTPUT = 8192
+TERMINATE_TIMEOUT = 1.0
+OUTPUT_TIMEOUT = 0.2
+
+
+class Process:
+    """One program; its output goes where its errors go. Made inside a running loop.
+
+    `exit_code` is its exit code, negative for a signal; None until it has ended. `most` bytes of its output are kept.
+    """
+
+    def __init__(
+        self, arguments: Sequence[str], directory: str | None, environ: EncodedEnvironment, most: int = MAX_OUTPUT
+    ) -> None:
+        self.exit_code: int | None = None
+        self._arguments = arguments
+        self._directory = directory
+        self._environ = environ
+        self._most = most
+        self._started: Started | None = None
+        self._watcher: Watcher | None = None
+        self._output_closed = False
+        self._output = bytearray()
+        self._loop = asyncio.get_running_loop()
+        self._start_queue = start_queue(self._loop)
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._started is not None and self.exit_code is None
+
+    async def start(self, data: bytes, executable: str | None = None) -> None:
+        """Start it with `data` on its standard input. Raises `OSError`; `ValueError` for words no program can get.
+
+        `executable` is the file of the first argument, where that is known. Whoever is cancelled here asks
+        `is_running` whether it was too late.
+        """
+        held: list[int] = []  # what is closed whatever happens
+        try:
+            inside, stdin = _pipe(held)
+            stdout, outside = _pipe(held)
+            left = _offered(stdin, data)
+
+            running = orphans()
+
+            def watched(started: Started) -> None:
+                running.add(started.pid)
+                held.remove(stdout)
+                if left:
+                    held.remove(stdin)
+                self._watcher = watch(started, stdout, stdin, left, self)
+                self._started = started
+
+            await self._start_queue.add(
+                lambda: start(self._arguments, self._directory, self._environ, executable, inside, outside), watched
+            )
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
+
+    async def wait(self, limit: float) -> bool:
+        """Whether it ended within `limit` seconds."""
+        return await self._until(lambda: self.exit_code is not None, limit)
+
+    async def output(self) -> bytes:
+        """The first part of what it printed; children that it left may keep the pipe open and are not waited for."""
+        if self._started is not None and not self._output_closed:
+            await self._until(lambda: self._output_closed, OUTPUT_TIMEOUT)
+        if self._watcher is not None:
+            self._watcher.close()
+        return bytes(self._output)
+
+    async def stop(self) -> None:
+        """End the program and all that it started."""
+        self._signal("SIGTERM")
+        await self.wait(TERMINATE_TIMEOUT)
+        self._signal("SIGKILL")
+        while not await self.wait(TERMINATE_TIMEOUT):  # a process that waits for a disk ends later
+            pass
+
+    async def _until(self, is_so: Callable[[], bool], limit: float) -> bool:
+        expired = False
+
+        def expire() -> None:
+            nonlocal expired
+            expired = True
+            self._wake()
+
+        timer = self._loop.call_later(limit, expire)
+        try:
+            while not is_so() and not expired:
+                self._waiter = self._loop.create_future()
+                await self._waiter
+        finally:
+            timer.cancel()
+        return is_so()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def on_output(self, chunk: bytes) -> None:
+        """All of it is read, so that a talkative program does not stall; the first part is kept."""
+        if (room := self._most - len(self._output)) > 0:
+            self._output += chunk[:room]
+
+    def on_output_closed(self) -> None:
+        self._output_closed = True
+        self._wake()
+
+    def on_exit(self, code: int) -> None:
+        self.exit_code = code
+        if self._started is not None:
+            orphans().discard(self._started.pid)
+        self._start_queue.on_exit()
+        self._wake()
+
+    def _signal(self, name: str) -> None:
+        if self._started is None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                subprocess.run(
+                    ["taskkill", "/T", "/F", "/PID", str(self._started.pid)], check=False, capture_output=True
+                )
+            else:
+                os.killpg(self._started.pid, getattr(signal, name))
+
+
+def _pipe(held: list[int]) -> tuple[int, int]:
+    ends = os.pipe()
+    held += ends
+    return ends
+
+
+def _offered(stdin: int, data: bytes) -> bytes:
+    """What of `data` does not fit into the pipe; most events fit, so that nobody has to watch it."""
+    if not data or sys.platform == "win32":
+        return data
+    os.set_blocking(stdin, False)
+    try:
+        return data[os.write(stdin, data) :]
+    except BlockingIOError:
+        return data
+
+
+class Executable:
+    """The file of a program that is named without its directory, looked for once instead of for each event.
+
+    `environ` is what programs get; where an event chooses their PATH, each start has to look for itself.
+    """
+
+    def __init__(self, environ: Mapping[str, str], chosen: Mapping[str, str]) -> None:
+        self._path = environ.get("PATH", os.defpath)
+        self._is_fixed = sys.platform != "win32" and "PATH" not in chosen
+        self._found: str | None = None
+
+    async def start(self, word: str, start: Callable[[str | None], Awaitable[None]]) -> None:
+        """Call `start` with the file, or None where it has to be looked for. It may have moved since it was found."""
+        found = self._file(word)
+        try:
+            await start(found)
+        except (FileNotFoundError, PermissionError):
+            if found is None:
+                raise
+            self._found = None
+            await start(None)
+
+    def _file(self, word: str) -> str | None:
+        if self._found is None and self._is_fixed and os.sep not in word:
+            found = shutil.which(word, path=self._path)
+            self._found = found if found is not None and os.path.isabs(found) else None
+        return self._found
+
+
+class HandlerProgram(Base):
+    """Runs a program; the event is JSON on its standard input."""
+
+    shape = ".language.shape.listener:RunsProgram"
+
+    def __init__(self, table: RunsProgram, context: HandlerContext) -> None:
+        super().__init__(table, context)
+        if not isinstance(table["run"], list) or not table["run"]:
+            raise DefinitionError("handler 'exec': run: expected a list, the program and its arguments")
+        self.arguments = HandlerArguments(table["run"])
+        check_written_out("exec", "dir", table.get("dir", ""))
+        self.directory = os.path.join(context.folder, table.get("dir", "")) if context.folder else table.get("dir")
+        environ = self.environment()
+        self.environ = encode_environment(environ)
+        self.executable = Executable(environ, table.get("env", {}))
+
+    def doubts(self) -> list[str]:
+        """Words that a value could turn into an option, and a program that is not there now."""
+        found = [
+            f"run: {word} comes from the event, and one that starts with '-' fails there: put '--' before it, if the"
+            f" program knows that, or write --name={word}"
+            for word in self.arguments.exposed
+        ]
+        program = str(fill_text(self.arguments.words[0], {}))  # it holds no placeholder
+        place = os.path.join(self.directory or "", program) if os.path.dirname(program) else program
+        if shutil.which(place, path=self.environ.get("PATH")) is None:
+            found.append(f"run: there is no program {program!r}, or it cannot be executed")
+        return found
+
+    async def run(self, event: Event, job: str) -> Any:
+        arguments = self.arguments.fill(event.scope if self.arguments.are_templates else {})
+        most = MAX_RESULT + 1 if self.wants_result else MAX_OUTPUT
+        process = Process(arguments, self.directory or None, self._environment(event), most)
+        output = b""
+        try:
+            await self._start(process, arguments[0], self.input_of(event))
+            in_time = await process.wait(self.timeout)
+        finally:
+            if process.is_running:
+                await process.stop()
+            output = await process.output()
+            self._report_output(job, output[:MAX_OUTPUT])
+        if not in_time:
+            raise HandlerFailed(f"timed out after {self.timeout:g} s, stopped")
+        code = process.exit_code or 0
+        if self.wants_result and len(output) > MAX_RESULT:
+            raise HandlerFailed(f"printed more than {MAX_RESULT} bytes")
+        result = {"exit_code": code, "output": output.decode("utf-8", "replace")} if self.wants_result else None
+        problem = f"ended with signal {-code}" if code < 0 else f"exit code {code}"
+        return self.conclude(event, result, problem if code else None)
+
+    async def _start(self, process: Process, program: str, data: bytes) -> None:
+        try:
+            await self.executable.start(program, partial(process.start, data))
+        except (OSError, ValueError) as error:
+            raise HandlerFailed(f"cannot run {program!r}: {getattr(error, 'strerror', None) or error}") from None
+
+    def _environment(self, event: Event) -> EncodedEnvironment:
+        variables = {
+            "EVENT_TYPE": event.type,
+            "EVENT_ID": to_text(event.id),
+            "EVENT_TIME": to_text(event.time),
+        }
+        variables |= {"EVENT_SOURCE": event.source.name, "EVENT_ATTEMPT": str(event.attempt)}
+        if chosen := self.table.get("env"):
+            variables |= {name: to_text(fill_text(text, event.scope)) for name, text in chosen.items()}
+        return {**self.environ, **encode_environment({name: as_argument(text) for name, text in variables.items()})}
+
+    def _report_output(self, job: str, output: bytes) -> None:
+        text = output.decode("utf-8", "replace")
+        for line in text.splitlines():
+            self.context.report(f"{job}: {line}")

@@ -1,0 +1,141 @@
+"""What this machine leaves room for: cores, memory, descriptors."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from ..errors import UsageError
+
+# The cores of this machine.
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+# The memory that a process may use, and giving back what it does not use any more.
+
+_GROUPS, _OWN_GROUP = "/sys/fs/cgroup", "/proc/self/cgroup"
+# What systems without a limit say, or about that.
+_UNLIMITED = 1 << 60
+# Of glibc's mallopt(3), and bytes. A large body gets memory of its own, which goes back at once; what is free at the
+# end of the rest goes back from this size on; and threads share that rest instead of keeping one each.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+_SETTINGS = ((_MMAP_THRESHOLD, 128 << 10), (_TRIM_THRESHOLD, 1 << 20), (_ARENA_MAX, 1))
+
+
+def memory_limit(processes: int) -> int | None:
+    """Bytes for each of these: their control group's divided, or those of one process (`ulimit -v`). None: no limit."""
+    limits = [limit // processes for path in _limit_files() if (limit := _read_number(path)) is not None]
+    if (own := _address_space()) is not None:
+        limits.append(own)
+    return min((limit for limit in limits if limit < _UNLIMITED), default=None)
+
+
+def _limit_files() -> list[str]:
+    """Of the control group and all above it, in both versions of their file system."""
+    try:
+        with open(_OWN_GROUP, encoding="utf-8") as file:
+            groups = [line.rstrip("\n").split(":", 2) for line in file]
+    except OSError:
+        return []
+    found = []
+    for _, controllers, group in groups:
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top, name = (f"{_GROUPS}/memory", "memory.limit_in_bytes") if controllers else (_GROUPS, "memory.max")
+        path = PurePosixPath(group)
+        found += [f"{top}{each}/{name}" for each in (path, *path.parents)]
+    return found
+
+
+def _read_number(path: str) -> int | None:
+    try:
+        with open(path, encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):  # no such group from here, or `max`
+        return None
+
+
+if sys.platform == "win32":
+
+    def _address_space() -> int | None:
+        return None
+
+else:
+    import resource
+
+    def _address_space() -> int | None:
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        return None if soft == resource.RLIM_INFINITY else soft
+
+
+def give_memory_back() -> None:
+    """From now on, as soon as it is free: glibc would keep what a burst took."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        if hasattr(libc, "gnu_get_libc_version"):
+            for name, value in _SETTINGS:
+                libc.mallopt(name, value)
+
+
+# How many connections the operating system leaves room for: a server without a descriptor left cannot even refuse.
+
+# For each handler that runs: two pipes and the process, or a connection of its own and a file.
+_PER_HANDLER = 4
+_RESERVED = 96
+# Connections that are refused are open for a moment too.
+_MAX_SPARE = 48
+# What the process itself, its inbox and one connection take at least.
+MIN_DESCRIPTORS = 32
+
+
+class ConnectionLimits(NamedTuple):
+    """Connections that are served, how many more are answered 503, and the limit where it is what decides."""
+
+    connections: int
+    spare: int
+    limit: int | None
+
+
+def connection_limits(connections: int, handlers: int) -> ConnectionLimits:
+    """Raise the limit on descriptors as far as this process may, and divide what there is. Raises `UsageError`."""
+    reserved = _RESERVED + _PER_HANDLER * handlers
+    limit = _raise_limit(connections + reserved)
+    if limit is None or limit >= connections + reserved:
+        return ConnectionLimits(connections, _MAX_SPARE, None)
+    if limit < MIN_DESCRIPTORS:
+        raise UsageError(f"{limit} open files are allowed (ulimit -n), and at least {MIN_DESCRIPTORS} are needed")
+    reserved = min(reserved, max(limit // 2, min(limit - 1, _MAX_SPARE)))
+    return ConnectionLimits(max(1, limit - reserved), min(reserved // 4, _MAX_SPARE), limit)
+
+
+if sys.platform == "win32":
+
+    def _raise_limit(needed: int) -> int | None:  # noqa: ARG001 - there is no such limit
+        return None
+
+else:
+    import resource
+
+    def _raise_limit(needed: int) -> int | None:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft == resource.RLIM_INFINITY or soft >= needed:
+            return None
+        limit = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        except (OSError, ValueError):
+            return soft
+        return limit

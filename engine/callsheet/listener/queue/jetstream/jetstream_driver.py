@@ -1,0 +1,306 @@
+"""The kind of queue as the rest of the program chooses it, and what the commands at the shell see of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ....errors import CallsheetError, NotFound
+from ..queue_port import QueueFailed
+from . import queued_messages
+from .jetstream_queue import ATTEMPTS, REASON, SUCCEEDED
+from .nats_connection import (
+    QueueAccess,
+    QueueNames,
+    checked,
+    connect,
+    credentials_of,
+    disconnect,
+    parse_queue,
+    tls_context,
+)
+from .nats_streams import guarantees, stream_info
+from .queued_messages import MESSAGE_ID, Progress, ProgressStore, event_of
+
+if TYPE_CHECKING:
+    from ....language.shape.listener import QueueDefinition
+    from ..queue_port import Guarantees, Inspection, Queue, QueueEnvironment
+
+# What the commands at the shell see of a queue on a NATS server.
+#
+# An event has one key for its life: its sequence number in the stream, which its subject still names when it is dead.
+
+T = TypeVar("T")
+_FIRST_WINDOW = 256
+_AT_ONCE = 16
+_DETAILS = ("succeeded", "headers", "payload", "message")
+
+
+class JetStreamInspection:
+    """Looks at single messages by their numbers: a stream that is worked on can be read in no other way."""
+
+    def __init__(self, access: QueueAccess, definition: QueueDefinition, note: Callable[[str], None]) -> None:
+        self._names = QueueNames(access.address.stream, definition["subject"])
+        self._runner = asyncio.Runner()
+        try:
+            self._connection = self._runner.run(connect(access, note))
+            self._jetstream = self._connection.jetstream()
+            self._run(self._open())
+        except BaseException:
+            self.close()
+            raise
+
+    _connection: Any = None
+
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        try:
+            return self._runner.run(coroutine)
+        except (QueueFailed, ValueError) as failed:  # others may have put anything there
+            raise CallsheetError(f"queue {self._names.stream}: {failed}") from None
+
+    async def _open(self) -> None:
+        if await stream_info(self._jetstream, self._names.stream) is None:
+            raise NotFound(f"no queue {self._names.stream} on the server", hint="`webhook listen --queue` makes it")
+        self._progress = ProgressStore(await checked(self._jetstream.key_value(self._names.state_bucket)))
+
+    def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
+        return [_omit(_DETAILS, record) for record in self._run(self._list_events(state, limit))]
+
+    def counts(self) -> Mapping[str, float]:
+        return self._run(self._counts())
+
+    async def _counts(self) -> Mapping[str, float]:
+        consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+        dead = await stream_info(self._jetstream, self._names.dead_stream)
+        return {
+            "waiting": consumer.num_pending,
+            "running": consumer.num_ack_pending,
+            "dead": dead.state.messages if dead is not None else 0,
+        }
+
+    async def _list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
+        records: list[dict[str, Any]] = []
+        if state in (None, "waiting", "running"):
+            records += [record async for record in self._list_live(state, limit)]
+        if state in (None, "dead"):
+            newest = self._newest_first(self._names.dead_stream, self._names.dead_subject("*", "*"))
+            records += [_dead_record(message) async for message in _take(newest, limit)]
+        return sorted(records, key=lambda record: -record["key"])[:limit]
+
+    async def _list_live(self, state: str | None, limit: int) -> AsyncIterator[dict[str, Any]]:
+        consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+        count = 0
+        async for message in self._newest_first(self._names.stream, self._names.event_subject("*")):
+            record = await self._live_record(message, consumer)
+            if record is not None and state in (None, record["state"]):
+                yield record
+                count += 1
+                if count == limit:
+                    return
+
+    async def _live_record(self, message: Any, consumer: Any) -> dict[str, Any] | None:
+        """Nothing for what was handled: a server that was killed may have kept it, and gives it to nobody any more."""
+        if message.seq <= _handled_up_to(consumer):
+            return None
+        if message.seq > consumer.delivered.stream_seq:
+            record = _record(message, message.seq, state="waiting")
+            return {**record, "due": record["received"]}
+        progress = await self._progress.read(message.seq, event_of(message))
+        waits = progress.due is not None and progress.due > time.time()
+        return _record(message, message.seq, state="waiting" if waits else "running", progress=progress)
+
+    async def _newest_first(self, stream: str, subject: str) -> AsyncIterator[Any]:
+        """From the end, in windows that grow: most numbers below it belong to events that were handled long ago."""
+        info = await checked(self._jetstream.stream_info(stream))
+        high, width = info.state.last_seq, _FIRST_WINDOW
+        numbers = high - info.state.first_seq + 1
+        parts = _AT_ONCE if info.state.messages * _AT_ONCE > numbers else 1
+        while high >= info.state.first_seq and high > 0:
+            low = max(info.state.first_seq, high - width + 1)
+            window = await self._window(stream, subject, low, high, parts)
+            for message in reversed(window):
+                yield message
+            high, width = low - 1, width * 4 if len(window) < _FIRST_WINDOW // 4 else width
+
+    async def _window(self, stream: str, subject: str, low: int, high: int, parts: int) -> list[Any]:
+        """Where events are close together several are asked for at a time: no call gives more than one."""
+        step = -(-(high - low + 1) // parts)
+        starts = range(low, high + 1, step)
+        collected = [self._collect(stream, subject, start, min(high, start + step - 1)) for start in starts]
+        return [message for part in await asyncio.gather(*collected) for message in part]
+
+    async def _collect(self, stream: str, subject: str, low: int, high: int) -> list[Any]:
+        return [message async for message in self._messages(stream, subject, low, high)]
+
+    async def _messages(self, stream: str, subject: str, low: int, high: int) -> AsyncIterator[Any]:
+        while low <= high:
+            message = await self._next_message(stream, subject, low)
+            if message is None or message.seq > high:
+                return
+            yield message
+            low = message.seq + 1
+
+    async def _next_message(self, stream: str, subject: str, low: int) -> Any | None:
+        from nats.js.errors import NotFoundError
+
+        try:
+            return await checked(self._jetstream.get_msg(stream, seq=low, subject=subject, next=True), NotFoundError)
+        except NotFoundError:
+            return None
+
+    def find(self, word: str) -> list[dict[str, Any]]:
+        return [_omit(("message",), record) for record in self._run(self._find(word))]
+
+    async def _find(self, word: str) -> list[dict[str, Any]]:
+        texts = [json.dumps(word), *([word] if _is_number(word) else [])]
+        records = [record for text in texts for record in await self._matching(queued_messages.digest(text))]
+        return records if records or not _is_number(word) else await self._by_key(int(word[:18]))
+
+    async def _by_key(self, key: int) -> list[dict[str, Any]]:
+        alive = await self._next_message(self._names.stream, self._names.event_subject("*"), key)
+        if alive is not None and alive.seq == key:
+            consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+            if (record := await self._live_record(alive, consumer)) is not None:
+                return [record]
+        dead = await self._next_message(self._names.dead_stream, self._names.dead_subject("*", key), 1)
+        return [] if dead is None else [_dead_record(dead)]
+
+    async def _matching(self, id: str) -> list[dict[str, Any]]:
+        consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+        end = 2**62
+        alive = self._messages(self._names.stream, self._names.event_subject(id), 1, end)
+        dead = self._messages(self._names.dead_stream, self._names.dead_subject(id, "*"), 1, end)
+        live = [await self._live_record(message, consumer) async for message in alive]
+        return [*filter(None, live), *[_dead_record(message) async for message in dead]]
+
+    def replay(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+        return [_omit(_DETAILS, record) for record in self._run(self._replay(list(dict.fromkeys(keys))))]
+
+    async def _replay(self, keys: list[int]) -> list[dict[str, Any]]:
+        """Put again as a new message, then taken from where it was: in between it is there twice, never not at all."""
+        records = []
+        for record in [record for key in keys for record in await self._by_key(key)]:
+            if record["state"] == "running":
+                records.append(record)
+                continue
+            message = record["message"]
+            subject = self._names.event_subject(message.subject.split(".")[-2 if record["state"] == "dead" else -1])
+            replayed = queued_messages.digest(f"{record['state']}-{record['key']}-{event_of(message)}")
+            headers = {MESSAGE_ID: f"replay-{replayed}"}  # as long as before, however often it is replayed
+            ack = await checked(self._jetstream.publish(subject, message.data, headers=headers))
+            stream = self._names.dead_stream if record["state"] == "dead" else self._names.stream
+            await checked(self._jetstream.delete_msg(stream, message.seq))
+            changes = {"key": ack.seq, "state": "waiting", "attempts": 0, "due": time.time(), "error": None}
+            records.append({**record, **changes})
+        return records
+
+    def purge(self, state: str, before: float) -> int:
+        """Handled events leave the stream by themselves: only dead ones are kept."""
+        return self._run(self._purge(before)) if state == "dead" else 0
+
+    async def _purge(self, before: float) -> int:
+        subject, count, low = self._names.dead_subject("*", "*"), 0, 1
+        while (message := await self._next_message(self._names.dead_stream, subject, low)) is not None:
+            low = message.seq + 1
+            if _dead_record(message)["received"] < before:
+                await checked(self._jetstream.delete_msg(self._names.dead_stream, message.seq))
+                count += 1
+        return count
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._runner.run(disconnect(self._connection))
+        self._runner.close()
+
+
+async def _take(messages: AsyncIterator[Any], limit: int) -> AsyncIterator[Any]:
+    count = 0
+    async for message in messages:
+        yield message
+        count += 1
+        if count == limit:  # looking for one more may take another window
+            return
+
+
+def _handled_up_to(consumer: Any) -> int:
+    """The number up to which all events were acknowledged. With a bound on deliveries it passes others too."""
+    floor = consumer.ack_floor
+    return 0 if floor is None or (consumer.config.max_deliver or -1) > 0 else int(floor.stream_seq)
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit()
+
+
+def _dead_record(message: Any) -> dict[str, Any]:
+    headers = message.headers or {}
+    progress = Progress(
+        "", tuple(json.loads(headers.get(SUCCEEDED, "[]"))), int(headers.get(ATTEMPTS, 0)),
+        error=json.loads(headers.get(REASON, "null")),
+    )  # fmt: skip
+    return _record(message, int(message.subject.rpartition(".")[2]), state="dead", progress=progress)
+
+
+def _record(message: Any, key: int, *, state: str, progress: Progress | None = None) -> dict[str, Any]:
+    progress = progress or Progress("")
+    try:
+        event = queued_messages.decode(message.data)
+    except queued_messages.InvalidEnvelope as error:
+        moment = message.time.timestamp()
+        event = queued_messages.Envelope("", "", None, moment, [], b"", message.data, b"null")
+        progress = progress._replace(error=progress.error or str(error))
+    return {
+        "key": key,
+        "source": event.source,
+        "type": event.type,
+        "id": event.id,
+        "state": state,
+        "attempts": max(progress.attempts, 1 if state == "running" else 0),
+        "received": event.received,
+        "due": progress.due,
+        "finished": None,
+        "error": progress.error,
+        "succeeded": sorted(progress.succeeded),
+        "headers": sorted({name.decode("latin-1") for name, _ in event.headers}),
+        "payload": event.text,
+        "message": message,
+    }
+
+
+def _omit(names: tuple[str, ...], record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in names}
+
+
+# The kind of queue as the rest of the program chooses it.
+
+Note = Callable[[str], None]
+
+
+class JetStream:
+    """Addresses of a stream: `nats://HOST:PORT/STREAM`."""
+
+    def _access(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> QueueAccess:
+        """Credentials and certificates are read here, before anything is done."""
+        address = parse_queue(url, definition["schemes"], environment.prefix)
+        credentials = credentials_of(definition, environment)
+        return QueueAccess(address, credentials, tls_context(definition, address.scheme), definition["connect_timeout"])
+
+    def queue(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool
+    ) -> Queue:
+        from .jetstream_queue import JetStreamQueue
+
+        return JetStreamQueue(self._access(url, definition, environment), definition, note, consumes=consumes)
+
+    def inspection(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
+    ) -> Inspection:
+        return JetStreamInspection(self._access(url, definition, environment), definition, note)
+
+    def guarantees(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
+    ) -> Guarantees:
+        return guarantees(self._access(url, definition, environment), definition, note)

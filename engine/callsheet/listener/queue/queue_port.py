@@ -1,0 +1,215 @@
+"""What a queue of events is to those who fill it and those who work on it, and which kind an address means."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+from ...errors import UsageError
+from ...registry import QUEUES, resolve_entry
+
+if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
+    from ...language.shape.listener import QueueDefinition
+    from ..verify.event import Event
+
+# What a queue of events is to those who fill it and those who work on it.
+#
+# Each kind of queue is a package beside this file.
+
+STATES = ("waiting", "running", "done", "dead")
+# Never kept: they are the sender's credentials for this listener, and no handler needs them.
+_NOT_KEPT = (b"authorization", b"cookie")
+
+
+def storable_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    return [(name, value) for name, value in headers if name not in _NOT_KEPT]
+
+
+class QueueFailed(Exception):
+    """A change was not kept. The same change may succeed later."""
+
+
+class Unstorable(QueueFailed):
+    """A change that cannot be kept however often it is tried."""
+
+
+class TooLarge(Unstorable):
+    """More than the queue takes in one event."""
+
+
+class Lease(NamedTuple):
+    """The right to run one event. `attempts` counts from 1; `token` is whatever the kind of queue needs."""
+
+    key: int
+    attempts: int
+    token: Any = None
+
+
+class QueuedEvent(NamedTuple):
+    """One event to run, and the jobs of it that succeeded already."""
+
+    lease: Lease
+    source: str
+    headers: list[tuple[bytes, bytes]]
+    query: bytes
+    data: bytes
+    text: bytes
+    succeeded: frozenset[str]
+
+
+class PutResult(NamedTuple):
+    """`lease` is there where the event was kept for whoever put it."""
+
+    stored: bool
+    lease: Lease | None = None
+
+
+DUPLICATE = PutResult(stored=False)
+
+
+class QueueEnvironment(NamedTuple):
+    """Where a queue beyond this machine finds its credentials: the environment, and how our variables begin."""
+
+    environ: Mapping[str, str]
+    prefix: str
+
+
+class Guarantees(NamedTuple):
+    """What a queue's settings mean, in words; `losses` are events that are lost although their senders were told 200.
+
+    `window` is for how long a repeated delivery is recognized, in seconds.
+    """
+
+    facts: list[str]
+    warnings: list[str]
+    losses: list[str]
+    window: float
+
+
+class Queue(Protocol):
+    """Everything raises `QueueFailed` where a change was not kept; `problem` says so until one is kept again."""
+
+    @property
+    def problem(self) -> str | None: ...
+
+    async def open(self) -> None: ...
+
+    def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
+        """The future is done when the event is kept. It stays true when nobody waits for it any more.
+
+        `has_jobs`: there is something to do with it. `run_here`: whoever puts it has a free place and runs it at once,
+        if this kind of queue knows how.
+        """
+        ...
+
+    async def fetch(self, count: int) -> list[QueuedEvent]:
+        """At most `count` events; waits a second or two for the first."""
+        ...
+
+    async def extend(self, leases: Sequence[Lease]) -> None:
+        """Say that these still run. Called every `renew_every` seconds."""
+        ...
+
+    def record_success(self, lease: Lease, job: str) -> Awaitable[bool]:
+        """Note that one of several jobs succeeded. False, here and below: the lease was lost, nothing was changed."""
+        ...
+
+    def complete(self, lease: Lease) -> Awaitable[bool]: ...
+
+    async def retry(self, lease: Lease, delay: float, reason: str) -> bool: ...
+
+    async def give_up(self, lease: Lease, reason: str) -> bool: ...
+
+    async def release(self, leases: Sequence[Lease]) -> None:
+        """Give back, at once and for others to take, what a process that ends still holds."""
+        ...
+
+    def depth(self) -> Mapping[str, float]:
+        """Events by state, as far as is known without waiting."""
+        ...
+
+    async def close(self) -> None: ...
+
+    @property
+    def renew_every(self) -> float: ...
+
+
+class Inspection(Protocol):
+    """A queue as the person at the shell looks at it. Records hold what the columns of a view name."""
+
+    def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
+        """Newest first, without payloads."""
+        ...
+
+    def counts(self) -> Mapping[str, float]:
+        """Events by state, of the states that this kind of queue keeps."""
+        ...
+
+    def find(self, word: str) -> list[dict[str, Any]]:
+        """The events with an id, or else the one with a key; with `payload` (bytes), `succeeded` and `headers`."""
+        ...
+
+    def replay(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+        """From the beginning: every job, the full number of attempts. What runs just now is left alone."""
+        ...
+
+    def purge(self, state: str, before: float) -> int: ...
+
+    def close(self) -> None: ...
+
+
+# Which kind of queue an address means. A new kind is a line in `registry.QUEUES` and a definition.
+
+Note = Callable[[str], None]
+
+
+class Driver(Protocol):
+    """A module that knows one kind of queue beyond this machine."""
+
+    def queue(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool
+    ) -> Queue: ...
+
+    def inspection(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
+    ) -> Inspection: ...
+
+    def guarantees(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
+    ) -> Guarantees: ...
+
+
+class SelectedQueue(NamedTuple):
+    """An address with what is needed to use it."""
+
+    driver: Driver
+    url: str
+    definition: QueueDefinition
+    environment: QueueEnvironment
+
+    def queue(self, note: Note, *, consumes: bool) -> Queue:
+        return self.driver.queue(self.url, self.definition, self.environment, note, consumes=consumes)
+
+    def inspection(self, note: Note) -> Inspection:
+        return self.driver.inspection(self.url, self.definition, self.environment, note)
+
+    def guarantees(self, note: Note) -> Guarantees:
+        return self.driver.guarantees(self.url, self.definition, self.environment, note)
+
+
+def select_queue(url: str, catalog: Catalog, environ: Mapping[str, str]) -> SelectedQueue:
+    """Raises `UsageError` where no kind of queue has such addresses."""
+    prefix: str = catalog.get("program", catalog.program)["prefix"]
+    definitions = catalog.all("queue")
+    scheme = url.partition("://")[0]
+    for definition in definitions.values():
+        if scheme in definition["schemes"]:
+            driver = cast("Any", resolve_entry(QUEUES[definition["driver"]]))()
+            return SelectedQueue(driver, url, definition, QueueEnvironment(environ, prefix))
+    schemes = [scheme for definition in definitions.values() for scheme in definition["schemes"]]
+    raise UsageError(
+        "--queue: that is not an address of a queue",
+        hint=f"like {' or '.join(f'{scheme}://HOST/STREAM' for scheme in schemes)}",
+    )

@@ -1,0 +1,378 @@
+"""Genuine events into a queue, and out of it: taken, run, noted, and tried again later where a handler failed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..asyncio_helpers import Deadlines, cancel_all
+from ..dispatcher import ACCEPTED, DUPLICATE, DispatchVerdict, Runner, RunResult, failure
+from ..verify.event import Event
+from ..verify.payload import Rejected, parse_payload
+from .queue_port import Lease, PutResult, Queue, QueuedEvent, QueueFailed, TooLarge, Unstorable
+
+if TYPE_CHECKING:
+    from ..byte_budget import ByteBudget
+    from ..handlers import HandlerFailed
+    from ..routes import Job, RoutingTable
+    from ..telemetry.log import Log
+    from ..verify.source import Source
+
+# Genuine events into a queue: the sender is answered when its event is kept.
+
+
+class Intake:
+    """`timeout` is the longest wait for the queue, in seconds. Without a worker, others handle what is kept."""
+
+    def __init__(self, queue: Queue, worker: Worker | None, timeout: float) -> None:
+        self.queue = queue
+        self.worker = worker
+        self._pending = 0
+        self._deadlines = Deadlines(timeout, self._on_timeout)
+
+    def dispatch(self, event: Event, jobs: Sequence[Job]) -> asyncio.Future[DispatchVerdict]:
+        """What is kept after the sender was told that it is not is run all the same; a repetition is a duplicate."""
+        loop = asyncio.get_running_loop()
+        verdict: asyncio.Future[DispatchVerdict] = loop.create_future()
+        run_here = self.worker is not None and bool(jobs) and self.worker.free_slots > self._pending
+        try:
+            put = self.queue.put(event, has_jobs=bool(jobs) or self.worker is None, run_here=run_here)
+        except QueueFailed as failed:
+            verdict.set_result(_refusal(failed))
+            return verdict
+        self._pending += run_here
+        put.add_done_callback(partial(self._on_put, event, jobs if run_here else None, verdict))
+        self._deadlines.add(verdict, loop)
+        return verdict
+
+    def _on_put(
+        self,
+        event: Event,
+        jobs: Sequence[Job] | None,
+        verdict: asyncio.Future[DispatchVerdict],
+        put: asyncio.Future[PutResult],
+    ) -> None:
+        """One callback for both that wait: whoever runs the event, and its sender. `jobs` are those to run here."""
+        self._pending -= jobs is not None
+        error = QueueFailed("interrupted") if put.cancelled() else put.exception()
+        if error is None and jobs is not None and self.worker is not None and (lease := put.result().lease) is not None:
+            self.worker.run_event(lease, event, jobs)
+        if verdict.done():
+            return
+        if error is None:
+            verdict.set_result(ACCEPTED if put.result().stored else DUPLICATE)
+        elif isinstance(error, QueueFailed):
+            verdict.set_result(_refusal(error))
+        else:
+            verdict.set_exception(error)
+
+    def _on_timeout(self, verdict: asyncio.Future[DispatchVerdict]) -> None:
+        detail = f"not kept within {self._deadlines.time_limit:g} s"
+        verdict.set_result(DispatchVerdict(503, "inbox_failed", detail))
+
+
+def _refusal(failed: QueueFailed) -> DispatchVerdict:
+    status, outcome = (413, "too_large") if isinstance(failed, TooLarge) else (503, "inbox_failed")
+    return DispatchVerdict(status, outcome, str(failed))
+
+
+# Handling events from a queue: taken, run, noted, and tried again later where a handler failed.
+
+_MOST: Final = 4  # for each place for a handler
+_QUICK: Final = 0.02
+_WEIGHT: Final = 1 / 16
+
+
+class HeldEvents:
+    """`places` is how many handlers run at a time; `leases` are by what runs them; `saving` counts those that ended.
+
+    Where runs end quickly, more events are held than there are places. They wait here for a moment, and need not be
+    read from the queue again. Where runs take their time, others may have a place sooner.
+    """
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+        self.leases: dict[Hashable, Lease] = {}
+        self.saving = 0
+        self._usual_duration: float | None = None
+
+    @property
+    def room(self) -> int:
+        """An event whose end is being saved takes no place, up to a bound."""
+        most = _MOST * self.places
+        is_quick = self._usual_duration is not None and self._usual_duration < _QUICK
+        return max(0, (most if is_quick else min(self.places + self.saving, most)) - len(self.leases))
+
+    def note_duration(self, seconds: float) -> None:
+        """Of a run, with what it waited for its place."""
+        usual = seconds if self._usual_duration is None else self._usual_duration
+        self._usual_duration = usual + (seconds - usual) * _WEIGHT
+
+
+MAX_REASON = 2000
+_MIN_RETRY_DELAY, _MAX_RETRY_DELAY = 0.05, 2.0
+QueueChange = Callable[[], Awaitable[bool]]
+
+
+class Backoff(NamedTuple):
+    """Attempts before an event is given up, and seconds between them: doubling up to a bound, with jitter."""
+
+    attempts: int
+    first: float
+    longest: float
+
+    def delay(self, attempts: int) -> float:
+        return min(self.longest, self.first * 2.0 ** min(attempts - 1, 60)) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load
+
+
+class _Run:
+    """Of an event that needs no task."""
+
+    __slots__ = ("event", "lease", "started")
+
+    def __init__(self, lease: Lease, event: Event) -> None:
+        self.lease = lease
+        self.event = event
+        self.started = time.perf_counter()
+
+
+class Worker:
+    """A success or failure that the queue cannot take now is kept here and tried again until it can."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        runner: Runner,
+        sources: Mapping[str, Source],
+        routing_table: Callable[[], RoutingTable],
+        log: Log,
+        backoff: Backoff,
+        budget: ByteBudget,
+    ) -> None:
+        self.queue = queue
+        self.runner = runner
+        self.sources = sources
+        self.routing_table = routing_table
+        self.log = log
+        self.backoff = backoff
+        self.budget = budget
+        self._held = HeldEvents(runner.concurrency.limit)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._unsaved: set[QueueChange] = set()
+        self._loops: list[asyncio.Task[None]] = []
+        self._slot_freed = asyncio.Event()
+        self._stopping = self._shutting_down = False
+        self._reported: str | None = None
+
+    @property
+    def idle(self) -> bool:
+        return not self._held.leases
+
+    @property
+    def cannot_save(self) -> bool:
+        """Whether results are held here because the queue did not take them."""
+        return bool(self._unsaved)
+
+    @property
+    def free_slots(self) -> int:
+        """How many events may be taken."""
+        return 0 if self._stopping else self._held.room
+
+    async def start(self) -> None:
+        """The queue is open."""
+        self._loops = [asyncio.create_task(self._fetch_forever()), asyncio.create_task(self._renew_forever())]
+
+    def run_event(
+        self, lease: Lease, event: Event, jobs: Sequence[Job], succeeded: frozenset[str] = frozenset()
+    ) -> None:
+        """Run what is to be done with an event that is held already."""
+        missing = [job for job in jobs if job.id not in succeeded]
+        if len(jobs) == len(missing) == 1:
+            run = _Run(lease, event)
+            self._held.leases[run] = lease
+            if self.runner.begin(event, missing[0], partial(self._on_ended, run, missing[0].id)):
+                return
+            del self._held.leases[run]
+        self._create_task(lease, self._handle(lease, event, missing, several=len(jobs) > 1))
+
+    def _on_ended(self, run: _Run, job: str, failure: HandlerFailed | None) -> None:
+        """Its end is saved without a task too, where the queue takes it at once."""
+        if self._shutting_down:
+            return
+        self._held.note_duration(time.perf_counter() - run.started)
+        if failure is not None:
+            self._save_in_task(run, RunResult({job: str(failure)}))
+            return
+        self._held.saving += 1
+        self._slot_freed.set()
+        saved = asyncio.ensure_future(self.queue.complete(run.lease))
+        saved.add_done_callback(partial(self._on_saved, run))
+
+    def _on_saved(self, run: _Run, saved: asyncio.Future[bool]) -> None:
+        self._held.saving -= 1
+        if saved.cancelled() or saved.exception() is not None or not saved.result():
+            if not self._shutting_down:
+                self._save_in_task(run, RunResult())
+            return
+        del self._held.leases[run]
+        self._slot_freed.set()
+        self.log.delivery(200, "handled", "inbox", run.event, time.perf_counter() - run.started)
+
+    def _save_in_task(self, run: _Run, result: RunResult) -> None:
+        del self._held.leases[run]
+        duration = time.perf_counter() - run.started
+        self._create_task(run.lease, self._save_result(run.lease, run.event, result, duration))
+
+    def _create_task(self, lease: Lease, coroutine: asyncio._CoroutineLike[None]) -> None:
+        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(coroutine)
+        self._held.leases[task] = lease
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_done)
+
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
+        del self._held.leases[task]
+        self._tasks.discard(task)
+        self._slot_freed.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.log.note(f"inbox: {type(error).__name__}: {error}")
+
+    async def _fetch_forever(self) -> None:
+        while not self._stopping:
+            self._slot_freed.clear()
+            room = min(self.free_slots, max(self.budget.room, self.idle))
+            if not room:
+                await self._slot_freed.wait()
+                continue
+            try:
+                for queued in await self.queue.fetch(room):
+                    self._run_queued(queued)
+            except QueueFailed as error:
+                self._report(str(error))
+                await asyncio.sleep(_MAX_RETRY_DELAY)
+            else:
+                if self.queue.problem is None and not self._unsaved:
+                    self._report(None)
+
+    async def _renew_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self.queue.renew_every)
+            with contextlib.suppress(QueueFailed):
+                await self.queue.extend(list(self._held.leases.values()))
+
+    def _report(self, problem: str | None) -> None:
+        """Once, when it begins, and once when it ends."""
+        if problem != self._reported:
+            self.log.note(f"inbox: {problem or 'writable again'}")
+        self._reported = problem
+
+    def _run_queued(self, queued: QueuedEvent) -> None:
+        lease = queued.lease
+        if lease.attempts > self.backoff.attempts:
+            self._create_task(lease, self._refuse(lease, "the process that handled it ended"))
+            return
+        try:
+            event = self._parse_event(queued)
+            routing_table = self.routing_table()
+            jobs = routing_table.jobs(routing_table.plan(event), event)
+        except Rejected as refused:
+            self._create_task(lease, self._refuse(lease, refused.detail))
+        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
+            self._create_task(lease, self._refuse(lease, f"{type(error).__name__}: {error}"))
+        else:
+            self.run_event(lease, event, jobs, queued.succeeded)
+
+    def _parse_event(self, queued: QueuedEvent) -> Event:
+        source = self.sources.get(queued.source)
+        if source is None:
+            raise Rejected(500, "source", f"source {queued.source!r} is not one of this listener's sources")
+        event = Event(source, parse_payload(queued.text), queued.headers, queued.query, queued.data, queued.text)
+        event.attempt = queued.lease.attempts
+        event.charge = self.budget.take(event.data, event.text)
+        return event
+
+    async def _handle(self, lease: Lease, event: Event, jobs: Sequence[Job], *, several: bool) -> None:
+        started = time.perf_counter()
+        try:
+            result = await self.runner.run(event, jobs, partial(self._record_success, lease) if several else None)
+        except asyncio.CancelledError:
+            if self._shutting_down:
+                raise
+            await self._retry_or_give_up(lease, "cancelled")  # by a handler: nobody else does
+            return
+        duration = time.perf_counter() - started
+        self._held.note_duration(duration)
+        await self._save_result(lease, event, result, duration)
+
+    async def _record_success(self, lease: Lease, job: str) -> None:
+        await self._save(lease, partial(self.queue.record_success, lease, job))
+
+    async def _save_result(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
+        self._held.saving += 1
+        self._slot_freed.set()
+        try:
+            if result.failed:
+                await self._handle_failure(lease, event, result, duration)
+            elif await self._save(lease, partial(self.queue.complete, lease)):
+                self.log.delivery(200, "handled", "inbox", event, duration)
+        finally:
+            self._held.saving -= 1
+
+    async def _handle_failure(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
+        detail = failure(result).detail
+        dead = lease.attempts >= self.backoff.attempts
+        await self._retry_or_give_up(lease, detail)
+        self.log.delivery(500, "given_up" if dead else "failed", "inbox", event, duration, detail)
+
+    async def _refuse(self, lease: Lease, detail: str) -> None:
+        """An event that no handler gets: the log has no other line about it."""
+        await self._retry_or_give_up(lease, detail)
+        outcome = "given up" if lease.attempts >= self.backoff.attempts else "not handled"
+        self.log.note(f"inbox: event {lease.key} {outcome}: {detail}")
+
+    async def _retry_or_give_up(self, lease: Lease, detail: str) -> None:
+        if lease.attempts >= self.backoff.attempts:
+            await self._mark_dead(lease, detail)
+            return
+        delay = self.backoff.delay(lease.attempts)
+        await self._save(lease, partial(self.queue.retry, lease, delay, detail[:MAX_REASON]))
+
+    async def _mark_dead(self, lease: Lease, detail: str) -> None:
+        await self._save(lease, partial(self.queue.give_up, lease, detail[:MAX_REASON]))
+
+    async def _save(self, lease: Lease, change: QueueChange) -> bool:
+        """Tried until the queue has it: an event whose end is not written would run once more."""
+        delay = _MIN_RETRY_DELAY
+        while True:
+            try:
+                is_ours = await change()
+            except Unstorable:
+                raise
+            except QueueFailed as error:
+                self._unsaved.add(change)
+                self._report(str(error))
+                await asyncio.sleep(delay)
+                delay = min(_MAX_RETRY_DELAY, 2 * delay)
+            else:
+                self._unsaved.discard(change)
+                if not is_ours:
+                    self.log.note(f"inbox: event {lease.key} was taken over by another process")
+                return is_ours
+
+    def stop_fetching(self) -> None:
+        self._stopping = True
+        self._slot_freed.set()
+
+    async def shutdown(self) -> None:
+        """Stop what still runs, note what ended, and give all else back."""
+        self.stop_fetching()
+        self._shutting_down = True
+        leases = list(self._held.leases.values())
+        await cancel_all((*self._loops, *self._tasks))
+        await asyncio.gather(*(change() for change in self._unsaved), return_exceptions=True)
+        with contextlib.suppress(QueueFailed):
+            await self.queue.release(leases)

@@ -1,0 +1,299 @@
+"""The queue in a file as listeners and workers use it. Several processes may share one file."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from ....errors import CallsheetError, UsageError, counted
+from ....files import PRIVATE
+from ..queue_port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
+from . import inbox_events, inbox_file
+from .inbox_events import counts
+from .inbox_file import Whereabouts
+from .inbox_writer import Damaged, InboxWriter
+
+if TYPE_CHECKING:
+    from ...verify.event import Event
+
+# Whether other processes handle the events of an inbox too: each has a lock of the system on a file beside it.
+
+if sys.platform == "win32":
+
+    def _lock(descriptor: int, *, alone: bool) -> bool:  # noqa: ARG001 - there is no lock that several can have
+        return True
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int, *, alone: bool) -> bool:
+        try:
+            fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+class Sharing:
+    """Of one inbox, until this process ends or `close` is called."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._alone = False
+        self._descriptor: int | None = None
+
+    def claim(self, *, alone: bool) -> None:
+        """Beside others, or `alone` from now on. Raises `UsageError` where others are there, or one that is alone."""
+        alone = self._alone = alone or self._alone
+        try:
+            descriptor = self._open()
+        except OSError as error:
+            if alone:
+                raise UsageError(f"inbox {self._path}: cannot lock it: {error.strerror}") from None
+            return  # on a full disk; senders are told
+        if _lock(descriptor, alone=alone):
+            return
+        self._alone = False
+        if alone and _lock(descriptor, alone=False):  # a lock that is not changed may be lost
+            problem = "a route has `order`, which holds in one process only, and another one uses the inbox"
+        else:
+            problem = "another process uses it alone, because a route there has `order`"
+        raise UsageError(f"inbox {self._path}: {problem}", hint="stop the other one, or give each an inbox of its own")
+
+    def _open(self) -> int:
+        if self._descriptor is None:
+            self._descriptor = os.open(f"{self._path}-lock", os.O_RDWR | os.O_CREAT, PRIVATE)
+        return self._descriptor
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+
+T = TypeVar("T")
+LEASE = 10.0
+HEARTBEAT = 2.0
+LONGEST_SLEEP = 2.0
+PURGE_EVERY = 30
+PURGE_BATCH = 2000
+
+
+class _Completion(NamedTuple):
+    """Events that ended before the batch of that number went to the disk, and who waits for that."""
+
+    batch: int
+    waiting: list[tuple[Lease, asyncio.Future[bool]]]
+
+
+class FileQueue:
+    """`window` is how long a handled event is known as such, and `longest` the longest delay of a retry, in seconds."""
+
+    renew_every = HEARTBEAT
+
+    def __init__(
+        self, path: str, window: float, max_attempts: int, note: Callable[[str], None], longest: float = 3600.0
+    ) -> None:
+        self._window = window
+        self._note = note
+        self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        self._lease_holder = inbox_events.LeaseHolder(self._owner, LEASE, max_attempts, longest)
+        self._path = path
+        self._whereabouts: Whereabouts | None = None
+        self._misplaced: str | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._unopened: str | None = None  # why there is no connection yet
+        with contextlib.suppress(inbox_file.Unwritable):
+            self._open_file()
+        self._depth: Mapping[str, float] = {}
+        self._heartbeats = 0
+        self._last_heartbeat: float | None = None
+        self._trusts_until = 0.0
+        self._writer: InboxWriter | None = None
+        self._completion: _Completion | None = None
+        self._work_available = asyncio.Event()
+        self._with_successes: set[int] = set()  # events held here of which single jobs were noted
+
+    def _open_file(self) -> None:
+        try:
+            self._connection = inbox_file.open_inbox(self._path)
+        except inbox_file.Unwritable as error:
+            self._unopened = error.message.removeprefix("inbox ")
+            raise
+        self._reader = inbox_file.open_reader(self._path)
+        self._reader.execute("PRAGMA busy_timeout = 0")  # it is read on the event loop
+        self._unopened = None
+
+    async def open(self) -> None:
+        """What cannot be written now can be later: until then `problem` says why, and each `extend` tries again."""
+        try:
+            await self.extend(())
+        except Damaged as error:
+            raise UsageError(f"inbox {self._path}: {error}") from None
+        except QueueFailed:
+            pass
+
+    async def _open_writer(self) -> InboxWriter:
+        if self._connection is None:
+            try:
+                await asyncio.to_thread(self._open_file)  # a disk may hang
+            except CallsheetError as error:
+                raise QueueFailed(self._unopened or error.message) from None
+        assert self._connection is not None  # noqa: S101 - it was opened
+        return InboxWriter(self._connection)
+
+    @property
+    def problem(self) -> str | None:
+        return self._unopened or self._misplaced or (None if self._writer is None else self._writer.problem)
+
+    def _submit(self, operation: Callable[[sqlite3.Connection], T], *, is_urgent: bool = True) -> asyncio.Future[T]:
+        if self._writer is None:
+            raise QueueFailed(self._unopened or "not open")
+        return self._writer.submit(operation, is_urgent=is_urgent)
+
+    def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
+        if self._misplaced is not None:
+            raise QueueFailed(self._misplaced)
+        state = ("running" if run_here else "waiting") if has_jobs else "done"
+        row = inbox_events.row(event, state, self._owner if state == "running" else None, time.time())
+        future = self._submit(partial(self._add, row=row, state=state))
+        if state == "waiting":
+            future.add_done_callback(lambda _: self.wake())
+        return future
+
+    def _add(self, connection: sqlite3.Connection, row: inbox_events.Row, state: str) -> PutResult:
+        key = inbox_events.add(connection, row)
+        if key is None:
+            return DUPLICATE
+        return PutResult(stored=True, lease=Lease(key, 1) if state == "running" else None)
+
+    def wake(self) -> None:
+        """There may be something to take."""
+        self._work_available.set()
+
+    async def fetch(self, count: int) -> list[QueuedEvent]:
+        self._work_available.clear()
+        operation = partial(inbox_events.claim, count=count, owner=self._owner, now=time.time())
+        events, due = await self._submit(operation)
+        self._with_successes.update(event.lease.key for event in events if event.succeeded)
+        if not events:
+            wait = LONGEST_SLEEP if due is None else min(LONGEST_SLEEP, max(0.01, due - time.time()))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._work_available.wait()
+        return events
+
+    async def extend(self, leases: Sequence[Lease]) -> None:
+        """One row speaks for all that this process holds.
+
+        Where that row could not be written for a while (a full disk, a computer that slept), the rows of others could
+        not be either: they get the time to say that they live. They need it too where the clock was set back.
+        """
+        del leases
+        if self._writer is None:
+            self._writer = await self._open_writer()
+        now = time.time()
+        longest_gap = LEASE - 2 * self.renew_every
+        if self._last_heartbeat is not None and not 0 <= now - self._last_heartbeat <= longest_gap:
+            self._trusts_until = now + LEASE
+        rescheduled = await self._submit(partial(self._beat, now=now, judges=now >= self._trusts_until))
+        self._last_heartbeat = now
+        self._whereabouts = self._whereabouts or Whereabouts(self._path)
+        if rescheduled:
+            self._note(f"inbox: {counted(rescheduled, 'event')} of a process that ended: handled again")
+            self.wake()
+        self._heartbeats += 1
+        if self._heartbeats % PURGE_EVERY == 0:
+            await self._purge()
+
+    def _beat(self, connection: sqlite3.Connection, now: float, *, judges: bool) -> int:
+        """In the writer's thread, because a disk may hang."""
+        before = self._misplaced
+        self._misplaced = None if self._whereabouts is None else self._whereabouts.problem()
+        if self._misplaced != before:
+            self._note(f"inbox: {self._misplaced or 'it is back'}")
+        return inbox_events.heartbeat(connection, self._lease_holder, now, judges=judges)
+
+    async def _purge(self) -> None:
+        before = time.time() - self._window
+        operation = partial(inbox_events.purge, state="done", before=before, limit=PURGE_BATCH)
+        while await self._submit(operation) == PURGE_BATCH:  # in parts: senders come first
+            pass
+
+    def record_success(self, lease: Lease, job: str) -> asyncio.Future[bool]:
+        self._with_successes.add(lease.key)
+        return self._submit(partial(inbox_events.record_success, lease=lease, owner=self._owner, job=job))
+
+    def complete(self, lease: Lease) -> asyncio.Future[bool]:
+        """All that end before the next commit are one change."""
+        completion = self._completion
+        if self._writer is None or completion is None or completion.batch != self._writer.batch:
+            completion = self._completion = self._new_completion()
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        completion.waiting.append((lease, future))
+        return future
+
+    def _new_completion(self) -> _Completion:
+        waiting: list[tuple[Lease, asyncio.Future[bool]]] = []
+        future = self._submit(partial(self._complete, waiting=waiting, now=time.time()), is_urgent=False)
+        future.add_done_callback(partial(self._on_completed, waiting))
+        return _Completion(0 if self._writer is None else self._writer.batch, waiting)
+
+    def _complete(
+        self, connection: sqlite3.Connection, waiting: Sequence[tuple[Lease, object]], now: float
+    ) -> list[bool]:
+        leases = [lease for lease, _ in waiting]
+        return inbox_events.complete(connection, leases, self._owner, now, noted=self._with_successes)
+
+    def _on_completed(
+        self, waiting: Sequence[tuple[Lease, asyncio.Future[bool]]], completed: asyncio.Future[list[bool]]
+    ) -> None:
+        error = completed.exception()
+        for position, (lease, future) in enumerate(waiting):
+            if error is None:
+                self._with_successes.discard(lease.key)
+            if future.done():
+                continue
+            if error is None:
+                future.set_result(completed.result()[position])
+            else:
+                future.set_exception(error)
+
+    async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
+        changed = await self._reschedule(lease, time.time() + delay, reason)
+        self.wake()
+        return changed
+
+    async def give_up(self, lease: Lease, reason: str) -> bool:
+        return await self._reschedule(lease, None, reason)
+
+    async def _reschedule(self, lease: Lease, due: float | None, reason: str) -> bool:
+        self._with_successes.discard(lease.key)  # whoever takes it again finds them
+        error = inbox_events.storable(reason)
+        changed = partial(inbox_events.reschedule, lease=lease, owner=self._owner, due=due, error=error)
+        return await self._submit(changed)
+
+    async def release(self, leases: Sequence[Lease]) -> None:
+        del leases
+        await self._submit(partial(inbox_events.release, owner=self._owner, now=time.time()))
+
+    def depth(self) -> Mapping[str, float]:
+        if self._reader is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._depth = counts(self._reader)
+        return self._depth
+
+    async def close(self) -> None:
+        for connection in (self._reader, self._connection if self._writer is None else None):
+            if connection is not None:
+                connection.close()
+        if self._writer is not None and await self._writer.close() and self._whereabouts is not None:
+            self._whereabouts.close()

@@ -1,0 +1,289 @@
+"""The events in an inbox file: what changes in the writer's transactions, and what the commands at the shell see."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ....errors import CallsheetError
+from ..queue_port import STATES, Lease, QueuedEvent, storable_headers
+from . import inbox_file
+
+if TYPE_CHECKING:
+    from ...verify.event import Event
+
+# What changes in an inbox file, one statement after another inside the writer's transactions.
+#
+# A process that holds an event has its `owner`, and each run of it a number: what was taken over meanwhile is left
+# alone.
+
+_HELD = "key = ? AND state = 'running' AND owner = ? AND attempts = ?"
+_INSERT = (
+    "INSERT OR IGNORE INTO event (identity, source, type, id, received, headers, query, data, text,"
+    " state, attempts, due, finished, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_COMPLETE = f"UPDATE event SET state = 'done', finished = ?, owner = NULL, error = NULL WHERE {_HELD}"  # noqa: S608 - a constant
+Row = tuple[Any, ...]
+
+
+class LeaseHolder(NamedTuple):
+    """A process that works on the file: its name there, and how long its word holds (seconds).
+
+    No retry is ever put off for longer than `longest`.
+    """
+
+    owner: str
+    lease: float
+    max_attempts: int
+    longest: float = 3600.0
+
+
+def row(event: Event, state: str, owner: str | None, now: float) -> Row:
+    """A new event as it is kept: nothing in it can be refused by the database."""
+    return (
+        event.key, event.source.name, storable(event.type), json.dumps(event.id), now, pack(event.headers), event.query,
+        event.data, None if event.text is event.data else event.text,
+        state, 1 if state == "running" else 0, now, now if state == "done" else None, owner,
+    )  # fmt: skip
+
+
+def storable(text: str) -> str:
+    """Half of a surrogate pair is a JSON text, but no UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def pack(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return b"\n".join(name + b":" + value for name, value in storable_headers(headers))
+
+
+def unpack(packed: bytes) -> list[tuple[bytes, bytes]]:
+    return [(name, value) for line in packed.split(b"\n") for name, _, value in [line.partition(b":")] if name]
+
+
+def add(connection: sqlite3.Connection, row: Row) -> int | None:
+    """The key of a new event; nothing when it is there already."""
+    cursor = connection.execute(_INSERT, row)
+    return cursor.lastrowid if cursor.rowcount else None
+
+
+def claim(connection: sqlite3.Connection, count: int, owner: str, now: float) -> tuple[list[QueuedEvent], float | None]:
+    """Take events that are due, and say when the next one is where there are not enough.
+
+    No other process gets them while this one is alive.
+    """
+    rows = connection.execute(
+        "UPDATE event SET state = 'running', owner = ?, attempts = attempts + 1 WHERE key IN"
+        " (SELECT key FROM event INDEXED BY event_due WHERE state = 'waiting' AND due <= ? ORDER BY due, key LIMIT ?)"
+        " RETURNING key, attempts, source, headers, query, data, text",
+        (owner, now, count),
+    ).fetchall()
+    due = None if len(rows) == count else next_due(connection)
+    return [_queued_event(connection, row) for row in sorted(rows)], due
+
+
+def _queued_event(connection: sqlite3.Connection, row: Sequence[Any]) -> QueuedEvent:
+    key, attempts, source, headers, query, data, text = row
+    jobs = connection.execute("SELECT job FROM succeeded WHERE key = ?", (key,)).fetchall()
+    succeeded = frozenset(job for (job,) in jobs)
+    payload = data if text is None else text
+    return QueuedEvent(Lease(key, attempts), source, unpack(headers), query, data, payload, succeeded)
+
+
+def next_due(connection: sqlite3.Connection) -> float | None:
+    (due,) = connection.execute("SELECT min(due) FROM event INDEXED BY event_due WHERE state = 'waiting'").fetchone()
+    return None if due is None else float(due)
+
+
+def record_success(connection: sqlite3.Connection, lease: Lease, owner: str, job: str) -> bool:
+    lease_values = (lease.key, owner, lease.attempts)
+    is_held = connection.execute(f"SELECT 1 FROM event WHERE {_HELD}", lease_values).fetchone()  # noqa: S608 - a constant
+    if is_held is not None:
+        connection.execute("INSERT OR IGNORE INTO succeeded (key, job) VALUES (?, ?)", (lease.key, job))
+    return is_held is not None
+
+
+def complete(
+    connection: sqlite3.Connection, leases: Iterable[Lease], owner: str, now: float, noted: Container[int]
+) -> list[bool]:
+    """Which of these were held still. `noted`: the keys of events of which single jobs may have been noted."""
+    changed = []
+    for lease in leases:
+        cursor = connection.execute(_COMPLETE, (now, lease.key, owner, lease.attempts))
+        changed.append(bool(cursor.rowcount))
+        if changed[-1] and lease.key in noted:
+            connection.execute("DELETE FROM succeeded WHERE key = ?", (lease.key,))
+    connection.execute("UPDATE tally SET events = events + ? WHERE state = 'done'", (sum(changed),))
+    return changed
+
+
+def reschedule(connection: sqlite3.Connection, lease: Lease, owner: str, due: float | None, error: str) -> bool:
+    """For a later attempt, or for good where `due` is absent."""
+    changed = connection.execute(
+        f"UPDATE event SET state = ?, due = coalesce(?, due), error = ?, owner = NULL WHERE {_HELD}",  # noqa: S608 - a constant
+        ("dead" if due is None else "waiting", due, error, lease.key, owner, lease.attempts),
+    )
+    return bool(changed.rowcount)
+
+
+def heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: float, *, judges: bool = True) -> int:
+    """Say that this process lives; one that `judges` frees what processes held that do not. Returns how many events.
+
+    Times further ahead than any that are written were written before the clock was set back: nothing waits for them.
+    """
+    row = (holder.owner, now + holder.lease)
+    connection.execute("INSERT OR REPLACE INTO owner (id, alive_until) VALUES (?, ?)", row)
+    ahead = now + holder.lease + holder.longest
+    connection.execute(
+        "UPDATE event INDEXED BY event_due SET due = ? WHERE state = 'waiting' AND due > ?", (now, ahead)
+    )
+    if not judges:
+        return 0
+    connection.execute("DELETE FROM owner WHERE alive_until < ? OR alive_until > ?", (now, ahead))
+    rescheduled = connection.execute(
+        "UPDATE event INDEXED BY event_running"
+        " SET state = CASE WHEN attempts >= ? THEN 'dead' ELSE 'waiting' END, owner = NULL, due = ?,"
+        " error = 'the process that handled it ended'"
+        " WHERE state = 'running' AND owner NOT IN (SELECT id FROM owner)",
+        (holder.max_attempts, now),
+    )
+    return rescheduled.rowcount
+
+
+def release(connection: sqlite3.Connection, owner: str, now: float) -> None:
+    """Give back at once what this process still holds."""
+    connection.execute(
+        "UPDATE event INDEXED BY event_running SET state = 'waiting', owner = NULL, due = ?"
+        " WHERE state = 'running' AND owner = ?",
+        (now, owner),
+    )
+    connection.execute("DELETE FROM owner WHERE id = ?", (owner,))
+
+
+def replay(connection: sqlite3.Connection, keys: Iterable[int], now: float) -> None:
+    """From the beginning: every job, the full number of attempts. What runs just now is left alone."""
+    for key in keys:
+        changed = connection.execute(
+            "UPDATE event SET state = 'waiting', attempts = 0, due = ?, finished = NULL, error = NULL"
+            " WHERE key = ? AND state <> 'running'",
+            (now, key),
+        )
+        if changed.rowcount:
+            connection.execute("DELETE FROM succeeded WHERE key = ?", (key,))
+
+
+_PURGED = {
+    "done": "SELECT key FROM event INDEXED BY event_finished WHERE state = 'done' AND finished < ? LIMIT ?",
+    "dead": "SELECT key FROM event INDEXED BY event_dead WHERE state = 'dead' AND received < ? LIMIT ?",
+}
+
+
+def purge(connection: sqlite3.Connection, state: str, before: float, limit: int = -1) -> int:
+    """Delete events that were done, or that arrived and were given up, before a time; returns how many."""
+    sql = _PURGED[state]
+    connection.execute(f"DELETE FROM succeeded WHERE key IN ({sql})", (before, limit))  # noqa: S608 - a constant
+    return connection.execute(f"DELETE FROM event WHERE key IN ({sql})", (before, limit)).rowcount  # noqa: S608 - a constant
+
+
+# What the commands at the shell see of an inbox file.
+
+T = TypeVar("T")
+PURGE_BATCH = 1000
+# Seconds; SQLite lets whoever asks first go on, not whoever has waited longest.
+PURGE_PAUSE = 0.02
+# Statements are put together from the constants of this file only; every value is bound.
+_COLUMNS = "key, source, type, id, state, attempts, received, due, finished, error"
+_SELECT = f"SELECT {_COLUMNS} FROM event"  # noqa: S608 - constants
+# An index of one state is only found by that state's own word, and what is newest is what that index says. Events that
+# run are few: with the plus they are found by their index and sorted, instead of being looked for from the newest on.
+_LISTED: dict[str | None, str] = {
+    None: f"{_SELECT} ORDER BY key DESC LIMIT ?",
+    "waiting": f"{_SELECT} WHERE state = 'waiting' ORDER BY key DESC LIMIT ?",
+    "running": f"{_SELECT} WHERE state = 'running' ORDER BY +key DESC LIMIT ?",
+    "done": f"{_SELECT} WHERE state = 'done' ORDER BY finished DESC, key DESC LIMIT ?",
+    "dead": f"{_SELECT} WHERE state = 'dead' ORDER BY received DESC, key DESC LIMIT ?",
+}
+_SELECT_FULL = f"SELECT {_COLUMNS}, coalesce(text, data), headers FROM event"  # noqa: S608 - constants
+
+
+def counts(connection: sqlite3.Connection) -> Mapping[str, float]:
+    """Events by state."""
+    by_state = dict(connection.execute("SELECT state, events FROM tally"))
+    by_state["running"] = connection.execute("SELECT count(*) FROM event WHERE state = 'running'").fetchone()[0]
+    return {state: float(by_state[state]) for state in STATES}
+
+
+def list_events(connection: sqlite3.Connection, state: str | None, limit: int) -> list[dict[str, Any]]:
+    return [_record(row) for row in connection.execute(_LISTED[state], (limit,))]
+
+
+def events_by_key(connection: sqlite3.Connection, keys: Iterable[int]) -> list[dict[str, Any]]:
+    return [_record(row) for key in keys for row in connection.execute(f"{_SELECT} WHERE key = ?", (key,))]
+
+
+def find(connection: sqlite3.Connection, word: str) -> list[dict[str, Any]]:
+    rows = connection.execute(f"{_SELECT_FULL} WHERE id = ? OR id = ?", (json.dumps(word), storable(word))).fetchall()
+    if not rows and word.isascii() and word.isdigit():
+        rows = connection.execute(f"{_SELECT_FULL} WHERE key = ?", (int(word[:18]),)).fetchall()
+    records = []
+    for row in rows:
+        jobs = connection.execute("SELECT job FROM succeeded WHERE key = ? ORDER BY job", (row[0],)).fetchall()
+        names = sorted({name.decode("latin-1") for name, _ in unpack(row[-1])})
+        records.append({**_record(row), "succeeded": [job for (job,) in jobs], "headers": names, "payload": row[-2]})
+    return records
+
+
+def _record(row: Sequence[Any]) -> dict[str, Any]:
+    record = dict(zip(_COLUMNS.split(", "), row, strict=False))
+    return {**record, "id": json.loads(record["id"])}
+
+
+class FileInspection:
+    """Reads without writing; whatever is wrong with the file is one clear error."""
+
+    def __init__(self, path: str, *, write: bool) -> None:
+        self._path = path
+        self._connection = inbox_file.open_existing(path, write=write)
+
+    def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
+        return self._checked(lambda: list_events(self._connection, state, limit))
+
+    def counts(self) -> Mapping[str, float]:
+        return self._checked(lambda: counts(self._connection))
+
+    def find(self, word: str) -> list[dict[str, Any]]:
+        return self._checked(lambda: find(self._connection, word))
+
+    def replay(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+        unique_keys = list(dict.fromkeys(keys))
+        self._checked(lambda: self._in_transaction(lambda: replay(self._connection, unique_keys, time.time())))
+        return self._checked(lambda: events_by_key(self._connection, unique_keys))
+
+    def purge(self, state: str, before: float) -> int:
+        """A part at a time: whoever puts events into the file meanwhile waits for one part, not for all."""
+        total = 0
+        while True:
+            purged = self._checked(
+                lambda: self._in_transaction(lambda: purge(self._connection, state, before, PURGE_BATCH))
+            )
+            total += purged
+            if purged < PURGE_BATCH:
+                return total
+            time.sleep(PURGE_PAUSE)
+
+    def _in_transaction(self, operation: Callable[[], T]) -> T:
+        self._connection.execute("BEGIN IMMEDIATE")
+        result = operation()
+        self._connection.execute("COMMIT")
+        return result
+
+    def _checked(self, operation: Callable[[], T]) -> T:
+        try:
+            return operation()
+        except (sqlite3.Error, ValueError, TypeError, AttributeError) as error:  # a damaged file holds anything
+            raise CallsheetError(f"inbox {self._path}: {error}") from None
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,1 +1,0 @@
-"""Which handlers an event goes to."""

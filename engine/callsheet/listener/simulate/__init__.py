@@ -1,1 +1,0 @@
-"""Signed test events, and key sets to verify them with."""

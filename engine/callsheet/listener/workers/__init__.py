@@ -1,1 +1,0 @@
-"""One listener in several processes: a supervisor, its workers, and what they share."""

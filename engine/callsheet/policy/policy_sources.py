@@ -1,0 +1,326 @@
+"""Where the rules of a run come from: the file of the machine, the site, the environment; and how they are written."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Protocol, cast
+
+from ..errors import NotAllowed, UsageError, closest_names, did_you_mean
+from ..files import open_regular
+from ..patterns import lazy_pattern
+from .policy import CLASSES, DECISIONS, Decision, Policy, PolicyRule, PolicySource, class_rules, read_only
+
+# A policy as it is written, in a file or on one line, as a source of rules.
+
+READ_ONLY = "read-only"
+RULES = "rule"
+PROGRAM = "program"
+_OTHERS = 'a rule about another program says so: program = "NAME"'
+_PATTERNS = ("operation", "class", "method", "path", "site")
+_METHOD = lazy_pattern(r"[A-Za-z]+")
+_SHORT = lazy_pattern(r"[\w.*-]+(=\w+)?([,\s]+[\w.*-]+(=\w+)?)*")
+
+
+class KnownNames(Protocol):
+    """What rules may mention: documented operations, and kinds of things that requests name (projects, say)."""
+
+    @property
+    def program(self) -> str:
+        """Whose definitions these are. Rules that name other programs say nothing here."""
+        ...
+
+    def operation(self, name: str) -> str | None:
+        """The id of the operation of this name or alias."""
+        ...
+
+    def operations(self) -> Collection[str]: ...
+    def kinds(self) -> Collection[str]: ...
+
+
+def is_short(text: str) -> bool:
+    """Whether a text is a policy on one line, such as `read-only` or `destroy=deny,write=ask`, and not a file."""
+    plain = text.strip()
+    return bool(_SHORT.fullmatch(plain)) and ("=" in plain or any(map(_is_near_read_only, re.split(r"[,\s]+", plain))))
+
+
+def _is_near_read_only(text: str) -> bool:
+    return text.lower().replace("_", "-") == READ_ONLY
+
+
+def from_short(text: str, name: str, names: KnownNames) -> PolicySource:
+    """`read-only`, or `WHAT=DECISION` with commas between; WHAT is a class or an operation. Raises `UsageError`."""
+    classes: dict[str, Any] = {}
+    rules: list[dict[str, Any]] = []
+    for part in re.split(r"[,\s]+", text.strip(" \t\r\n,")):
+        what, equals, decision = part.partition("=")
+        if not equals and _is_near_read_only(part):
+            classes.update(dict.fromkeys(CLASSES[1:], "deny"))
+        elif not equals:
+            raise UsageError(
+                f"{name}: {part!r} is not {READ_ONLY}, and not WHAT=DECISION{did_you_mean(part, [READ_ONLY])}"
+            )
+        elif what in CLASSES:
+            classes[what] = decision
+        else:
+            rules.append({"operation": what, "decision": decision})
+    if not rules and all(part == READ_ONLY for part in re.split(r"[,\s]+", text.strip())):
+        return read_only(name)
+    return from_table({**classes, RULES: rules}, name, names)
+
+
+def from_text(text: str, name: str, names: KnownNames) -> PolicySource:
+    """TOML. Raises `UsageError`."""
+    import tomllib
+
+    try:
+        return from_table(tomllib.loads(text), name, names)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name}: not TOML: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{name}: nested too deeply") from None
+
+
+def from_table(table: Mapping[str, Any], name: str, names: KnownNames) -> PolicySource:
+    """`read`, `write` and `destroy` with a decision each, and a list of tables `rule`. Raises `UsageError`."""
+    for key in table:
+        if key not in (*CLASSES, RULES):
+            raise UsageError(f"{name}: unknown key {key!r}{did_you_mean(key, (*CLASSES, RULES))}")
+    classes = {each: _decision(table[each], f"{name}: {each}") for each in CLASSES if each in table}
+    written = table.get(RULES, [])
+    if not isinstance(written, list) or not all(isinstance(each, Mapping) for each in written):
+        raise UsageError(f"{name}: {RULES}: expected tables, each begun with [[{RULES}]]")
+    here = [
+        (place, each)
+        for place, each in enumerate(written, 1)
+        if _is_for(names.program, each, f"{name}: {RULES} {place}")
+    ]
+    rules = [_rule(each, place, name, names) for place, each in here]
+    return PolicySource(name, (*rules, *class_rules(classes)))
+
+
+def _is_for(program: str, table: Mapping[str, Any], where: str) -> bool:
+    return PROGRAM not in table or program in _texts(table[PROGRAM], f"{where}: {PROGRAM}")
+
+
+def _rule(table: Mapping[str, Any], place: int, name: str, names: KnownNames) -> PolicyRule:
+    where = f"{name}: {RULES} {place}"
+    kinds = list(names.kinds())
+    known = ("decision", "reason", PROGRAM, *_PATTERNS, *kinds)
+    for key in table:
+        if key not in known:
+            raise UsageError(f"{where}: unknown key {key!r}{did_you_mean(key, known)}", hint=_OTHERS)
+    if "decision" not in table:
+        raise UsageError(f"{where}: decision is missing: one of {', '.join(DECISIONS)}")
+    decision = _decision(table["decision"], f"{where}: decision")
+    reason = table.get("reason", "")
+    if not isinstance(reason, str):
+        raise UsageError(f"{where}: reason: expected a text")
+    given = {key: _texts(table[key], f"{where}: {key}") for key in (*_PATTERNS, *kinds) if key in table}
+    said = ", ".join(f"{key} {' or '.join(values)}" for key, values in given.items())
+    return PolicyRule(
+        decision,
+        f"rule {place} ({said or 'everything'}: {decision})",
+        reason,
+        _classes(given.get("class"), where),
+        _operations(given.get("operation"), where, names),
+        _methods(given.get("method"), where),
+        _paths(given.get("path"), where),
+        given.get("site"),
+        {kind: given[kind] for kind in kinds if kind in given},
+    )
+
+
+def _decision(value: Any, where: str) -> Decision:
+    if value not in DECISIONS:
+        near = did_you_mean(str(value), DECISIONS)
+        raise UsageError(f"{where}: expected one of {', '.join(DECISIONS)}, not {value!r}{near}")
+    return cast("Decision", value)
+
+
+def _texts(value: Any, where: str) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    if not values or not all(isinstance(each, str) and each for each in values):
+        raise UsageError(f"{where}: expected a text or a list of texts")
+    return tuple(values)
+
+
+def _classes(values: tuple[str, ...] | None, where: str) -> frozenset[str] | None:
+    for each in values or ():
+        if each not in CLASSES:
+            raise UsageError(
+                f"{where}: class: {each!r} is not one of {', '.join(CLASSES)}{did_you_mean(each, CLASSES)}"
+            )
+    return frozenset(values) if values else None
+
+
+def _operations(values: tuple[str, ...] | None, where: str, names: KnownNames) -> tuple[str, ...] | None:
+    """A rule for an operation that does not exist would protect nothing, and nobody would notice."""
+    return tuple(_known_operations(values, where, names)) if values else None
+
+
+def _known_operations(values: tuple[str, ...], where: str, names: KnownNames) -> Iterator[str]:
+    for each in values:
+        found = each if "*" in each else names.operation(each)
+        if found is None:
+            near = closest_names(each, names.operations())
+            meant = f", did you mean {near[0]!r}?" if near else ""
+            raise UsageError(f"{where}: unknown operation {each!r}{meant}", hint=None if near else _OTHERS)
+        yield found
+
+
+def _methods(values: tuple[str, ...] | None, where: str) -> frozenset[str] | None:
+    for each in values or ():
+        if not _METHOD.fullmatch(each):
+            raise UsageError(f"{where}: method: {each!r} is not a method such as DELETE")
+    return frozenset(each.upper() for each in values) if values else None
+
+
+def _paths(values: tuple[str, ...] | None, where: str) -> tuple[str, ...] | None:
+    for each in values or ():
+        if not each.startswith("/"):
+            raise UsageError(f"{where}: path: {each!r} does not start with a slash")
+    return values
+
+
+# The policy of a machine: a file that only its administrator can write, so that nobody else loosens it.
+
+FILE = "policy.toml"
+_DIRECTORY = "/etc/callsheet"
+_COMMON_APPLICATION_DATA = 0x23  # CSIDL_COMMON_APPDATA; the variable that names it can be set by anybody
+_ADMINISTRATORS = frozenset({"S-1-5-18", "S-1-5-32-544"})  # the system itself, and the group of administrators
+
+
+def system_file() -> str:
+    """Where the file lies on this platform. No variable of the environment has a say in it."""
+    if sys.platform == "win32":
+        import ctypes
+
+        buffer = ctypes.create_unicode_buffer(260)
+        ctypes.windll.shell32.SHGetFolderPathW(None, _COMMON_APPLICATION_DATA, None, 0, buffer)
+        return os.path.join(buffer.value or "C:\\ProgramData", "callsheet", FILE)
+    return f"{_DIRECTORY}/{FILE}"
+
+
+def read_system_file(path: str) -> str:
+    """Its text. Raises `NotAllowed` where it cannot be read: what it forbids is not known then."""
+    try:
+        with open_regular(path) as file:
+            return file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise NotAllowed(f"the policy {path} is not UTF-8: byte {error.start}", hint="nothing was sent") from None
+    except OSError as error:
+        raise NotAllowed(f"the policy {path} cannot be read: {error.strerror}", hint="nothing was sent") from None
+
+
+def why_not_administrators(path: str) -> str | None:
+    """Why the file may be the work of somebody else than the administrator; None where it cannot."""
+    if sys.platform == "win32":
+        return None if _owner(path) in _ADMINISTRATORS else f"{path} does not belong to an administrator"
+    for start in dict.fromkeys((path, os.path.realpath(path))):
+        each = start
+        while True:
+            status = os.lstat(each)
+            if status.st_uid != 0:
+                return f"{each} does not belong to root"
+            others = stat.S_IWOTH if status.st_gid == 0 else stat.S_IWGRP | stat.S_IWOTH
+            if not stat.S_ISLNK(status.st_mode) and status.st_mode & others:
+                return f"{each} can be changed by others than root"
+            above = os.path.dirname(each)
+            if above == each:
+                break
+            each = above
+    return None
+
+
+def _owner(path: str) -> str:
+    """The owner's identifier on Windows, or nothing where it cannot be found out."""
+    found = ""
+    if sys.platform == "win32":
+        import ctypes
+        from ctypes import wintypes
+
+        advapi, kernel = ctypes.windll.advapi32, ctypes.windll.kernel32
+        owner, descriptor, text = ctypes.c_void_p(), ctypes.c_void_p(), wintypes.LPWSTR()
+        where = ctypes.byref(owner), None, None, None, ctypes.byref(descriptor)
+        if advapi.GetNamedSecurityInfoW(path, 1, 1, *where) == 0:  # SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION
+            if advapi.ConvertSidToStringSidW(owner, ctypes.byref(text)):
+                found = text.value or ""
+                kernel.LocalFree(ctypes.cast(text, ctypes.c_void_p))
+            kernel.LocalFree(descriptor)
+    return found
+
+
+# The policy that holds for a run, from the machine, the site and the environment.
+
+LARGEST = 1 << 20  # bytes
+
+
+def load_policy(
+    variable: str,
+    environ: Mapping[str, str],
+    names: KnownNames,
+    *,
+    own: Iterable[PolicySource] = (),
+    warn: Callable[[str], None] = lambda _: None,
+) -> Policy:
+    """The machine's file, `own` sources such as those of the site, and what `variable` of the environment says.
+
+    Raises `UsageError` for a policy that is not understood and `NotAllowed` for one that cannot be read: what it
+    forbids is not known then. `warn` is told of a file of the machine that is ignored.
+    """
+    sources = [*_of_machine(names, warn), *own]
+    if given := environ.get(variable, "").strip():
+        sources.append(from_variable(given, variable, names))
+    return Policy(sources)
+
+
+def _of_machine(names: KnownNames, warn: Callable[[str], None]) -> list[PolicySource]:
+    path = system_file()
+    if not os.path.lexists(path):
+        return []
+    try:
+        doubt = why_not_administrators(path)
+    except OSError as error:
+        raise NotAllowed(f"the policy {path} cannot be read: {error.strerror}", hint="nothing was sent") from None
+    if doubt is not None:
+        warn(f"the policy {path} is ignored: {doubt}")
+        return []
+    return [from_text(read_system_file(path), path, names)._replace(strict=True)]
+
+
+def from_variable(text: str, variable: str, names: KnownNames) -> PolicySource:
+    """A policy on one line, TOML, or the path of a file."""
+    if is_short(text):
+        return from_short(text, variable, names)
+    if "\n" in text or "=" in text:
+        return from_text(text, variable, names)
+    return from_text(_read(text, variable), f"{text} ({variable})", names)
+
+
+def of_site(name: str, settings: Mapping[str, Any], names: KnownNames) -> list[PolicySource]:
+    """What a site's own settings allow: `policy`, a text on one line or a table, and `read_only`."""
+    sources = [read_only(f"the settings of site {name!r}", "read_only = true")] if settings.get("read_only") else []
+    if written := settings.get("policy"):
+        read = from_short if isinstance(written, str) else from_table
+        sources.append(read(written, f"the policy of site {name!r}", names))
+    return sources
+
+
+def _read(path: str, variable: str) -> str:
+    try:
+        with open(os.path.expanduser(path), "rb") as file:
+            content = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+        hint = f"expected a file, or something like {variable}=read-only or {variable}=destroy=deny,write=ask"
+        raise UsageError(f"{variable}: cannot read {path}: {problem}", hint=hint) from None
+    if len(content) > LARGEST:
+        raise UsageError(f"{variable}: {path} is larger than {LARGEST >> 20} MiB")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{variable}: {path} is not UTF-8: byte {error.start}") from None
