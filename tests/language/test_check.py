@@ -186,6 +186,14 @@ CAUSES = [
         ),
     ),
     (
+        '[node.aside]\ngroup = "part"\n\nadf = { type = "aside", holds = ["paragraphs"] }\n',
+        ":4: node \"aside\": adf.holds: no kind of node 'paragraphs', did you mean 'paragraph'?",
+    ),
+    (
+        '[node.rod]\ngroup = "inline"\ntext = ["{{rod:{long}}}"]\npatterns = { long = "(a|b)" }\n',
+        ':4: node "rod": patterns.long: it is part of another pattern, so groups are written (?:...)',
+    ),
+    (
         '[program.demo]\noptions = [{ name = "id" }, { name = "timeout", type = "integer" }]\n',
         ":2: program \"demo\": options.1: the engine reads 'timeout' as one duration, not as integer",
     ),

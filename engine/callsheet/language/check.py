@@ -65,6 +65,10 @@ from .source_file import DEFAULTS, EXTEND, PARTS, RESOURCE, Definition, Definiti
 def node_findings(definitions: Definitions, node: Definition) -> Findings:
     """A block of one's own that may stand nowhere in a document, or whose macro has no place for what stands in it."""
     table = _with_base(definitions, node)
+    kinds = {id for kind, id in definitions if kind == "node"}
+    for keys, word in _kinds_named(node.table):
+        if word not in kinds:
+            yield Finding(keys, f"no kind of node {word!r}{did_you_mean(word, kinds)}")
     if table.get("group") != "block" or all(file.shipped for file in node.files):
         return
     forms = table.get("adf", [])
@@ -76,6 +80,16 @@ def node_findings(definitions: Definitions, node: Definition) -> Findings:
             if "macro" in form and "body" not in form:
                 text = 'the words in it would be lost: say body = "rich" (blocks) or body = "plain" (text)'
                 yield Finding(("storage", place, "macro"), text)
+
+
+def _kinds_named(table: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Where the forms in documents name kinds, and each word of `a>b`."""
+    forms = table.get("adf", [])
+    for place, form in enumerate(forms) if isinstance(forms, list) else [(None, forms)]:
+        for key in ("holds", "starts", "marks", "within"):
+            for word in form.get(key, ()):
+                path: Path = ("adf", key) if place is None else ("adf", place, key)
+                yield from ((path, kind) for kind in word.split(">") if kind != "inline")
 
 
 def _with_base(definitions: Definitions, node: Definition) -> dict[str, Any]:

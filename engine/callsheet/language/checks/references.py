@@ -523,6 +523,8 @@ def pattern_fault(pattern: Any, groups: int = 0) -> str | None:
 
 def _pattern(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     fault = pattern_fault(text, schema.get("groups", 0))
+    if fault is None and schema.get("part") and re.compile(text).groups:
+        fault = "it is part of another pattern, so groups are written (?:...)"
     yield from [fault] if fault else []
 
 

@@ -73,9 +73,9 @@ def keyed_by(kind: str, *, description: str) -> Any:
     return Field(description=description, json_schema_extra={"keys": kind})
 
 
-def pattern(*, description: str, groups: int = 0) -> Any:
-    """Metadata of a regular expression, with at least so many groups."""
-    return Field(description=description, json_schema_extra={"format": "regex", "groups": groups})
+def pattern(*, description: str, groups: int = 0, is_part: bool = False) -> Any:
+    """Metadata of a regular expression, with at least so many groups; one that is part of another has none."""
+    return Field(description=description, json_schema_extra={"format": "regex", "groups": groups, "part": is_part})
 
 
 OperationId = Annotated[str, reference("operation", description="The operation it calls.")]

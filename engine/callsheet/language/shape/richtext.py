@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from .base import Shape, reference
+from .base import Shape, pattern, reference
 
 Kind = Annotated[str, reference("node", description="A kind of node or mark.")]
 Kinds = Annotated[list[str], Field(description="Kinds; `inline` means all inline ones.")]
@@ -26,7 +26,7 @@ class Attribute(Shape, Named, total=False):
         Field(description="Default: string."),
     ]
     enum: list[str]
-    pattern: Annotated[str, Field(description="The whole value must fit it.")]
+    pattern: Annotated[str, pattern(description="The whole value must fit it.")]
     minimum: float
     maximum: float
     min_length: int
@@ -236,7 +236,10 @@ class NodeDefinition(Shape, total=False):
     text: Annotated[
         list[str], Field(description="Words that say it in Markdown, fields in braces, {{ and }} for braces.")
     ]
-    patterns: Annotated[dict[str, str], Field(description="Field → the regular expression its value fits.")]
+    patterns: Annotated[
+        dict[str, Annotated[str, pattern(description="What the field fits.", is_part=True)]],
+        Field(description="Field → the regular expression its value fits."),
+    ]
     alone: Annotated[list[str], Field(description="Words that say it in Markdown where they are a whole paragraph.")]
     known: Annotated[dict[str, str], Field(description="The values its first field may have → what they stand for.")]
     link: LinkForm
