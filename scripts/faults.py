@@ -56,7 +56,6 @@ class Fault(NamedTuple):
 
 
 def faults(*packages: str) -> Iterator[Fault]:
-    """Raises `FileNotFoundError` for a package that has none."""
     for path in [FAULTS / f"{name}.toml" for name in packages] or sorted(FAULTS.glob("*.toml")):
         for name, table in tomllib.loads(path.read_text(encoding="utf-8")).items():
             yield Fault(f"{path.stem}: {name}", **table)
@@ -124,6 +123,9 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="WORD", help="only faults whose name contains this")
     parser.add_argument("--all", action="store_true", help="try what is not noticed with all tests")
     asked = parser.parse_args()
+    packages = sorted(path.stem for path in FAULTS.glob("*.toml"))
+    if unknown := [name for name in asked.package if name not in packages]:
+        parser.error(f"no faults of {', '.join(unknown)}: there are those of {', '.join(packages)}")
     python = ready("dev")
     chosen = [fault for fault in faults(*asked.package) if asked.only in fault.name]
     survived = []

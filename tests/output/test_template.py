@@ -47,5 +47,16 @@ def test_what_does_not_suit_an_item_is_an_error() -> None:
         printed("{length(n)}")
 
 
+def test_a_name_that_nothing_has_leaves_no_empty_lines() -> None:
+    stream = io.StringIO()
+    with pytest.raises(CallsheetError, match="--template: nothing has 'nope'"):
+        printed("{nope}", stream=stream)
+    assert stream.getvalue() == ""
+
+
+def test_what_only_a_later_item_has_leaves_the_lines_of_those_before() -> None:
+    assert printed("{n}", [{"key": "A-0"}, {"key": "A-1", "n": 1}, {"key": "A-2"}]) == "\n1\n\n"
+
+
 def test_values_do_not_act_on_a_terminal() -> None:
     assert "\x1b" not in printed("{key}", [{"key": "\x1b[2Jx"}], Screen())

@@ -248,6 +248,52 @@ def test_a_200_that_is_no_list(answered: Any, lists: list[str], places_to_run: P
             assert code != 0, (case["name"], answered, err)
 
 
+@pytest.fixture(scope="module")
+def changes_that_show_their_answer(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Every command that changes a thing and shows it as the service answers it."""
+    home = tmp_path_factory.mktemp("home")
+    with closing(open_catalog("suite", {"CALLSHEET_HOME": str(home), "CALLSHEET_CACHE": str(cache)})) as catalog:
+        # a command that says itself what was done needs nothing of the answer
+        shown = {
+            name
+            for name, view in catalog.all("view").items()
+            if "id" in view and "done" not in [column["value"] for column in view["columns"]]
+        }
+        return [
+            words
+            for words, found in catalog.all("command").items()
+            if found["safety"] != "read" and found.get("view") in shown and "builtin" not in found
+        ]
+
+
+def test_a_change_that_is_answered_with_null_is_no_success(
+    changes_that_show_their_answer: list[str], places_to_run: Path, cache: Path
+) -> None:
+    """A script that reads the new id would go on without one."""
+    nothing = reply(body=b"null", headers=JSON)
+    tried = 0
+    for leaf in changes_that_show_their_answer:
+        for case in CASES_OF_LEAF.get(leaf, ()):
+            changing = [at for at, each in enumerate(case["exchange"]) if each["request"]["method"] != "GET"]
+            is_answered = len(changing) == 1 and "json" in case["exchange"][changing[0]].get("response", {})
+            if is_answered and case.get("expect", {}).get("exit", 0) == 0 and "--dry-run" not in case["argv"]:
+                code, err = lied_to(
+                    case, changing[0], nothing, steadfast=False, places_to_run=places_to_run, cache=cache
+                )
+                assert code != 0, (case["name"], err)
+                tried += 1
+                break
+    assert tried > 10
+
+
+def test_a_list_with_null_in_the_place_of_things_is_an_error(places_to_run: Path, cache: Path) -> None:
+    case = CASES_OF_LEAF["boards list"][0]
+    wrong = reply(json={"values": [None], "isLast": True})
+    code, err = lied_to(case, 0, wrong, steadfast=True, places_to_run=places_to_run, cache=cache)
+    assert code == 1
+    assert "null in the place of a thing" in err
+
+
 def test_what_an_answer_lacks_is_told_in_its_words(places_to_run: Path, cache: Path) -> None:
     case = CASES_OF_LEAF["page-attachments download"][0]
     wrong = without(case["exchange"][0]["response"]["json"], ("id",))

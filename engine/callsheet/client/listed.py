@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _HINT = "a proxy or a page to sign in may have answered in the place of the site; -v shows what was asked"
 
+_HINT_OF_CHANGE = "the change may have been made: look at it before you try again"
+
 
 def list_in_answer(found: Any, under: str | None = None) -> list[Any]:
     """What was found in an answer `under` an expression; raises `CallsheetError` where it is no list.
@@ -23,7 +25,7 @@ def list_in_answer(found: Any, under: str | None = None) -> list[Any]:
     raise CallsheetError(f"the site answered without {_wanted(under)}", hint=_HINT)
 
 
-def thing_in_answer(found: Any, id: str) -> None:
+def thing_in_answer(found: Any, id: str, *, is_changed: bool = False) -> None:
     """Raises `CallsheetError` where an answer is no thing, by the expression for its `id`; a text may be anything."""
     if found is not None and not isinstance(found, dict):
         return
@@ -31,7 +33,7 @@ def thing_in_answer(found: Any, id: str) -> None:
         from .http.failure import texts_in
 
         said = ": ".join([f"the site answered without what was asked for: it has no {id!r}", *texts_in(found)[:1]])
-        raise CallsheetError(said, hint=_HINT)
+        raise CallsheetError(said, hint=_HINT_OF_CHANGE if is_changed else _HINT)
 
 
 def part_of(expression: str, answer: Any, scope: Any) -> Any:

@@ -44,17 +44,26 @@ def template_filter(template: str) -> tuple[Filter, Callable[[], None]]:
     except TemplateError as error:
         raise UsageError(f"--template: {error}") from None
 
-    missing = {piece: piece.split(".") for piece in expressions_in_text(text) if is_path(piece)}  # until a value has it
+    pieces = expressions_in_text(text)
+    missing = {piece: piece.split(".") for piece in pieces if is_path(piece)}  # until a value has it
     keys: dict[str, Any] = {}
+    unfilled: list[str] = []  # texts of the values before the first one that has anything: no results if none has
+    has_found = len(missing) < len(set(pieces)) or not pieces
 
     def results(value: Any) -> Iterator[Any]:
-        for piece in [piece for piece, path in missing.items() if leads_somewhere(path, value)]:
-            del missing[piece]
+        nonlocal has_found
         try:
-            yield to_text(fill_text(text, value))
+            filled = to_text(fill_text(text, value))
         except TemplateError as error:
             raise CallsheetError(f"--template: {error}") from None
         keys.update(value if isinstance(value, dict) else ())
+        for piece in [piece for piece, path in missing.items() if leads_somewhere(path, value)]:
+            has_found = True
+            del missing[piece]
+        unfilled.append(filled)
+        if has_found or not (value and isinstance(value, dict)):
+            yield from unfilled
+            unfilled.clear()
 
     def check() -> None:
         for piece in missing if keys else ():

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from ..errors import UsageError
+from ..errors import CallsheetError, UsageError
 from ..jsontext import dump_json
 from ..language.template import TemplateError, evaluate
 from ..terminal import paint
@@ -204,6 +204,7 @@ class Output:
         "_filter",
         "_headers",
         "_layout",
+        "_lists_things",
         "_plain_text",
         "_raw",
         "_renderer",
@@ -235,6 +236,7 @@ class Output:
         headers: bool = True,
     ) -> None:
         self._headers = headers
+        self._lists_things = view is not None and "id" in view
         self._renderer = renderer(format)
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
@@ -271,7 +273,12 @@ class Output:
         return self._renderer.streams and not (self._renderer.has_columns and self._layout.columns.need_sample)
 
     def items(self, items: Iterable[Any]) -> None:
-        """Print a list. json, ndjson, csv and ids are written while the items come."""
+        """Print a list. json, ndjson, csv and ids are written while the items come.
+
+        Raises `CallsheetError` where there is null in the place of a thing.
+        """
+        if self._lists_things:
+            items = map(_thing_in_list, items)
         if self._filter is None:
             self._write(self._renderer.items(items, self._layout))
         elif self._renderer.singly or self._filled:
@@ -320,6 +327,12 @@ class Output:
 
     def _write(self, chunks: Iterable[str]) -> None:
         self._stream.write(chunks, flush=self._renderer.streams)
+
+
+def _thing_in_list(item: Any) -> Any:
+    if item is None:
+        raise CallsheetError("the site listed null in the place of a thing", hint="-v shows what was asked")
+    return item
 
 
 def _filter(jq: str | None, query: str | None, template: str | None) -> tuple[Filter | None, Callable[[], None]]:
