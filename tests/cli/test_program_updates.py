@@ -12,6 +12,8 @@ import pytest
 from support.imports import DOCUMENTS
 from support.machine import Machine
 
+pytestmark = pytest.mark.slow
+
 PETSHOP = str(DOCUMENTS / "petshop.yaml")
 
 

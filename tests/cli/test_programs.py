@@ -122,6 +122,7 @@ def test_a_program_can_be_made_of_another_and_receive_webhooks(machine: Machine)
     assert (machine.bin / "hooks").exists()
 
 
+@pytest.mark.slow
 def test_an_api_can_be_imported_into_a_program_that_was_empty(machine: Machine) -> None:
     assert machine("new", "mine", "--no-launcher", "--quiet") == 0
     assert machine("definitions", "import", PETSHOP, "--product", "pets", "--quiet", program="mine") == 0
@@ -129,6 +130,7 @@ def test_an_api_can_be_imported_into_a_program_that_was_empty(machine: Machine) 
     assert "listPets" in machine.out.split()
 
 
+@pytest.mark.slow
 def test_a_program_is_shared_removed_and_installed_again(machine: Machine) -> None:
     assert machine("new", "shop", "--from", PETSHOP, "--quiet") == 0
     made = {path for path in machine.files() if path.startswith("home/definitions/")}
@@ -216,6 +218,7 @@ def test_only_files_are_installed(machine: Machine) -> None:
     assert not (machine.home / "definitions" / "evil").exists()
 
 
+@pytest.mark.slow
 def test_broken_definitions_are_told_with_file_and_line_by_both_programs(machine: Machine) -> None:
     assert machine("new", "shop", "--from", PETSHOP, "--quiet") == 0
     path = machine.home / "definitions" / "shop" / "commands" / "orders.toml"

@@ -104,6 +104,7 @@ def test_from_nothing_to_a_verified_site_with_every_answer_wrong_once(shell: She
     assert shell("op", "call", "getCurrentUser", "-o", "id").out == "a1\n"
 
 
+@pytest.mark.slow
 def test_without_a_key_store_a_password_is_asked_for_before_anything_secret(shell: Shell, site: FakeSite) -> None:
     for name in [name for name in shell.environ if "KEYRING" in name]:
         del shell.environ[name]

@@ -16,6 +16,8 @@ from callsheet.sandbox.simulated_site import SandboxRequest
 from commands.test_apply import Site, cloud, site
 from support import simulated
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["cloud", "site"]
 
 Answering = Callable[[SandboxRequest], Answer]

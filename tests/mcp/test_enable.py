@@ -44,6 +44,7 @@ def test_what_cannot_be_read_is_told_with_what_to_paste(shell: Shell) -> None:
     assert os.readlink(path) == "nowhere"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", sampled(HOSTS, 3))
 def test_each_program_gets_the_entry_and_loses_it(shell: Shell, host: str) -> None:
     path = file_of(shell, host)

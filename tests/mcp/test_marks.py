@@ -113,6 +113,7 @@ def arguments(tool: Any) -> dict[str, Any]:
     return {name: properties[name].get("enum", [kinds.get(properties[name]["type"], "DEMO-1")])[0] for name in taken}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refuses", [False, True], ids=["answers", "refuses"])
 def test_no_answer_of_any_tool_has_others_words_outside_the_marks(
     site: Planted, offered: Callable[..., Any], refuses: bool

@@ -346,6 +346,7 @@ def test_issues_of_the_tests_hold_what_is_hidden() -> None:
     assert issue("DEMO-1")["fields"]["summary"] != "Sweep | the stage"
 
 
+@pytest.mark.slow
 def test_several_calls_at_once_share_connections_and_nothing_else(make: Make, tracker: Tracker) -> None:
     toolbox = make()
     with ThreadPoolExecutor(6) as pool:

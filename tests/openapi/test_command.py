@@ -62,6 +62,7 @@ def test_imported_operations_are_found_and_described(shell: Shell) -> None:
     assert shell("op", "describe", "pets.createOrder") == 0
 
 
+@pytest.mark.slow
 def test_an_import_over_an_import_keeps_place_and_corrections(shell: Shell) -> None:
     shell("definitions", "import", SHOP, "--product", "pets")
     first = (shell.definitions / "operations/pets/_product.toml").read_text("utf-8")

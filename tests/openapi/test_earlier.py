@@ -15,6 +15,8 @@ from callsheet.openapi.definition_files import EarlierImport, difference_from, n
 from support.draws import chance
 from support.programs import small_program
 
+pytestmark = pytest.mark.slow
+
 Document = dict[str, Any]
 
 SITE = {"SHOP_BASE_URL": "https://pets.example.com", "SHOP_EMAIL": "me@example.com", "SHOP_TOKEN": "of-the-shop"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ VALUES = st.recursive(
 TABLES = st.dictionaries(TEXTS, VALUES, max_size=5)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.dictionaries(TEXTS, st.dictionaries(TEXTS, TABLES, min_size=1, max_size=3), max_size=2))
 def test_what_is_laid_out_is_read_back(kinds: dict[str, dict[str, dict[str, Any]]]) -> None:

@@ -110,6 +110,7 @@ def fresh() -> dict[str, Any]:
     return imported
 
 
+@pytest.mark.slow
 @published
 @pytest.mark.published
 @OF_PRODUCT

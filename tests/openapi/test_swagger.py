@@ -143,6 +143,7 @@ ANYTHING = st.recursive(
 KEYS = ("host", "basePath", "schemes", "consumes", "paths", "definitions", "parameters", "securityDefinitions", "info")
 
 
+@pytest.mark.slow
 @given(tree=st.dictionaries(st.sampled_from(KEYS), ANYTHING), item=ANYTHING)
 def test_whatever_stands_in_it_is_imported_or_an_error(tree: dict[str, Any], item: Any) -> None:
     tree = {"paths": {"/x": item}, **tree, "swagger": "2.0"}

@@ -56,6 +56,7 @@ def test_yaml_reads_back(items: list[Any]) -> None:
     assert same(yaml.load(text, yaml.CSafeLoader), items)
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(st.lists(VALUES, max_size=3))
 @example(["0o7", "1e3", "yes", "012", "1_0", "12:30:45", "0b1", 1e22, 1e-7, -0.0])
@@ -180,6 +181,7 @@ def test_terminal_sequences_and_controls_are_taken_out(text: str, harmless: str)
     assert not controls(lines(text).replace("\n", ""))
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(TEXTS)
 def test_cleaning_twice_changes_nothing(text: str) -> None:

@@ -56,6 +56,7 @@ def strictness(policy: Policy, known: Facts) -> int:
     return DECISIONS.index(policy.judge(known).decision)
 
 
+@pytest.mark.slow
 @given(policy=st.lists(sources, max_size=3), more=sources, known=facts)
 def test_no_source_loosens_another(policy: list[PolicySource], more: PolicySource, known: Facts) -> None:
     before, after = strictness(Policy(policy), known), strictness(Policy([*policy, more]), known)
@@ -173,6 +174,7 @@ def test_an_allowed_project_is_allowed_alone() -> None:
     assert [decision(), decision("SECRET"), decision("DEMO", "SECRET"), decision("DEMO", unclear=True)] == ["deny"] * 4
 
 
+@pytest.mark.slow
 @given(policy=st.lists(sources, max_size=3), known=facts)
 def test_what_is_not_known_yet_makes_nothing_milder(policy: list[PolicySource], known: Facts) -> None:
     unknown = known._replace(operations=None, methods=None, paths=None, sites=None, named=None)

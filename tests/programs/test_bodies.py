@@ -15,6 +15,8 @@ from support.machine import Machine
 from support.places import TESTS
 from support.server import Received, exchange, reply, serve
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT = TESTS / "programs" / "documents" / "payments.yaml"
 
 

@@ -130,6 +130,7 @@ def test_a_thing_is_shown_in_full_beside_its_list_where_there_is_room(
     move(suite, ["issues", "list", "--jql", "key = DEMO-3"], work, size=(width, 30))
 
 
+@pytest.mark.slow
 def test_an_action_asks_with_the_menu_of_the_command_and_undo_takes_it_back(
     suite: Context, issue: Callable[..., Any]
 ) -> None:
@@ -148,6 +149,7 @@ def test_an_action_asks_with_the_menu_of_the_command_and_undo_takes_it_back(
     move(suite, ["issues", "list", "--jql", "key = DEMO-10"], work)
 
 
+@pytest.mark.slow
 def test_a_question_that_one_turns_away_from_sends_nothing(suite: Context, issue: Callable[..., Any]) -> None:
     async def work(person: Mover) -> None:
         await person.press("x")
@@ -330,6 +332,7 @@ def test_keys_and_errors_are_told(suite: Context) -> None:
     move(suite, DEMO, work)
 
 
+@pytest.mark.slow
 def test_keys_act_on_the_thing_that_is_shown_though_it_left_its_list(suite: Context) -> None:
     async def work(person: Mover) -> None:
         page = person.app.screen

@@ -19,7 +19,10 @@ from support.waiting import PATIENCE
 
 NEEDED = ("dbus-daemon", "gnome-keyring-daemon")
 MISSING = [program for program in NEEDED if not shutil.which(program)]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs {' and '.join(MISSING)} (Debian: dbus, gnome-keyring)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"needs {' and '.join(MISSING)} (Debian: dbus, gnome-keyring)"),
+]
 
 
 class Session:

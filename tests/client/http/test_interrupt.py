@@ -82,6 +82,7 @@ def script() -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to another process there")
 @pytest.mark.parametrize(("what", "requests"), sampled([("wait", 1), ("answer", 1), ("download", 1), ("pages", 2)], 2))
 def test_an_interrupt_ends_it_at_once(what: str, requests: int, tmp_path: Path) -> None:

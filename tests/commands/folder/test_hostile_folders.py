@@ -92,6 +92,7 @@ def test_addresses_that_would_lead_out(tmp_path: Path, address: str) -> None:
     assert (page.links, page.files) == ((), ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

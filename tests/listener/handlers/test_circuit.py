@@ -18,6 +18,8 @@ from callsheet.listener.routes import Job
 from support.listening import event, listening, run, until
 from support.server import exchange, reply, serve
 
+pytestmark = pytest.mark.slow
+
 EVENT: Any = SimpleNamespace(key="lms/1")
 
 

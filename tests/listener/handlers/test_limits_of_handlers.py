@@ -51,6 +51,7 @@ def endless() -> Iterator[bytes]:
         yield b"x" * 65536
 
 
+@pytest.mark.slow
 def test_what_a_handler_raises_is_a_failed_run(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
     names = (*RAISING, "stays")
@@ -93,6 +94,7 @@ def test_a_module_that_leaves_is_a_broken_route(tmp_path: Path) -> None:
         assert listener.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_target_that_never_ends_takes_neither_time_nor_memory(tmp_path: Path) -> None:
     answers = [
         exchange("POST", "/drip", reply(chunks=dripped)),
@@ -115,6 +117,7 @@ def test_a_target_that_never_ends_takes_neither_time_nor_memory(tmp_path: Path) 
             assert listener.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_pipe_that_nobody_reads_holds_nothing_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     routes = '[route.r]\ndo = [{ handler = "append", file = "pipe", timeout = "1s" }]\n'
@@ -133,6 +136,7 @@ def test_a_pipe_that_nobody_reads_holds_nothing_up(tmp_path: Path) -> None:
         assert listener.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_program_that_never_stops_talking_is_ended_in_time(tmp_path: Path) -> None:
     routes = '[route.r]\ndo = [{ handler = "exec", run = ["yes"], timeout = "1s" }]\n'
     with listening(tmp_path, routes=routes) as listener:

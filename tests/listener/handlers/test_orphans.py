@@ -19,7 +19,7 @@ from callsheet.listener.handlers.process_start import MOST, Orphans
 from support.listening import SECRET, Listener, event, listening, until
 from support.waiting import PATIENCE
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="looks at processes with ps")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="looks at processes with ps")]
 PROGRAM = "#!/bin/sh\nsleep 600 &\necho $$ $! > pids.tmp\nmv pids.tmp pids\nwait\n"
 FUNCTIONS = """
 import os, subprocess, time

@@ -19,7 +19,7 @@ from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 from support.listening import SECRET, Listener, event, listening, until
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="looks at processes with ps")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="looks at processes with ps")]
 SOURCE = Source("s", {"title": "s", "path": "/s", "type": "payload.t", "id": "payload.id", "body": "payload"}, [], None)
 FUNCTIONS = """
 import asyncio, json, os, subprocess, sys, time

@@ -104,6 +104,7 @@ def post_until_dead(listener: Listener, prefix: str, acknowledged: list[str]) ->
             return
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_nothing_is_lost(tmp_path: Path) -> None:
     """A run that the kill cut off happens again; one whose success was noted does not. Both are counted."""
     rounds, senders, acknowledged = 4, 3, list[str]()
@@ -236,6 +237,7 @@ def test_a_disk_that_is_full_for_a_while_loses_and_repeats_nothing(held: Listene
 NO_SPACE = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (0, r.getrlimit(r.RLIMIT_FSIZE)[1]))"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits another process")
 @pytest.mark.parametrize("left", ["nothing", "an inbox", "a log"])
 def test_a_start_on_a_full_disk_answers_503_until_there_is_space(left: str, tmp_path: Path) -> None:

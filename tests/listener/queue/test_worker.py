@@ -129,6 +129,7 @@ async def until_idle(worker: Worker) -> None:
     worker.log.err.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(failures=st.lists(st.integers(0, 2), max_size=3), fails=st.booleans())
 def test_whatever_cannot_be_written_is_written_later_and_nothing_runs_twice(failures: list[int], fails: bool) -> None:
@@ -148,6 +149,7 @@ def test_whatever_cannot_be_written_is_written_later_and_nothing_runs_twice(fail
     assert (good.runs, other.runs) == ({"r/1": 1}, {"r/2": 1})
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     failures=st.lists(st.integers(0, 2), max_size=2),

@@ -25,6 +25,7 @@ def answers(path: Path) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full here")
 @pytest.mark.parametrize("more", [[], ["--workers", "2"]])
 def test_a_full_disk_keeps_no_listener_from_starting(more: list[str], tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from support.listening import HEADER, SECRET, listening, run, signature, until
 from support.ports import free_port
 from support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 CLAIMS = {
     "metadata": {"event_name": "grade_change", "event_time": "2026-01-01"},
     "body": {"user_id": 21070000000000145},

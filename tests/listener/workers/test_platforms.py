@@ -16,6 +16,8 @@ from callsheet.listener import worker_process as assignment
 from support.listening import SECRET, Listener, environment, event, until
 from support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 # What the system cannot do is said to every worker too: each is started with the same words.
 INHERITING = (
     "import sys; import callsheet.listener.server.listening_sockets as bind; bind.supports_reuse_port = lambda: False; "

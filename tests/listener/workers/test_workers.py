@@ -121,6 +121,7 @@ def test_a_worker_that_is_killed_is_started_again_and_the_others_go_on(tmp_path:
         assert listener.stop() == 0
 
 
+@pytest.mark.slow
 def test_an_event_of_a_worker_that_is_killed_runs_at_another_one(tmp_path: Path) -> None:
     """As soon as the supervisor knows it: the worker need not be there again."""
     program = "#!/bin/sh\necho $PPID >> runs\nuntil test -e go; do sleep 0.05; done\n"
@@ -227,6 +228,7 @@ def test_routes_are_read_again_by_all_of_them(tmp_path: Path) -> None:
     assert ids(tmp_path / "other") == Counter({str(number): 1 for number in range(10)})
 
 
+@pytest.mark.slow
 def test_running_work_ends_before_the_listener_does(tmp_path: Path) -> None:
     (tmp_path / "slow").write_text("#!/bin/sh\ntouch begun\nsleep 1\ntouch done\n", encoding="utf-8")
     (tmp_path / "slow").chmod(0o755)

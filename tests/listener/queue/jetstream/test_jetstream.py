@@ -20,7 +20,7 @@ from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, Queu
 from support.listening import Listener, event, run, until
 from support.nats import Crew, Server, nats_server, needs_server, ready
 
-pytestmark = [needs_server, pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")]
+pytestmark = [pytest.mark.slow, needs_server, pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")]
 
 APPEND = '[route.r]\ndo = [{ handler = "append", file = "got" }]\n'
 QUICK = '[listener.webhook]\nbackoff = "200ms"\nmax_attempts = 3\n[queue.jetstream]\nlease = "3s"\n'

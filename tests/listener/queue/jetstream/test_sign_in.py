@@ -17,6 +17,8 @@ from support.listening import run
 from support.nats import Server, nats_server, needs_server
 from support.tls import Authority
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "hunter2: and more"
 DEFINITION: dict[str, Any] = {
     "schemes": ["nats", "tls"], "subject": "callsheet", "dedup_window": "1h", "replicas": 1, "connect_timeout": "5s",

@@ -16,6 +16,8 @@ from support.nats import Crew, nats_server, needs_server, ready
 from support.tls import Authority
 from support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 QUICK = '[listener.webhook]\nbackoff = "200ms"\n[queue.jetstream]\nlease = "3s"\n'
 SLOW = '[route.slow]\ndo = [{ handler = "exec", run = ["./slow"] }]\n'
