@@ -43,7 +43,7 @@ ON_ONE_PAGE = 100  # commands
 
 def paths(catalog: Catalog, parent: str = "") -> list[str]:
     found: list[str] = []
-    for child in catalog.children(parent):
+    for child in catalog.children_of(parent):
         if child.hidden:
             continue
         path = f"{parent} {child.name}".strip()
@@ -68,7 +68,7 @@ def help_of(program: str, path: str, environ: dict[str, str]) -> str:
 def command_pages(program: str, environ: dict[str, str]) -> dict[Path, str]:
     """The help of all commands, by page. Groups of a program that has many commands have pages of their own."""
     catalog = open_catalog(program, environ)
-    top = [child for child in catalog.children("") if not child.hidden]
+    top = [child for child in catalog.children_of("") if not child.hidden]
     inside = {child.name: [child.name, *paths(catalog, child.name)] for child in top}
     catalog.close()
     groups = [child for child in top if child.kind == "group" and sum(map(len, inside.values())) > ON_ONE_PAGE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.durations import compact, duration_seconds, in_words, largest, parse_typed_duration
+from callsheet.durations import compact_duration, duration_seconds, in_words, largest_unit, parse_typed_duration
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_a_person_may_leave_the_unit_away() -> None:
     ],
 )
 def test_the_two_largest_units_are_said(length: float, said: str, short: str, whole: str | None) -> None:
-    assert (in_words(length), compact(length), largest(length)) == (said, short, whole)
+    assert (in_words(length), compact_duration(length), largest_unit(length)) == (said, short, whole)
 
 
 def test_a_time_that_lies_behind_has_a_sign() -> None:
-    assert compact(-90) == "-1m 30s"
-    assert compact(-0.2) == "0s"
+    assert compact_duration(-90) == "-1m 30s"
+    assert compact_duration(-0.2) == "0s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.errors import counted, slip_of
+from callsheet.errors import count_of, slip_of
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from callsheet.errors import counted, slip_of
     ],
 )
 def test_one_is_not_many(number: int, noun: str, text: str) -> None:
-    assert counted(number, noun) == text
+    assert count_of(number, noun) == text
 
 
 @pytest.mark.parametrize(

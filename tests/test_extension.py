@@ -71,11 +71,11 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         attribute = f"entry_{len(vars(module))}"
         setattr(module, attribute, value)
         monkeypatch.setitem(entries, name, ENTRY.format(attribute))
-        links.adapter.cache_clear()
+        links.adapter_of.cache_clear()
         links.kind_schema.cache_clear()
 
     yield add
-    links.adapter.cache_clear()
+    links.adapter_of.cache_clear()
     links.kind_schema.cache_clear()
 
 

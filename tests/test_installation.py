@@ -42,7 +42,7 @@ def test_pipx_gets_what_the_extra_consists_of(prefix: Path) -> None:
 
 def test_pipx_without_metadata_of_the_distribution(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (prefix / "pipx_metadata.json").touch()
-    monkeypatch.setattr(installation, "distribution", lambda: "not-there")
+    monkeypatch.setattr(installation, "distribution_name", lambda: "not-there")
     assert how_to_add(extra="mcp") == 'install it with: pipx inject not-there "not-there[mcp]"'
 
 

@@ -16,16 +16,16 @@ from .output.columns import (
     Format,
     FormatContext,
     column_format,
-    count,
-    document,
+    count_cell,
+    document_cell,
     document_line,
     first_line,
     from_definition,
-    joined,
-    plain,
-    storage,
+    joined_cell,
+    plain_cell,
+    storage_cell,
     storage_line,
-    yes,
+    yes_or_no_cell,
 )
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 # Answers as flat records: the columns of a view by name, whole and exact, with rich text as Markdown.
 
 # What a column shows of a longer text, and how all of it is read.
-_WHOLE: dict[Format, Format] = {document_line: document, storage_line: storage, first_line: plain}
-_KINDS: dict[Format, str] = {joined: "texts", yes: "truth", count: "number"}
+_WHOLE: dict[Format, Format] = {document_line: document_cell, storage_line: storage_cell, first_line: plain_cell}
+_KINDS: dict[Format, str] = {joined_cell: "texts", yes_or_no_cell: "truth", count_cell: "number"}
 
 _TRUTHS: dict[Any, bool] = {True: True, False: False, "true": True, "false": False}
 
@@ -69,7 +69,7 @@ def field_of(column: Column) -> RecordField:
             return None
         if kind == "texts":
             parts = value if isinstance(value, list) else list(value) if isinstance(value, dict) else [value]
-            return [plain(part, context) for part in parts if part is not None] or None
+            return [plain_cell(part, context) for part in parts if part is not None] or None
         if kind == "truth":
             return _TRUTHS.get(value) if isinstance(value, bool | str) else None
         if kind == "number":

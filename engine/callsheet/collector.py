@@ -19,7 +19,7 @@ def rest_while_starting() -> None:
     gc.disable()
 
 
-def begin() -> None:
+def freeze_loaded() -> None:
     """The command starts, and may run for long. What was loaded by now is not looked through any more."""
     global _is_resting  # noqa: PLW0603 - a process has one collector
     if _is_resting:

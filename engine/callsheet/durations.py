@@ -28,17 +28,17 @@ def parse_typed_duration(text: str) -> float | None:
 
 def in_words(length: float) -> str:
     """`45 s`, `12 min 5 s`, `2 h 10 min`: the two largest units, at least a second."""
-    parts = _counted(max(round(length), 1))
+    parts = _counted_units(max(round(length), 1))
     return " ".join(f"{count} {_SPOKEN.get(unit, unit)}" for unit, count in parts)
 
 
-def compact(length: float) -> str:
+def compact_duration(length: float) -> str:
     """`2h 30m`: the two largest units; `0s`."""
-    text = " ".join(f"{count}{unit}" for unit, count in _counted(abs(round(length))))
+    text = " ".join(f"{count}{unit}" for unit, count in _counted_units(abs(round(length))))
     return f"-{text}" if length < 0 and text else text or "0s"
 
 
-def largest(length: float) -> str | None:
+def largest_unit(length: float) -> str | None:
     """`3d`: whole units of the largest kind, minutes at least; None for less."""
     for unit in ("y", "mo", "d", "h", "m"):
         if length >= _SECONDS[unit]:
@@ -46,7 +46,7 @@ def largest(length: float) -> str | None:
     return None
 
 
-def _counted(rest: int) -> list[tuple[str, int]]:
+def _counted_units(rest: int) -> list[tuple[str, int]]:
     parts: list[tuple[str, int]] = []
     for unit in _COUNTED:
         count, rest = divmod(rest, int(_SECONDS[unit]))

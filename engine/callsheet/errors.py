@@ -116,15 +116,15 @@ def closest_names(word: str, known: Iterable[str], count: int = 1, cutoff: float
 
     by_folded: dict[str, str] = {}
     for name in known:
-        by_folded.setdefault(_letters(name), name)
-    letters = _letters(word)
+        by_folded.setdefault(_letters_of(name), name)
+    letters = _letters_of(word)
     found = get_close_matches(letters, by_folded, count, cutoff)
     if not found and len(letters) >= _LEAST_START:
         found = sorted((name for name in by_folded if name.startswith(letters)), key=len)[:count]
     return [by_folded[match] for match in found]
 
 
-def _letters(name: str) -> str:
+def _letters_of(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold())) or name.casefold()
 
 
@@ -140,12 +140,12 @@ def slip_of(word: str, known: Iterable[str]) -> str | None:
     for name in known:
         meant = name.casefold()
         most = 2 if len(meant) >= _LONG else 1
-        if len(meant) >= _LEAST_SLIP and abs(len(typed) - len(meant)) <= most and _slips(typed, meant) <= most:
+        if len(meant) >= _LEAST_SLIP and abs(len(typed) - len(meant)) <= most and _slips_between(typed, meant) <= most:
             return name
     return None
 
 
-def _slips(typed: str, meant: str) -> int:
+def _slips_between(typed: str, meant: str) -> int:
     """How many letters are to be changed, added, taken away or swapped with their neighbor."""
     before, row = [0] * (len(meant) + 1), list(range(len(meant) + 1))
     for place, letter in enumerate(typed):
@@ -159,7 +159,7 @@ def _slips(typed: str, meant: str) -> int:
     return row[-1]
 
 
-def counted(number: int, noun: str) -> str:
+def count_of(number: int, noun: str) -> str:
     """`1 file`, `2 keys`, `0 queries`."""
     if number == 1:
         return f"1 {noun}"

@@ -128,7 +128,7 @@ def read_private(path: str, what: str) -> bytes:
         with open(path, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
             if is_shared_with_others(status):
-                raise NotAllowed(f"{what} {path} can be read by others", hint=f"chmod 600 {_quoted(path)}")
+                raise NotAllowed(f"{what} {path} can be read by others", hint=f"chmod 600 {_quoted_path(path)}")
             if stat.S_ISFIFO(status.st_mode):  # it has no place that others could change
                 content = _written_to(file.fileno())
             else:
@@ -207,8 +207,8 @@ def changeable_by_others(path: str) -> Doubt | None:
         return None
     named, real = os.path.abspath(path), os.path.realpath(path)
     for start in dict.fromkeys((named, real)):
-        for depth, each in enumerate(_upwards(start)):
-            doubt = _doubt(each, near=depth < 2)
+        for depth, each in enumerate(_parent_directories(start)):
+            doubt = _doubt_about(each, near=depth < 2)
             if doubt is not None:
                 return doubt
     return None
@@ -218,27 +218,27 @@ def entry_changeable(path: str) -> Doubt | None:
     """The same for what lies in a directory that was looked at already; costs one or two questions to the system."""
     if sys.platform == "win32":
         return None
-    return changeable_by_others(path) if os.path.islink(path) else _doubt(path, near=True)
+    return changeable_by_others(path) if os.path.islink(path) else _doubt_about(path, near=True)
 
 
-def _upwards(path: str) -> Iterator[str]:
+def _parent_directories(path: str) -> Iterator[str]:
     yield path
     while (above := os.path.dirname(path)) != path:
         path = above
         yield path
 
 
-def _doubt(path: str, *, near: bool) -> Doubt | None:
+def _doubt_about(path: str, *, near: bool) -> Doubt | None:
     try:
         status = os.stat(path)
     except OSError:  # not there, which others cannot change unless they can change what is above
         return None
     safe = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
     if near and status.st_uid not in (0, os.geteuid()):
-        return Doubt(path, "belongs to another user", f"chown {os.geteuid()} {_quoted(path)}")
+        return Doubt(path, "belongs to another user", f"chown {os.geteuid()} {_quoted_path(path)}")
     by_group = status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid)
     if (by_group or status.st_mode & stat.S_IWOTH) and not safe and not _is_mounted_read_only(path):
-        return Doubt(path, "can be changed by others", f"chmod go-w {_quoted(path)}")
+        return Doubt(path, "can be changed by others", f"chmod go-w {_quoted_path(path)}")
     return None
 
 
@@ -262,7 +262,7 @@ def _own_group(group: int) -> bool:
     return person.pw_gid == group and members.gr_name == person.pw_name and set(members.gr_mem) <= {person.pw_name}
 
 
-def _quoted(path: str) -> str:
+def _quoted_path(path: str) -> str:
     from shlex import quote
 
     return quote(path)

@@ -16,20 +16,21 @@ def how_to_add(*requirements: str, extra: str | None = None) -> str:
 
     It is a line for a shell, quoted so that every usual shell reads it, those of Windows too.
     """
-    named = requirements or (f"{distribution()}[{extra}]",)
+    named = requirements or (f"{distribution_name()}[{extra}]",)
     if is_single_file():
-        return f"a program in a single file takes no packages; install it with: pipx install {_quoted(named)}"
+        return f"a program in a single file takes no packages; install it with: pipx install {_quoted_command(named)}"
     if _left_by(_PIPX):
-        return f"install it with: pipx inject {distribution()} {_quoted(requirements or _requirements_of(extra))}"
+        wanted = _quoted_command(requirements or _requirements_of(extra))
+        return f"install it with: pipx inject {distribution_name()} {wanted}"
     if _left_by(_UV_TOOL):
-        added = " ".join(f"--with {_quoted([each])}" for each in requirements)
-        target = f"{added} {distribution()}" if requirements else _quoted(named)
+        added = " ".join(f"--with {_quoted_command([each])}" for each in requirements)
+        target = f"{added} {distribution_name()}" if requirements else _quoted_command(named)
         return f"install it with: uv tool install --force {target}"
     if _is_managed_by_the_system():
-        return f"install it in an environment of its own: pipx install {_quoted(named)}"
+        return f"install it in an environment of its own: pipx install {_quoted_command(named)}"
     if _has_pip():
-        return f'install it with: "{sys.executable}" -m pip install {_quoted(named)}'
-    return f'install it with: uv pip install --python "{sys.executable}" {_quoted(named)}'
+        return f'install it with: "{sys.executable}" -m pip install {_quoted_command(named)}'
+    return f'install it with: uv pip install --python "{sys.executable}" {_quoted_command(named)}'
 
 
 def own_command(program: str) -> list[str]:
@@ -42,10 +43,11 @@ def own_command(program: str) -> list[str]:
 def start_code(program: str) -> str:
     """Python that starts a program of this engine, and of no other package of its name."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return f"import sys; sys.path.append({package!r}); from {distribution()}.cli.entry import start; start({program!r})"
+    begun = f"from {distribution_name()}.cli.entry import start; start({program!r})"
+    return f"import sys; sys.path.append({package!r}); {begun}"
 
 
-def distribution() -> str:
+def distribution_name() -> str:
     """The name under which this package is installed."""
     return __name__.partition(".")[0]
 
@@ -66,11 +68,11 @@ def _requirements_of(extra: str | None) -> list[str]:
     from importlib import metadata
 
     try:
-        listed = metadata.requires(distribution()) or []
+        listed = metadata.requires(distribution_name()) or []
     except metadata.PackageNotFoundError:
         listed = []
     found = [each.partition(";")[0].strip() for each in listed if extra in re.findall(_EXTRA, each)]
-    return found or [f"{distribution()}[{extra}]"]
+    return found or [f"{distribution_name()}[{extra}]"]
 
 
 def _left_by(name: str) -> bool:
@@ -91,5 +93,5 @@ def _has_pip() -> bool:
     return find_spec("pip") is not None
 
 
-def _quoted(words: tuple[str, ...] | list[str]) -> str:
+def _quoted_command(words: tuple[str, ...] | list[str]) -> str:
     return " ".join(f'"{word}"' if re.search(r"[^\w.-]", word) else word for word in words)

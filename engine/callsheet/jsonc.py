@@ -48,7 +48,7 @@ class Member(NamedTuple):
 
 def parse_jsonc(text: str) -> Any:
     """The data; raises `JsoncError` for what is not JSON with comments."""
-    return _scan(text).data
+    return _scan_text(text).data
 
 
 def with_member(text: str, path: Sequence[str], value: Any) -> str:
@@ -59,35 +59,35 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
     """
     if not _BLANK.sub("", text.removeprefix("\ufeff")):
         text = f"{text}{{}}" if not text.strip("\ufeff \t\r\n") else f"{text.rstrip()}\n{{}}"
-    root = _scan(text)
+    root = _scan_text(text)
     layout = _Layout(text, root)
-    target, depth, found = _follow(text, root, path)
+    target, depth, found = _follow_path(text, root, path)
     if found is not None:
-        return text[: found.start] + layout.text(value, len(path)) + text[found.end :]
+        return text[: found.start] + layout.text_of_value(value, len(path)) + text[found.end :]
     for key in reversed(path[depth + 1 :]):
         value = {key: value}
-    return layout.insert(target, path[depth], value, depth + 1)
+    return layout.insert_member(target, path[depth], value, depth + 1)
 
 
 def without_member(text: str, path: Sequence[str]) -> str:
     """The text without what stands at the path; unchanged where nothing does. Raises as `with_member` does."""
     if not _BLANK.sub("", text.removeprefix("\ufeff")):
         return text
-    target, depth, found = _follow(text, _scan(text), path)
+    target, depth, found = _follow_path(text, _scan_text(text), path)
     if found is None or depth != len(path) - 1:
         return text
     members = target.members or ()
     place = next(place for place, member in enumerate(members) if member.value is found)
-    cuts = _cuts(text, members[place])
+    cuts = _cuts_of_member(text, members[place])
     comma = members[place - 1].comma if place else None
     if members[place].comma is None and comma is not None:  # it was the last one
         cuts.insert(0, (comma, comma + 1))
-    if not _without(text, target.start + 1, target.end - 1, cuts).strip():
+    if not _text_without(text, target.start + 1, target.end - 1, cuts).strip():
         cuts = [(target.start + 1, target.end - 1)]
-    return _without(text, 0, len(text), cuts)
+    return _text_without(text, 0, len(text), cuts)
 
 
-def _cuts(text: str, member: Member) -> list[tuple[int, int]]:
+def _cuts_of_member(text: str, member: Member) -> list[tuple[int, int]]:
     """What goes with a member: its comma, and its line where nothing else stands in it. Comments stay."""
     start, end, comma = member.start, member.value.end, member.comma
     if comma is not None and text[end:comma].strip():
@@ -100,7 +100,7 @@ def _cuts(text: str, member: Member) -> list[tuple[int, int]]:
     return [(line + len(text[line:start].rstrip(" \t")), end)]
 
 
-def _without(text: str, start: int, end: int, cuts: Sequence[tuple[int, int]]) -> str:
+def _text_without(text: str, start: int, end: int, cuts: Sequence[tuple[int, int]]) -> str:
     kept, at = [], start
     for first, last in cuts:
         kept.append(text[at:first])
@@ -108,7 +108,7 @@ def _without(text: str, start: int, end: int, cuts: Sequence[tuple[int, int]]) -
     return "".join(kept) + text[at:end]
 
 
-def _follow(text: str, root: LocatedValue, path: Sequence[str]) -> tuple[LocatedValue, int, LocatedValue | None]:
+def _follow_path(text: str, root: LocatedValue, path: Sequence[str]) -> tuple[LocatedValue, int, LocatedValue | None]:
     """The deepest object on the way, how many keys lead to it, and the value at the end if it is there."""
     here = root
     for depth, key in enumerate(path):
@@ -133,17 +133,17 @@ class _Layout:
         line_end = re.search(r"\r?\n", text)
         self._inline = line_end is None and bool(root.members)  # all of it stands in one line
         self._end = line_end[0] if line_end else "\n"
-        inner = [_indent(text, member.start) for member in root.members or () if _begins_line(text, member.start)]
+        inner = [_indent_at(text, member.start) for member in root.members or () if _begins_line(text, member.start)]
         self._step = next((indent for indent in inner if indent), "  ")
 
-    def text(self, value: Any, depth: int) -> str:
+    def text_of_value(self, value: Any, depth: int) -> str:
         """A value as it stands `depth` objects deep."""
         if self._inline:
             return json.dumps(value, ensure_ascii=False)
         written = json.dumps(value, indent=self._step, ensure_ascii=False)
         return written.replace("\n", self._end + self._step * depth)
 
-    def insert(self, target: LocatedValue, key: str, value: Any, depth: int) -> str:
+    def insert_member(self, target: LocatedValue, key: str, value: Any, depth: int) -> str:
         text, closing = self._text, target.end - 1
         member = f"{json.dumps(key, ensure_ascii=False)}: "
         members = target.members or ()
@@ -154,18 +154,18 @@ class _Layout:
             rest = text[end:] if last.comma is None else text[end : last.comma] + text[last.comma + 1 :]
             return text[:end] + added + rest
         beside = next((each.start for each in reversed(members) if _begins_line(text, each.start)), None)
-        indent = self._step * depth if beside is None else _indent(text, beside)
+        indent = self._step * depth if beside is None else _indent_at(text, beside)
         step = len(indent) // len(self._step)
-        member += self.text(value, step)
+        member += self.text_of_value(value, step)
         if not members and self._inline:
             return text[: target.start + 1] + member + text[closing:]
         if not members:
             inside = text[target.start + 1 : closing].rstrip()
             around = f"{inside}{self._end}{indent}{member}{self._end}{self._step * (depth - 1)}"
             return text[: target.start + 1] + around + text[closing:]
-        return self._append(members[-1], f"{self._end}{indent}{member}")
+        return self._append_member(members[-1], f"{self._end}{indent}{member}")
 
-    def _append(self, last: Member, added: str) -> str:
+    def _append_member(self, last: Member, added: str) -> str:
         """Behind the last member, and behind a comment in its line."""
         text = self._text
         if last.comma is not None:
@@ -181,7 +181,7 @@ def _end_of_line(text: str, position: int) -> int:
     return position + len(match[0].rstrip(" \t")) if match else position
 
 
-def _indent(text: str, position: int) -> str:
+def _indent_at(text: str, position: int) -> str:
     before = text[text.rfind("\n", 0, position) + 1 : position]
     return before[: len(before) - len(before.lstrip(" \t"))]
 
@@ -190,16 +190,16 @@ def _begins_line(text: str, position: int) -> bool:
     return not text[text.rfind("\n", 0, position) + 1 : position].strip()
 
 
-def _scan(text: str) -> LocatedValue:
+def _scan_text(text: str) -> LocatedValue:
     start = 1 if text.startswith("\ufeff") else 0
-    value = _value(text, _skip(text, start), 0)
-    rest = _skip(text, value.end)
+    value = _value_at(text, _skip_blanks(text, start), 0)
+    rest = _skip_blanks(text, value.end)
     if rest < len(text):
         raise JsoncError(text, rest, "expected the end of the file")
     return value
 
 
-def _skip(text: str, position: int) -> int:
+def _skip_blanks(text: str, position: int) -> int:
     match = _BLANK.match(text, position)
     end = match.end() if match else position
     if text.startswith("/*", end):
@@ -207,51 +207,51 @@ def _skip(text: str, position: int) -> int:
     return end
 
 
-def _value(text: str, position: int, depth: int) -> LocatedValue:
+def _value_at(text: str, position: int, depth: int) -> LocatedValue:
     if depth > _DEPTH:
         raise JsoncError(text, position, f"nested deeper than {_DEPTH}")
     opening = text[position : position + 1]
     if opening == "{":
-        return _object(text, position, depth)
+        return _object_at(text, position, depth)
     if opening == "[":
-        return _array(text, position, depth)
+        return _array_at(text, position, depth)
     for pattern in (_STRING, _SCALAR):
         if match := pattern.match(text, position):
             return LocatedValue(position, match.end(), json.loads(match[0]))
     raise JsoncError(text, position, "expected a value" if position < len(text) else "the file ends too early")
 
 
-def _object(text: str, start: int, depth: int) -> LocatedValue:
+def _object_at(text: str, start: int, depth: int) -> LocatedValue:
     members: list[Member] = []
-    at = _skip(text, start + 1)
+    at = _skip_blanks(text, start + 1)
     while not text.startswith("}", at):
         name = _STRING.match(text, at)
         if name is None:
             raise JsoncError(text, at, "expected a key in double quotes, or }")
-        colon = _skip(text, name.end())
+        colon = _skip_blanks(text, name.end())
         if not text.startswith(":", colon):
             raise JsoncError(text, colon, "expected a colon")
-        value = _value(text, _skip(text, colon + 1), depth + 1)
-        comma, at = _comma(text, value.end, "}")
+        value = _value_at(text, _skip_blanks(text, colon + 1), depth + 1)
+        comma, at = _comma_after(text, value.end, "}")
         members.append(Member(json.loads(name[0]), name.start(), value, comma))
     return LocatedValue(start, at + 1, {member.key: member.value.data for member in members}, tuple(members))
 
 
-def _array(text: str, start: int, depth: int) -> LocatedValue:
+def _array_at(text: str, start: int, depth: int) -> LocatedValue:
     items: list[Any] = []
-    at = _skip(text, start + 1)
+    at = _skip_blanks(text, start + 1)
     while not text.startswith("]", at):
-        item = _value(text, at, depth + 1)
+        item = _value_at(text, at, depth + 1)
         items.append(item.data)
-        _, at = _comma(text, item.end, "]")
+        _, at = _comma_after(text, item.end, "]")
     return LocatedValue(start, at + 1, items)
 
 
-def _comma(text: str, position: int, closing: str) -> tuple[int | None, int]:
+def _comma_after(text: str, position: int, closing: str) -> tuple[int | None, int]:
     """Where the comma behind a value stands, if one does, and what comes next."""
-    at = _skip(text, position)
+    at = _skip_blanks(text, position)
     if text.startswith(",", at):
-        return at, _skip(text, at + 1)
+        return at, _skip_blanks(text, at + 1)
     if not text.startswith(closing, at):
         raise JsoncError(text, at, f"expected a comma or {closing}")
     return None, at

@@ -58,15 +58,15 @@ def exact_float(text: str) -> float:
     return value if repr(value) == text else ExactFloat(text)
 
 
-def _constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise JSONError(f"{name} is not JSON")
 
 
-_read = json.JSONDecoder(parse_float=exact_float, parse_constant=_constant).decode
+_read = json.JSONDecoder(parse_float=exact_float, parse_constant=_refuse_constant).decode
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-def _decode(data: bytes) -> str:
+def _decode_json(data: bytes) -> str:
     encoding = json.detect_encoding(data)
     try:
         return data.decode(encoding)
@@ -80,7 +80,7 @@ def parse_json(text: str | bytes, deepest: int | None = None) -> Any:
     `deepest` is how many levels of objects and lists are taken; None: as many as the interpreter can read.
     """
     if isinstance(text, bytes):
-        text = _decode(text)
+        text = _decode_json(text)
     try:
         value = _read(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
@@ -93,12 +93,12 @@ def parse_json(text: str | bytes, deepest: int | None = None) -> Any:
         raise
     except ValueError:
         raise JSONError(f"an integer of more than {sys.get_int_max_str_digits()} digits") from None
-    if deepest is not None and text.count("[") + text.count("{") > deepest and _deeper(value, deepest):
+    if deepest is not None and text.count("[") + text.count("{") > deepest and _is_deeper(value, deepest):
         raise JSONError("nested too deeply")
     return value
 
 
-def _deeper(value: Any, limit: int) -> bool:
+def _is_deeper(value: Any, limit: int) -> bool:
     """Level by level: whatever walks the value afterwards calls itself for each, and must not run out of stack."""
     level = [value]
     for _ in range(limit):
@@ -113,20 +113,20 @@ def _deeper(value: Any, limit: int) -> bool:
     return True
 
 
-def _marked(value: Any) -> Any:
+def _marked_floats(value: Any) -> Any:
     if isinstance(value, ExactFloat):
         return _MARK + value.text
     if isinstance(value, dict):
-        return {key: _marked(item) for key, item in value.items()}
+        return {key: _marked_floats(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_marked(item) for item in value]
+        return [_marked_floats(item) for item in value]
     return value
 
 
 def dump_json(value: Any, indent: int | None = None) -> str:
     """The JSON text of a value, characters beyond ASCII as they are; half a surrogate pair stays escaped."""
     exact = ExactFloat.made
-    shown = _marked(value) if exact else value
+    shown = _marked_floats(value) if exact else value
     text = _write(shown) if indent is None else json.dumps(shown, indent=indent, ensure_ascii=False, allow_nan=False)
     if exact:
         text = _MARKED.sub(r"\1", text)

@@ -30,23 +30,23 @@ def output_file(path: str, *, named: bool = True, mode: int = _EVERYBODY) -> Ite
     Raises `UsageError` before the block when that cannot be written, `CallsheetError` when writing fails.
     """
     if not named:
-        with _replacing(path, path, None, mode) as file, _worded(path):
+        with _replacing_file(path, path, None, mode) as file, _worded_errors(path):
             yield file
         return
-    status = _status(path)
-    descriptor = _descriptor(path)
+    status = _status_of_output(path)
+    descriptor = _own_descriptor(path)
     if descriptor is not None or (status is not None and not stat.S_ISREG(status.st_mode)):
-        with _opened(path, descriptor) as file, _worded(path):
+        with _open_existing(path, descriptor) as file, _worded_errors(path):
             yield file
             file.flush()
     elif status is not None and not _can_be_replaced(os.path.realpath(path), status):
-        with _opened(path, None, "r+b") as file, tempfile.TemporaryFile() as spool, _worded(path):
+        with _open_existing(path, None, "r+b") as file, tempfile.TemporaryFile() as spool, _worded_errors(path):
             yield spool
             spool.seek(0)
             shutil.copyfileobj(spool, file)
             file.truncate()
     else:
-        with _replacing(path, os.path.realpath(path), status, mode) as file, _worded(path):
+        with _replacing_file(path, os.path.realpath(path), status, mode) as file, _worded_errors(path):
             yield file
 
 
@@ -56,7 +56,7 @@ def write_output_file(path: str, data: bytes, mode: int = _EVERYBODY) -> None:
         file.write(data)
 
 
-def _status(path: str) -> os.stat_result | None:
+def _status_of_output(path: str) -> os.stat_result | None:
     """What `path` leads to, None where nothing is there yet; raises `UsageError` for what no file can be."""
     if not os.path.basename(path):
         raise UsageError(f"{path!r}: expected the name of a file")
@@ -65,18 +65,18 @@ def _status(path: str) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from None
+        raise _unwritable_error(path, error) from None
     if stat.S_ISDIR(status.st_mode):
         raise UsageError(f"{path}: is a directory, expected the name of a file")
     return status
 
 
-def _descriptor(path: str) -> int | None:
+def _own_descriptor(path: str) -> int | None:
     match = _DESCRIPTOR.fullmatch(os.path.abspath(path)) if os.name != "nt" else None
     return None if match is None else _STANDARD[match[2]] if match[2] else int(match[1] or match[3])
 
 
-def _opened(path: str, descriptor: int | None, mode: str = "wb") -> IO[bytes]:
+def _open_existing(path: str, descriptor: int | None, mode: str = "wb") -> IO[bytes]:
     """What is there already, never made anew."""
     try:
         if descriptor is not None:
@@ -84,7 +84,7 @@ def _opened(path: str, descriptor: int | None, mode: str = "wb") -> IO[bytes]:
         flags = os.O_RDWR if "+" in mode else os.O_WRONLY
         return os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), mode)
     except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from None
+        raise _unwritable_error(path, error) from None
 
 
 def _can_be_replaced(target: str, status: os.stat_result) -> bool:
@@ -97,21 +97,21 @@ def _can_be_replaced(target: str, status: os.stat_result) -> bool:
 
 
 @contextmanager
-def _replacing(path: str, target: str, status: os.stat_result | None, mode: int) -> Iterator[IO[bytes]]:
+def _replacing_file(path: str, target: str, status: os.stat_result | None, mode: int) -> Iterator[IO[bytes]]:
     """A new file beside the target, moved there when the block ends well and removed when it does not."""
     beside = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         file = os.fdopen(os.open(beside, flags, mode if status is None else 0o600), "wb")
     except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from None
+        raise _unwritable_error(path, error) from None
     try:
         yield file
-        with _worded(path):
+        with _worded_errors(path):
             file.flush()
             os.fsync(file.fileno())
             if status is not None and os.name != "nt":
-                _restore(file.fileno(), status)
+                _restore_status(file.fileno(), status)
             file.close()
             os.replace(beside, target)
     finally:
@@ -120,7 +120,7 @@ def _replacing(path: str, target: str, status: os.stat_result | None, mode: int)
             os.remove(beside)
 
 
-def _restore(descriptor: int, status: os.stat_result) -> None:
+def _restore_status(descriptor: int, status: os.stat_result) -> None:
     rights = status.st_mode & _RIGHTS
     try:
         os.fchown(descriptor, status.st_uid, status.st_gid)
@@ -130,21 +130,21 @@ def _restore(descriptor: int, status: os.stat_result) -> None:
 
 
 @contextmanager
-def _worded(path: str) -> Iterator[None]:
+def _worded_errors(path: str) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise CallsheetError(f"cannot write {path}: {_reason(error)}") from None
+        raise CallsheetError(f"cannot write {path}: {_reason_of_error(error)}") from None
 
 
-def _unwritable(path: str, error: OSError | ValueError) -> UsageError:
+def _unwritable_error(path: str, error: OSError | ValueError) -> UsageError:
     named = repr(path) if isinstance(error, ValueError) else path
-    return UsageError(f"cannot write {named}: {_reason(error)}")
+    return UsageError(f"cannot write {named}: {_reason_of_error(error)}")
 
 
-def _reason(error: OSError | ValueError) -> str:
+def _reason_of_error(error: OSError | ValueError) -> str:
     if isinstance(error, OSError):
         return (error.strerror or str(error)).lower()
     return "not a valid file name"

@@ -20,10 +20,12 @@ def config_directory(environ: Mapping[str, str]) -> str:
     if environ.get(HOME):
         return os.path.abspath(environ[HOME])
     if sys.platform == "win32":
-        return os.path.join(environ.get("APPDATA") or _home(environ), APPLICATION)
+        return os.path.join(environ.get("APPDATA") or _home_directory(environ), APPLICATION)
     if sys.platform == "darwin":
-        return os.path.join(_home(environ), "Library", "Application Support", APPLICATION)
-    return os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(_home(environ), ".config"), APPLICATION)
+        return os.path.join(_home_directory(environ), "Library", "Application Support", APPLICATION)
+    return os.path.join(
+        environ.get("XDG_CONFIG_HOME") or os.path.join(_home_directory(environ), ".config"), APPLICATION
+    )
 
 
 def settings_directory(environ: Mapping[str, str], program: str) -> str:
@@ -49,10 +51,10 @@ def cache_directory(environ: Mapping[str, str]) -> str:
     if environ.get(HOME):
         return os.path.join(os.path.abspath(environ[HOME]), "cache")
     if sys.platform == "win32":
-        return os.path.join(environ.get("LOCALAPPDATA") or _home(environ), APPLICATION, "cache")
+        return os.path.join(environ.get("LOCALAPPDATA") or _home_directory(environ), APPLICATION, "cache")
     if sys.platform == "darwin":
-        return os.path.join(_home(environ), "Library", "Caches", APPLICATION)
-    return os.path.join(environ.get("XDG_CACHE_HOME") or os.path.join(_home(environ), ".cache"), APPLICATION)
+        return os.path.join(_home_directory(environ), "Library", "Caches", APPLICATION)
+    return os.path.join(environ.get("XDG_CACHE_HOME") or os.path.join(_home_directory(environ), ".cache"), APPLICATION)
 
 
 def state_directory(environ: Mapping[str, str]) -> str:
@@ -60,10 +62,12 @@ def state_directory(environ: Mapping[str, str]) -> str:
     if environ.get(HOME):
         return os.path.join(os.path.abspath(environ[HOME]), "state")
     if sys.platform == "win32":
-        return os.path.join(environ.get("LOCALAPPDATA") or _home(environ), APPLICATION, "state")
+        return os.path.join(environ.get("LOCALAPPDATA") or _home_directory(environ), APPLICATION, "state")
     if sys.platform == "darwin":
-        return os.path.join(_home(environ), "Library", "Application Support", APPLICATION, "state")
-    return os.path.join(environ.get("XDG_STATE_HOME") or os.path.join(_home(environ), ".local", "state"), APPLICATION)
+        return os.path.join(_home_directory(environ), "Library", "Application Support", APPLICATION, "state")
+    return os.path.join(
+        environ.get("XDG_STATE_HOME") or os.path.join(_home_directory(environ), ".local", "state"), APPLICATION
+    )
 
 
 def shipped_definitions() -> tuple[str, bool]:
@@ -75,7 +79,7 @@ def shipped_definitions() -> tuple[str, bool]:
     return os.path.join(os.path.dirname(os.path.dirname(package)), "definitions"), False
 
 
-def _home(environ: Mapping[str, str]) -> str:
+def _home_directory(environ: Mapping[str, str]) -> str:
     return environ.get("HOME") or os.path.expanduser("~")
 
 

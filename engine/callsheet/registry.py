@@ -140,21 +140,21 @@ CONVERTERS: dict[str, str] = {
 
 # How a column shows its value.
 COLUMN_FORMATS: dict[str, str] = {
-    "adf": ".output.columns:document",
+    "adf": ".output.columns:document_cell",
     "adf-line": ".output.columns:document_line",
-    "age": ".output.columns:age",
-    "bar": ".output.columns:bar",
-    "bytes": ".output.columns:size",
-    "count": ".output.columns:count",
+    "age": ".output.columns:age_cell",
+    "bar": ".output.columns:bar_cell",
+    "bytes": ".output.columns:size_cell",
+    "count": ".output.columns:count_cell",
     "date": ".output.columns:local_date",
-    "duration": ".output.columns:duration",
-    "hours": ".output.columns:hours",
+    "duration": ".output.columns:duration_cell",
+    "hours": ".output.columns:hours_cell",
     "line": ".output.columns:first_line",
-    "list": ".output.columns:joined",
-    "storage": ".output.columns:storage",
+    "list": ".output.columns:joined_cell",
+    "storage": ".output.columns:storage_cell",
     "storage-line": ".output.columns:storage_line",
     "time": ".output.columns:local_time",
-    "yes": ".output.columns:yes",
+    "yes": ".output.columns:yes_or_no_cell",
 }
 
 # What completes an option or argument besides the ids of a kind of definition.
@@ -205,7 +205,7 @@ PAGINATION: dict[str, str] = {
 
 # What a simulated site does that no definition can say.
 BEHAVIORS: dict[str, str] = {
-    "rank": ".sandbox.simulated_site:rank",
+    "rank": ".sandbox.simulated_site:rank_items",
 }
 
 # Converters that read what a person writes as Markdown.

@@ -39,14 +39,14 @@ _DRAWING = lazy_pattern(r"(\r|\x1b\[\?25[lh]|\x1b\[K)")
 
 def escape_line(text: str) -> str:
     r"""The text with everything that acts, line breaks and tabs too, written as `\uXXXX`."""
-    return text if is_plain_line(text) else _IN_LINE.sub(_visible, text)
+    return text if is_plain_line(text) else _IN_LINE.sub(_visible_character, text)
 
 
 def escape_text(text: str) -> str:
     """The same, with line breaks and tabs kept."""
     if text.isascii() and _has_none(text, _ASCII_IN_TEXT):
         return text
-    return _IN_TEXT.sub(_visible, text.replace("\r\n", "\n"))
+    return _IN_TEXT.sub(_visible_character, text.replace("\r\n", "\n"))
 
 
 def is_plain_line(text: str) -> bool:
@@ -60,12 +60,12 @@ def _has_none(text: str, unwanted: bytes) -> bool:
     return len(data.translate(None, unwanted)) == len(data)
 
 
-def styled(text: str) -> str:
+def escape_but_styles(text: str) -> str:
     """The same, with styles kept: for text whose parts have been cleaned before they got theirs."""
-    return _but(_STYLES, text)
+    return _escape_all_but(_STYLES, text)
 
 
-def paint(text: str, style: str) -> str:
+def painted_text(text: str, style: str) -> str:
     """The text in a style of `STYLES`; as it is where that is empty."""
     return f"{STYLES[style]}{text}{PLAIN}" if style and text else text
 
@@ -84,11 +84,11 @@ def wants_color(chosen: str | None, environ: Mapping[str, str]) -> bool | None:
     return False if environ.get("CLICOLOR") == "0" else None
 
 
-def _but(own: re.Pattern[str], text: str) -> str:
+def _escape_all_but(own: re.Pattern[str], text: str) -> str:
     return "".join(part if place % 2 else escape_text(part) for place, part in enumerate(own.split(text)))
 
 
-def _visible(match: re.Match[str]) -> str:
+def _visible_character(match: re.Match[str]) -> str:
     return f"\\u{ord(match[0]):04x}"
 
 
@@ -114,7 +114,7 @@ class SafeStream:
 
 class _Drawing(SafeStream):
     def write(self, text: str) -> int:
-        self.stream.write(_but(_DRAWING, text))
+        self.stream.write(_escape_all_but(_DRAWING, text))
         return len(text)
 
 

@@ -53,7 +53,7 @@ def base_url_problem(text: str) -> str | None:
     if parts.username is not None or parts.password is not None:
         return "a URL must not hold a user name or password"
     shown = repr(text)
-    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or port_is_wrong or _odd(text):
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or port_is_wrong or _has_odd_characters(text):
         return f"{shown} is not an http(s) URL"
     if not is_host(parts.hostname):
         return f"{shown}: {parts.hostname!r} cannot be the name of a host"
@@ -96,7 +96,7 @@ def is_host(name: str) -> bool:
     return len(name) <= _LONGEST_HOST and all(_LABEL.fullmatch(label) for label in name.split("."))
 
 
-def _odd(text: str) -> bool:
+def _has_odd_characters(text: str) -> bool:
     return any(character.isspace() or not character.isprintable() or character == "\\" for character in text.strip())
 
 
@@ -114,10 +114,10 @@ def url_origin(url: str) -> str:
     if parts.hostname and not is_host(parts.hostname):
         raise UsageError(f"{url!r} is not a valid address: {parts.hostname!r} cannot be the name of a host")
     scheme = parts.scheme.lower()
-    return f"{scheme}://{_host(parts)}:{_DEFAULT_PORTS.get(scheme, 0) if port is None else port}"
+    return f"{scheme}://{_host_of(parts)}:{_DEFAULT_PORTS.get(scheme, 0) if port is None else port}"
 
 
-def _host(parts: SplitResult) -> str:
+def _host_of(parts: SplitResult) -> str:
     host = (parts.hostname or "").lower().rstrip(".")
     return f"[{host}]" if ":" in host else host
 
@@ -138,12 +138,12 @@ def foreign_status(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
     421 for the name of another host, or of several; 403 for a web page of another origin.
     """
     found = [*headers]
-    if not _all(found, b"host", _HOST):
+    if not _all_match(found, b"host", _HOST):
         return 421
-    return None if _all(found, b"origin", _ORIGIN) else 403
+    return None if _all_match(found, b"origin", _ORIGIN) else 403
 
 
-def _all(headers: list[tuple[bytes, bytes]], wanted: bytes, pattern: re.Pattern[str]) -> bool:
+def _all_match(headers: list[tuple[bytes, bytes]], wanted: bytes, pattern: re.Pattern[str]) -> bool:
     """Whether a header stands there once at most, and says what it may."""
     found = [value.decode("latin-1") for name, value in headers if name == wanted]
     return len(found) < 2 and all(map(pattern.fullmatch, found))

@@ -36,7 +36,7 @@ def compiled(environ: dict[str, str]) -> Path:
 def test_definitions_are_found_by_id_and_qualified_id(environ: dict[str, str]) -> None:
     catalog = opened(environ)
     assert catalog.get("operation", "getOrder") == catalog.get("operation", "shop.getOrder")
-    assert catalog.canonical("operation", "shop.getOrder") == "getOrder"
+    assert catalog.canonical_id("operation", "shop.getOrder") == "getOrder"
     assert catalog.ids("operation") == ["getOrder", "createOrder"]
     assert catalog.get("operation", "getOrder")["title"] == "Get order"
     catalog.close()
@@ -86,7 +86,7 @@ def test_a_damaged_file_is_made_again(environ: dict[str, str]) -> None:
         path.write_bytes(damaged)
         catalog = opened(environ)
         assert catalog.get("operation", "getOrder")["product"] == "shop"
-        assert [name for name in catalog.kinds() if name == "view"] == ["view"]
+        assert [name for name in catalog.count_by_kind() if name == "view"] == ["view"]
         catalog.close()
     assert len(list(path.parent.iterdir())) == 1
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.catalog.operation_search import list_operations, search_operations, suggestions
+from callsheet.catalog.operation_search import list_operations, search_operations, suggest_operations
 from callsheet.errors import UsageError
 from support.cases import nobody
 
@@ -114,4 +114,4 @@ def test_filters_name_what_they_know(catalog: Catalog) -> None:
 
 
 def test_suggestions_are_near(catalog: Catalog) -> None:
-    assert suggestions(catalog, "getIsue")[0] == "getIssue"
+    assert suggest_operations(catalog, "getIsue")[0] == "getIssue"

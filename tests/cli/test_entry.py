@@ -100,7 +100,7 @@ def begin():
     original()
     print(gc.isenabled(), gc.get_freeze_count() > 0)
 
-original, tree.begin = tree.begin, begin
+original, tree.freeze_loaded = tree.freeze_loaded, begin
 
 sys.argv = ["suite", "version"]
 suite()

@@ -230,8 +230,10 @@ def meddle(monkeypatch: pytest.MonkeyPatch) -> Meddle:
     """Puts a function between the site and who asks it."""
 
     def put(change: Change) -> None:
-        real = simulated.SandboxSite.answer
-        monkeypatch.setattr(simulated.Judged, "answer", lambda site, request: change(partial(real, site), request))
+        real = simulated.SandboxSite.answer_request
+        monkeypatch.setattr(
+            simulated.Judged, "answer_request", lambda site, request: change(partial(real, site), request)
+        )
 
     return put
 

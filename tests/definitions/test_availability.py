@@ -77,7 +77,7 @@ def _has(catalog: Catalog, call: Any, deployment: str) -> bool:
     if not isinstance(call, dict) or "call" not in call:
         return False
     try:
-        call_of(catalog, catalog.canonical("operation", call["call"]), deployment)
+        call_of(catalog, catalog.canonical_id("operation", call["call"]), deployment)
     except UsageError:
         return False
     return True
@@ -88,7 +88,7 @@ def ignored(call: Call, step: dict[str, Any], deployment: str) -> Iterator[str]:
     parts = call.operation.get("body", {}).get("parts", {})
     for name, value in step.get("args", {}).items():
         condition = str(value).strip("{}").partition("|| `null`")[0]
-        if name not in call.known and name not in parts and not never(condition, deployment):
+        if name not in call.known_names and name not in parts and not never(condition, deployment):
             yield name
 
 
@@ -98,7 +98,7 @@ def test_nothing_asks_a_deployment_for_what_it_does_not_have(catalog: Catalog, d
     for at, step in reached(catalog, deployment):
         count += 1
         try:
-            call = call_of(catalog, catalog.canonical("operation", step["call"]), deployment)
+            call = call_of(catalog, catalog.canonical_id("operation", step["call"]), deployment)
         except UsageError as error:
             if at.startswith("resource "):  # a verb whose operation is not there is no verb of the resource there
                 continue
@@ -164,7 +164,7 @@ def test_what_does_the_same_there_is_there(catalog: Catalog) -> None:
                 if catalog.find("operation", word) is None:
                     continue
                 try:
-                    call_of(catalog, catalog.canonical("operation", word), deployment)
+                    call_of(catalog, catalog.canonical_id("operation", word), deployment)
                 except UsageError as error:
                     wrong.append(f"{id}: {error}")
     assert wrong == []

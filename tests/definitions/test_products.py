@@ -120,7 +120,7 @@ ON_DATACENTER = [
 def test_where_an_operation_is_on_data_center(
     catalog: Catalog, id: str, arguments: dict[str, Any], body: Any, line: str
 ) -> None:
-    request = Builder(catalog, FakeSite(deployment="datacenter"), "suite").build(id, arguments, body)
+    request = Builder(catalog, FakeSite(deployment="datacenter"), "suite").build_request(id, arguments, body)
     assert f"{request.method} {request.path}" == line
 
 
@@ -135,12 +135,12 @@ def test_where_an_operation_is_on_data_center(
 )
 def test_what_data_center_does_not_have_fails_here(catalog: Catalog, id: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        Builder(catalog, FakeSite(deployment="datacenter"), "suite").build(id, {})
+        Builder(catalog, FakeSite(deployment="datacenter"), "suite").build_request(id, {})
 
 
 def test_account_ids_are_no_parameter_there(catalog: Catalog) -> None:
     with pytest.raises(UsageError, match='getUser has no parameter "accountId"'):
-        Builder(catalog, FakeSite(deployment="datacenter"), "suite").build("getUser", {"accountId": "x"})
+        Builder(catalog, FakeSite(deployment="datacenter"), "suite").build_request("getUser", {"accountId": "x"})
 
 
 def test_what_only_reads_is_marked_so(catalog: Catalog) -> None:

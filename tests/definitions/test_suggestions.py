@@ -40,6 +40,6 @@ def test_what_is_suggested_for_is_no_command(catalog: Catalog) -> None:
         id: each.get("instead", {}) for id, each in catalog.all("group").items()
     }
     for path, table in tables.items():
-        known = {word for child in catalog.children(path) for word in (child.name, *child.aliases)}
+        known = {word for child in catalog.children_of(path) for word in (child.name, *child.aliases)}
         known |= set(program.get("aliases", {})) if not path else set()
         assert known & set(table) == set(), path

@@ -51,7 +51,7 @@ def test_the_check_finds_such_a_comparison(when: str, found: bool) -> None:
 
 def test_nothing_is_refused_by_a_word_that_was_not_looked_up_yet(tmp_path_factory: pytest.TempPathFactory) -> None:
     catalog = open_catalog("suite", nobody(tmp_path_factory))
-    commands = catalog.records("command")
+    commands = catalog.records_of_kind("command")
     catalog.close()
     assert commands
     for path, command in commands.items():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.language.compiled_jmespath import compile_condition, compile_fast, compile_node, equal, is_true
+from callsheet.language.compiled_jmespath import compile_condition, compile_fast, compile_node, equal_values, is_true
 from callsheet.language.functions import parse_expression
 from callsheet.language.template import TemplateError, compile_expression
 
@@ -100,7 +100,7 @@ def test_what_counts_as_true(value: Any, true: bool) -> None:
     [(True, 1, False), (0, False, False), (True, True, True), (1, 1.0, True), ("1", 1, False)],
 )
 def test_a_boolean_is_no_number(left: Any, right: Any, same: bool) -> None:
-    assert equal(left, right) is same
+    assert equal_values(left, right) is same
 
 
 VALUES = ["t", "l", "n", "none", "yes", "a", "missing", "'x'", "`1`", "`true`", '`["x", 1, true]`', "`null`", "`1.0`"]

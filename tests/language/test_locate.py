@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.language import source_file
-from callsheet.language.source_file import holds, line_of
+from callsheet.language.source_file import holds_path, line_of
 
 TEXT = '''\
 # a comment with = and [brackets]
@@ -82,7 +82,7 @@ def test_every_key_of_any_file_is_found_on_a_line_that_holds_it(tables: dict[str
     assert tomllib.loads(text) == tables
     lines = text.split("\n")
     for path in paths(tables):
-        assert holds(tables, path)
+        assert holds_path(tables, path)
         number = line_of(text, path)
         if path and isinstance(path[-1], str) and path[-1].isalpha():
             assert path[-1] in lines[number - 1]

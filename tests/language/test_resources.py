@@ -11,7 +11,7 @@ from callsheet.errors import DefinitionError
 from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
 from callsheet.language.load import load_definitions
-from callsheet.language.upgrade import upgrades
+from callsheet.language.upgrade import find_upgrades
 from support.places import DEFINITIONS
 
 OLD = """language = 2
@@ -101,7 +101,7 @@ def test_what_is_no_table_is_told(text: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_older_file_is_rewritten_to_say_the_same(layers: list[Layer], tmp_path: Path) -> None:
     before = load_definitions(layers)
-    [upgrade] = [each for each in upgrades(layers) if each.path.startswith(str(tmp_path))]
+    [upgrade] = [each for each in find_upgrades(layers) if each.path.startswith(str(tmp_path))]
     assert "[resource.shelf.find] # where it stands" in upgrade.after
     assert "[extend.resource.user.find]" in upgrade.after
     assert 'agents.uri = "boxes/{id}"' in upgrade.after

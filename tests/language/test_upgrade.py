@@ -10,7 +10,7 @@ import pytest
 from callsheet.errors import DefinitionError
 from callsheet.language.layers import Layer
 from callsheet.language.load import load_definitions
-from callsheet.language.upgrade import Upgrade, upgrades
+from callsheet.language.upgrade import Upgrade, find_upgrades
 from support.cases import run_program
 from support.places import CASES
 from support.programs import small_program
@@ -84,7 +84,7 @@ def layers(directory: Path, mine: str) -> list[Layer]:
 
 
 def upgraded(directory: Path, mine: str) -> Upgrade:
-    (only,) = upgrades(layers(directory, mine))
+    (only,) = find_upgrades(layers(directory, mine))
     return only
 
 
@@ -108,12 +108,12 @@ def test_it_says_the_same(tmp_path: Path) -> None:
     old = OLD.replace('view."old orders".columns', "columns")
     found = layers(tmp_path, old)
     before = {key: definition.table for key, definition in load_definitions(found).items()}
-    (only,) = upgrades(found)
+    (only,) = find_upgrades(found)
     Path(only.path).write_text(only.after, encoding="utf-8")
     again = load_definitions(found)
     assert {key: definition.table for key, definition in again.items()} == before
     assert again.notes == []
-    assert [each.changes for each in upgrades(found)] == [0]
+    assert [each.changes for each in find_upgrades(found)] == [0]
 
 
 NOW = "language = 2\n\n"
@@ -205,18 +205,18 @@ def test_every_other_byte_stays(tmp_path: Path, before: bytes, after: bytes) -> 
     found = layers(tmp_path, "")
     path = tmp_path / "mine" / "mine.toml"
     path.write_bytes(before)
-    (only,) = upgrades(found)
+    (only,) = find_upgrades(found)
     assert only.written == after
     path.write_bytes(only.written)
-    (again,) = upgrades(found)
+    (again,) = find_upgrades(found)
     assert again.written == after
 
 
 def test_a_file_of_the_newest_version_gets_new_ids_too(tmp_path: Path) -> None:
     mine = 'language = 2 # mine\n\n[extend.view."old orders"] # ours\nid = "key"\n'
     found = layers(tmp_path, mine)
-    (only,) = upgrades(found)
+    (only,) = find_upgrades(found)
     assert (only.after, only.changes) == (mine.replace('"old orders"', "order"), 1)
     Path(only.path).write_bytes(only.written)
     assert load_definitions(found).notes == []
-    assert [each.changes for each in upgrades(found)] == [0]
+    assert [each.changes for each in find_upgrades(found)] == [0]

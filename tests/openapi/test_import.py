@@ -94,19 +94,19 @@ def test_titles_and_addresses_can_be_given() -> None:
 
 def test_imported_operations_build_requests() -> None:
     builder = Builder(definitions("petshop"), FakeSite(), "suite")
-    request = builder.build(
+    request = builder.build_request(
         "listPets", {"tenant": "t 1", "limit": "5", "labels": ["a", "b"], "X-Trace": ["1", "2"], "kind": "cat"}
     )
     assert (request.method, request.path) == ("GET", "/v2/api/pets")
     assert sorted(request.query) == [("kind", "cat"), ("labels", "a,b"), ("limit", "5"), ("tenant", "t 1")]
     assert request.headers == (("X-Trace", "1,2"),)
-    body = builder.build("createPet", {"tenant": "t"}, {"kind": "dog", "name": "Rex"}).body
+    body = builder.build_request("createPet", {"tenant": "t"}, {"kind": "dog", "name": "Rex"}).body
     assert body == Json({"kind": "dog", "name": "Rex"})
 
 
 def test_forms_and_styles_are_sent_as_documented() -> None:
     builder = Builder(definitions("forms"), FakeSite(), "suite")
-    request = builder.build(
+    request = builder.build_request(
         "list-items",
         {"filter": {"state": "open"}, "ids": ["1", "2"], "words": ["a", "b"], "extra": {"x": "y"}, "where": "{}"},
     )
@@ -117,7 +117,7 @@ def test_forms_and_styles_are_sent_as_documented() -> None:
         ("words", "a b"),
         ("x", "y"),
     ]
-    form = builder.build("postItems", {"name": "n", "tags": ["a", "b"]}).body
+    form = builder.build_request("postItems", {"name": "n", "tags": ["a", "b"]}).body
     assert form == Form((("name", "n"), ("tags", "a"), ("tags", "b")))
 
 

@@ -163,7 +163,7 @@ def requests(catalog: Catalog, id: str, table: dict[str, Any], upload: str) -> l
     """One request with what is required, one with everything that is documented."""
     builder = Builder(catalog, FakeSite(), "suite")
     return [
-        builder.build(id, _arguments(table, only), _body(catalog, table, only), _files(table, only, upload))
+        builder.build_request(id, _arguments(table, only), _body(catalog, table, only), _files(table, only, upload))
         for only in (True, False)
     ]
 
@@ -271,7 +271,7 @@ def test_every_example_of_a_document_is_accepted(catalog: Catalog, product: str)
 def test_the_judge_itself_sees_what_is_wrong(catalog: Catalog) -> None:
     judge = OpenAPI(SPECS / "jira.json")
     builder = Builder(catalog, FakeSite(), "suite")
-    good = builder.build("editIssue", {"issueIdOrKey": "DEMO-1", "notifyUsers": "true"}, {"fields": {}})
+    good = builder.build_request("editIssue", {"issueIdOrKey": "DEMO-1", "notifyUsers": "true"}, {"fields": {}})
     assert judge.problems(good) == []
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"path": "/rest/api/3/isue/DEMO-1"}, "no PUT /rest/api/3/isue/DEMO-1"),

@@ -48,11 +48,11 @@ def printed(case: dict) -> str:
         **options,
     )
     if "value" in case:
-        output.value(jsontext.parse_json(case["value"]))
+        output.print_one(jsontext.parse_json(case["value"]))
     elif "one" in case:
-        output.one(jsontext.parse_json(PRINTED["items"][case["items"]])[case["one"]])
+        output.print_one(jsontext.parse_json(PRINTED["items"][case["items"]])[case["one"]])
     else:
-        output.items(iter(jsontext.parse_json(PRINTED["items"][case["items"]])))
+        output.print_items(iter(jsontext.parse_json(PRINTED["items"][case["items"]])))
     return stream.getvalue()
 
 

@@ -17,8 +17,8 @@ from wcwidth import wcswidth
 from callsheet import jsontext
 from callsheet.errors import CallsheetError
 from callsheet.output import Output
-from callsheet.output.clean_text import describe_error, error_object, lines, one_line, spreadsheet_cell
-from callsheet.output.table import display_width, shortened, table
+from callsheet.output.clean_text import clean_lines, describe_error, error_object, one_line, spreadsheet_cell
+from callsheet.output.table import display_width, shortened_cell, table_lines
 
 NUMBERS = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False))
 WORDS = "yes y Off 1e3 0o7 12:30:45 1_000 2026-01-31 null ~ << = # .5 +.inf 0x1F 😀 \x1b[1m \u202e --- ... *a !x \ufeff"
@@ -34,7 +34,7 @@ OBJECTS = st.lists(st.dictionaries(TEXTS, VALUES, max_size=3), max_size=4)
 
 def items_printed(items: list[Any], form: str, **options: Any) -> str:
     stream = io.StringIO()
-    Output(form, stream=stream, id="id", text="name || title", **options).items(iter(items))
+    Output(form, stream=stream, id="id", text="name || title", **options).print_items(iter(items))
     return stream.getvalue()
 
 
@@ -136,7 +136,7 @@ def test_a_table_holds_no_control_character_and_is_aligned(items: list[dict[str,
 )
 def test_columns_start_at_the_same_width_everywhere(rows: list[tuple[str, str, str]], width: int) -> None:
     for limit in (None, width):
-        ends = {wcswidth(line.rstrip("\n")) for line in table(("a", "b", "|"), rows, width=limit)}
+        ends = {wcswidth(line.rstrip("\n")) for line in table_lines(("a", "b", "|"), rows, width=limit)}
         assert len(ends) == 1
         assert limit is None or ends.pop() <= limit
 
@@ -154,7 +154,7 @@ def test_columns_start_at_the_same_width_everywhere(rows: list[tuple[str, str, s
     ],
 )
 def test_cut_between_whole_characters(text: str, width: int, cut: str) -> None:
-    assert shortened(text, width) == cut
+    assert shortened_cell(text, width) == cut
     assert display_width(cut) <= width
 
 
@@ -178,14 +178,14 @@ def test_cut_between_whole_characters(text: str, width: int, cut: str) -> None:
 )
 def test_terminal_sequences_and_controls_are_taken_out(text: str, harmless: str) -> None:
     assert one_line(text) == harmless
-    assert not controls(lines(text).replace("\n", ""))
+    assert not controls(clean_lines(text).replace("\n", ""))
 
 
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(TEXTS)
 def test_cleaning_twice_changes_nothing(text: str) -> None:
-    for clean in (one_line, lines):
+    for clean in (one_line, clean_lines):
         assert clean(clean(text)) == clean(text)
         assert not controls(clean(text).replace("\n", ""))
 

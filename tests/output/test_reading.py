@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.output.reading import readable
+from callsheet.output.reading import readable_lines
 from callsheet.output.table import display_width
 from callsheet.terminal import PLAIN, STYLES
 
@@ -14,7 +14,7 @@ SIGNS = {STYLES["bold"]: "<", STYLES["underline"]: "_", STYLES["cyan"]: "`", STY
 
 
 def shown(text: str, width: int | None = 60) -> str:
-    seen = "\n".join(readable(text, width, styles=True))
+    seen = "\n".join(readable_lines(text, width, styles=True))
     for style, sign in SIGNS.items():
         seen = seen.replace(style, sign)
     return seen
@@ -59,7 +59,7 @@ def test_what_goes_on_stands_below_its_beginning() -> None:
 
 @given(st.text(st.sampled_from("ab *_`[]()#>-1.|日\n"), max_size=120), st.integers(min_value=30, max_value=80))
 def test_no_letter_is_lost_and_lines_fit(text: str, width: int) -> None:
-    lines = list(readable(text, width, styles=False))
+    lines = list(readable_lines(text, width, styles=False))
     kept = [each for each in "".join(lines) if each in "ab日"]
     assert sorted(kept) == sorted(each for each in text if each in "ab日") or "](" in text or "```" in text
     assert all(display_width(line) <= width or max(map(display_width, line.split(" "))) > width // 2 for line in lines)

@@ -25,7 +25,7 @@ def items(count):
         yield {"id": number, "name": "é" * 40}
     print("exhausted", file=sys.stderr)
 try:
-    Output(sys.argv[1], stream=sys.stdout, id="id").items(items(int(sys.argv[2])))
+    Output(sys.argv[1], stream=sys.stdout, id="id").print_items(items(int(sys.argv[2])))
 except CallsheetError as error:
     print(describe_error(error), file=sys.stderr)
     sys.exit(error.exit_code)
@@ -86,7 +86,7 @@ class Terminal(io.TextIOWrapper):
 
 def on_terminal(form: str, items: list[Any], **options: Any) -> str:
     terminal = options.pop("terminal", None) or Terminal()
-    Output(form, stream=terminal, **options).items(items)
+    Output(form, stream=terminal, **options).print_items(items)
     return terminal.text()
 
 
@@ -97,7 +97,7 @@ def test_an_empty_list_is_told_on_a_terminal_and_is_a_header_in_a_pipe() -> None
     assert on_terminal("table", [], view=VIEW) == "no results\n"
     assert on_terminal("csv", [], view=VIEW).split() == ["A,B"]
     piped = io.StringIO()
-    Output("table", stream=piped, view=VIEW).items([])
+    Output("table", stream=piped, view=VIEW).print_items([])
     assert piped.getvalue() == "A  B\n"
 
 
@@ -115,7 +115,7 @@ def test_a_terminal_gets_a_bold_header_and_cut_columns(monkeypatch: pytest.Monke
 
 def test_a_pipe_is_neither_cut_nor_bold() -> None:
     stream = io.StringIO()
-    Output("table", stream=stream, view=VIEW).items([{"a": "x" * 30, "b": "y" * 300}])
+    Output("table", stream=stream, view=VIEW).print_items([{"a": "x" * 30, "b": "y" * 300}])
     assert stream.getvalue() == f"{'A':30}  B\n{'x' * 30}  {'y' * 300}\n"
 
 
@@ -125,7 +125,7 @@ def test_what_a_terminal_acts_on_is_escaped_in_data_formats_and_kept_in_a_pipe(f
 
     items = [{"a": "\x9b31m\u202e\x7f\x1b[1mé", "\u2066k": "\x85"}]
     shown, piped = on_terminal(form, items), io.StringIO()
-    Output(form, stream=piped).items(items)
+    Output(form, stream=piped).print_items(items)
     assert not set(shown) & set("\x9b\u202e\x7f\x1b\u2066\x85")
     assert "é" in shown
     for text in (shown, piped.getvalue()):
@@ -138,7 +138,7 @@ def test_text_out_of_jq_is_harmless_on_a_terminal_and_whole_in_a_pipe() -> None:
     items = ["\x1b[31mred\nline\u202e"]
     assert on_terminal("table", items, jq=".[]") == "red\nline\n"
     piped = io.StringIO()
-    Output("table", stream=piped, jq=".[]").items(items)
+    Output("table", stream=piped, jq=".[]").print_items(items)
     assert piped.getvalue() == "\x1b[31mred\nline\u202e\n"
 
 
@@ -173,7 +173,7 @@ def test_each_line_of_ndjson_is_written_before_the_next_item_is_asked_for() -> N
             seen.append(stream.getvalue().count("\n"))
             yield number
 
-    Output("ndjson", stream=stream).items(items())
+    Output("ndjson", stream=stream).print_items(items())
     assert seen == [0, 1, 2]
 
 
@@ -189,7 +189,7 @@ def test_memory_is_flat(form: str) -> None:
     def peak(count: int) -> int:
         items = ({"id": number, "name": "x" * 500} for number in range(count))
         tracemalloc.start()
-        Output(form, stream=Sink(), id="id").items(items)
+        Output(form, stream=Sink(), id="id").print_items(items)
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most
@@ -208,7 +208,7 @@ def test_a_stream_closed_meanwhile_is_no_crash() -> None:
     stream = io.StringIO()
     output = Output("json", stream=stream)
     stream.close()
-    output.one({"a": 1})
+    output.print_one({"a": 1})
 
 
 def test_importing_errors_and_formats_loads_nothing_of_the_printing() -> None:
@@ -223,7 +223,7 @@ def test_plain_output_loads_no_library(form: str) -> None:
 import sys
 from callsheet.output import Output
 view = {{"id": "a.b", "columns": [{{"name": "A", "value": "a.b"}}]}}
-Output({form!r}, stream=sys.stdout, view=view).items([{{"a": {{"b": "x"}}}}])
+Output({form!r}, stream=sys.stdout, view=view).print_items([{{"a": {{"b": "x"}}}}])
 print(*sys.modules, file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -251,5 +251,5 @@ def test_a_program_ends_quietly_where_nobody_reads(line: str, code: int, tmp_pat
 @pytest.mark.parametrize("jq", [None, ".[]?"])
 def test_half_a_surrogate_pair_can_be_written_everywhere(form: str, jq: str | None) -> None:
     stream = io.StringIO()
-    Output(form, stream=stream, id="a", jq=jq).items([{"a": "x\ud800y\\ud800"}])
+    Output(form, stream=stream, id="a", jq=jq).print_items([{"a": "x\ud800y\\ud800"}])
     assert stream.getvalue().encode("utf-8")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callsheet.output import Output
-from callsheet.terminal import STYLES, paint, styled, wants_color
+from callsheet.terminal import STYLES, escape_but_styles, painted_text, wants_color
 
 CHOICES = [
     (None, {}, None),
@@ -43,13 +43,15 @@ def test_an_option_wins_over_the_environment(option: str | None, environ: dict[s
 
 def printed(thing: Any, *, color: bool | None = True, **options: Any) -> str:
     stream = io.StringIO()
-    Output("table", stream=stream, view=VIEW, color=color, palette=PALETTES.__getitem__, **options).value(thing)
+    Output("table", stream=stream, view=VIEW, color=color, palette=PALETTES.__getitem__, **options).print_one(thing)
     return stream.getvalue()
 
 
 def test_a_palette_colors_a_word_by_itself_or_by_what_it_belongs_to() -> None:
     _, row = printed([THING]).splitlines()
-    assert row == "  ".join([paint("K-1", "underline"), paint("Erledigt", "green"), paint("High", "red")])
+    assert row == "  ".join(
+        [painted_text("K-1", "underline"), painted_text("Erledigt", "green"), painted_text("High", "red")]
+    )
     _, row = printed([{**THING, "level": "high up"}], width=20).splitlines()
     assert row.endswith("  high…"), "no word of the palette"
     _, row = printed([{**THING, "kind": None}]).splitlines()
@@ -58,13 +60,15 @@ def test_a_palette_colors_a_word_by_itself_or_by_what_it_belongs_to() -> None:
 
 def test_padding_has_no_style() -> None:
     _, first, _ = printed([THING, {**THING, "key": "LONGER-1"}]).splitlines()
-    assert first.startswith(paint("K-1", "underline") + " " * 5)
+    assert first.startswith(painted_text("K-1", "underline") + " " * 5)
 
 
 def test_one_thing_is_shown_with_its_markdown_as_it_reads() -> None:
     shown = printed(THING)
-    assert f"{paint('STATE', 'dim')}  {paint('Erledigt', 'green')}" in shown
-    assert f"\n{paint('Text', 'bold')}\n  {paint('So', 'bold')}\n\n  {paint('x', 'cyan')}\n" in shown
+    assert f"{painted_text('STATE', 'dim')}  {painted_text('Erledigt', 'green')}" in shown
+    assert (
+        f"\n{painted_text('Text', 'bold')}\n  {painted_text('So', 'bold')}\n\n  {painted_text('x', 'cyan')}\n" in shown
+    )
 
 
 def test_raw_markdown_and_a_pipe_without_colors_have_it_as_it_is() -> None:
@@ -76,14 +80,14 @@ def test_raw_markdown_and_a_pipe_without_colors_have_it_as_it_is() -> None:
 
 def test_lines_below_a_heading_are_aligned() -> None:
     parts = [{"a": "x", "b": "low"}, {"a": "longer", "b": "High"}]
-    assert printed({**THING, "parts": parts}).endswith(f"  x       low\n  longer  {paint('High', 'red')}\n")
+    assert printed({**THING, "parts": parts}).endswith(f"  x       low\n  longer  {painted_text('High', 'red')}\n")
 
 
 def test_text_of_others_brings_no_style() -> None:
     evil = {**THING, "key": "\x1b[31mK\x1b[0m", "text": "\x1b[5m\x1b]0;t\x07`x\x1b[31m`", "level": "\x1b[32mhigh"}
     assert all(style in (STYLES["dim"], STYLES["bold"], "\x1b[0m", *STYLES.values()) for style in _sequences(evil))
     assert "\x1b[5m" not in printed(evil)
-    assert paint("K", "underline") in printed(evil)
+    assert painted_text("K", "underline") in printed(evil)
 
 
 def _sequences(thing: Any) -> list[str]:
@@ -94,5 +98,7 @@ def _sequences(thing: Any) -> list[str]:
 
 def test_only_the_programs_own_styles_pass_the_gate() -> None:
     own = "".join(f"{style}x\x1b[0m" for style in STYLES.values())
-    assert styled(own) == own
-    assert styled("\x1b[5mx\x1b[41mx\x1b[38;5;1mx\x1b[2Jx") == r"\u001b[5mx\u001b[41mx\u001b[38;5;1mx\u001b[2Jx"
+    assert escape_but_styles(own) == own
+    assert (
+        escape_but_styles("\x1b[5mx\x1b[41mx\x1b[38;5;1mx\x1b[2Jx") == r"\u001b[5mx\u001b[41mx\u001b[38;5;1mx\u001b[2Jx"
+    )

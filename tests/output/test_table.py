@@ -9,32 +9,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.output import Output
-from callsheet.output.table import broken, display_width, table
+from callsheet.output.table import broken_lines, display_width, table_lines
 
 
 def test_a_limit_holds_only_where_room_is_short() -> None:
     rows = [["A-1", "x" * 70, "open"]]
-    assert "x" * 70 in "".join(table(None, rows, limits=[None, 60, None], width=100))
-    assert "x" * 59 + "…" in "".join(table(None, rows, limits=[None, 60, None], width=71))
-    at_75 = "".join(table(None, rows, limits=[None, 60, None], width=75))
+    assert "x" * 70 in "".join(table_lines(None, rows, limits=[None, 60, None], width=100))
+    assert "x" * 59 + "…" in "".join(table_lines(None, rows, limits=[None, 60, None], width=71))
+    at_75 = "".join(table_lines(None, rows, limits=[None, 60, None], width=75))
     assert display_width(at_75.rstrip("\n")) == 75  # what is left goes to what was limited
 
 
 def test_without_a_terminal_nothing_is_cut_or_broken() -> None:
     rows = [["A-1", "word " * 40]]
     assert (
-        "".join(table(None, rows, limits=[None, 10], wrapped=[False, True])) == f"A-1  {'word ' * 40}".rstrip() + "\n"
+        "".join(table_lines(None, rows, limits=[None, 10], wrapped=[False, True]))
+        == f"A-1  {'word ' * 40}".rstrip() + "\n"
     )
 
 
 def test_the_other_columns_stay_where_they_are_beside_lines_that_go_on() -> None:
-    shown = "".join(table(["A", "B", "C"], [["1", "one two three", "x"]], wrapped=[False, True, False], width=12))
+    shown = "".join(table_lines(["A", "B", "C"], [["1", "one two three", "x"]], wrapped=[False, True, False], width=12))
     assert shown == "A  B         C\n1  one two   x\n   three\n"
 
 
 @given(st.text(st.sampled_from("ab 日é"), max_size=60), st.integers(min_value=4, max_value=30))
 def test_what_is_broken_into_lines_loses_nothing(text: str, width: int) -> None:
-    lines = broken(text, width)
+    lines = broken_lines(text, width)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
     assert all(display_width(line) <= width for line in lines)
 
@@ -42,7 +43,7 @@ def test_what_is_broken_into_lines_loses_nothing(text: str, width: int) -> None:
 @pytest.mark.parametrize("width", [20, 40, 80])
 def test_an_address_in_a_narrow_column_keeps_its_end(width: int) -> None:
     url = "https://demo.example/" + "x" * 90 + "/end"
-    assert "".join(broken(f"see {url}", width)).endswith("/end")
+    assert "".join(broken_lines(f"see {url}", width)).endswith("/end")
 
 
 def test_items_side_by_side_fit_the_terminal_each_below_its_heading() -> None:
@@ -64,7 +65,7 @@ def test_items_side_by_side_fit_the_terminal_each_below_its_heading() -> None:
     ]
     stream = io.StringIO()
     thing = {"cards": cards, "heads": [["todo", "TO DO 1"], ["doing", "DOING 1"], ["done", "DONE 0"]]}
-    Output("table", stream=stream, view=view, width=40).one(thing)  # type: ignore[arg-type]
+    Output("table", stream=stream, view=view, width=40).print_one(thing)  # type: ignore[arg-type]
     assert stream.getvalue() == (
         "Columns\n"
         "  TO DO 1      DOING 1      DONE 0\n"

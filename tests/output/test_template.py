@@ -16,7 +16,7 @@ ITEMS = [{"key": "A-1", "n": 1, "to": {"name": "Done"}}, {"key": "A-2", "to": No
 
 def printed(template: str, value: Any = ITEMS, stream: io.StringIO | None = None) -> str:
     stream = stream or io.StringIO()
-    Output("table", stream=stream, template=template).value(value)
+    Output("table", stream=stream, template=template).print_one(value)
     return stream.getvalue()
 
 

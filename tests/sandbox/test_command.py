@@ -146,7 +146,7 @@ def test_a_file_that_goes_while_it_is_read_is_no_sandbox(tmp_path: Path, monkeyp
     ],
 )
 def test_what_the_background_says_is_said_here(said: bytes, error: CallsheetError) -> None:
-    told = process._failure(2, io.BytesIO(said))
+    told = process._failure_in_background(2, io.BytesIO(said))
     assert (type(told), told.message, told.hint) == (type(error), error.message, error.hint)
 
 

@@ -55,7 +55,7 @@ def _paths(simulated: SandboxSite, deployment: str) -> Iterator[tuple[str, str, 
         method, _, path = here["http"].partition(" ")
         if here["http"] == operation["http"]:
             path = replace_base(path, product.get("base", ""), family.get("base", ""))
-        path = simulated.other_bases.find(path).path
+        path = simulated.other_bases.path_below(path).path
         yield id, f"{method} {path}", not (here.get("unavailable") or family.get("unavailable"))
 
 
@@ -66,12 +66,15 @@ def test_of_all_operations_only_those_of_the_deployment_are_there(simulated: San
     there = set(own.values())
     missing = 0
     for http in asked:
-        match = simulated.routes.find(*http.split(" "))
+        match = simulated.routes.find_route(*http.split(" "))
         is_found = match is not None and own[match.operation] == _shape(http)
         assert is_found == (_shape(http) in there), http
         if match is None:
             missing += 1
-            assert SandboxSite.answer(simulated, SandboxRequest(*http.split(" "), {}, b"")).status in (404, 405), http
+            assert SandboxSite.answer_request(simulated, SandboxRequest(*http.split(" "), {}, b"")).status in (
+                404,
+                405,
+            ), http
     assert missing > 20
 
 

@@ -106,7 +106,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxSite]:
 
 @pytest.fixture(autouse=True)
 def _fresh(library: SandboxSite) -> None:
-    library.reset()
+    library.reset_items()
 
 
 def add(library: SandboxSite, **book: Any) -> Any:

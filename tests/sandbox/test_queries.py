@@ -71,7 +71,7 @@ WRONG = {
 @pytest.mark.parametrize("text", WRONG)
 def test_a_wrong_query_says_what_was_expected_and_where(grammar: Grammar, text: str) -> None:
     with pytest.raises(QuerySyntaxError) as caught:
-        grammar.parse(text)
+        grammar.parse_query(text)
     assert WRONG[text] in str(caught.value)
 
 
@@ -250,7 +250,7 @@ def test_the_vendors_own_parser_reads_the_same(grammar: Grammar, tmp_path: Path)
     for query, line in zip(queries, node.stdout.splitlines(), strict=True):
         theirs = json.loads(line)
         try:
-            ours = _ours(grammar.parse(query).where)
+            ours = _ours(grammar.parse_query(query).where)
         except QuerySyntaxError:
             ours = None
             if theirs["wrong"]:

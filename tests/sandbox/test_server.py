@@ -10,7 +10,7 @@ import pytest
 
 from callsheet.errors import UsageError
 from callsheet.sandbox.sandbox_server import Server
-from callsheet.sandbox.simulated_site import Faults, SandboxRequest, fault
+from callsheet.sandbox.simulated_site import Faults, SandboxRequest, parse_fault
 from support.simulated import TOKEN, ask, serving, site
 from support.waiting import PATIENCE
 
@@ -82,7 +82,7 @@ def test_a_reset_brings_everything_back() -> None:
 
 def test_what_nobody_thought_of_is_answered_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     simulated = site()
-    monkeypatch.setattr(simulated.actions, "_answer", lambda *_: 1 / 0)
+    monkeypatch.setattr(simulated.actions, "_answer_of", lambda *_: 1 / 0)
     told = ask(simulated, "DELETE /rest/api/3/issue/DEMO-1")
     monkeypatch.undo()
     assert (told.status, ask(simulated, "GET /rest/api/3/issue/DEMO-1").status) == (500, 200)
@@ -106,7 +106,7 @@ def test_rubbish_gets_an_answer() -> None:
     simulated = site()
     headers = {"content-type": "application/json"}
     bodies = [b"{", b'{"a": ' * 5000, b"\xff\xfe", b"[1, 2]", b'"x"', b"null"]
-    answers = [simulated.answer(SandboxRequest("POST", "/rest/api/3/issue", headers, body)) for body in bodies]
+    answers = [simulated.answer_request(SandboxRequest("POST", "/rest/api/3/issue", headers, body)) for body in bodies]
     assert [answer.status for answer in answers] == [400] * len(bodies)
     simulated.close()
 
@@ -114,20 +114,20 @@ def test_rubbish_gets_an_answer() -> None:
 @pytest.mark.slow
 def test_faults_are_real() -> None:
     with (
-        serving(Faults([fault("503")])) as url,
+        serving(Faults([parse_fault("503")])) as url,
         httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client,
     ):
         told = client.get("/rest/api/3/myself")
         assert (told.status_code, told.headers["retry-after"]) == (503, "1")
     with (
-        serving(Faults([fault("break")])) as url,
+        serving(Faults([parse_fault("break")])) as url,
         httpx.stream("GET", f"{url}/rest/api/3/issue/DEMO-2", trust_env=False, timeout=PATIENCE) as told,
     ):
         assert told.status_code == 200
         with pytest.raises(httpx.RemoteProtocolError, match="without sending complete message body"):
             told.read()
     with (
-        serving(Faults([fault("html")])) as url,
+        serving(Faults([parse_fault("html")])) as url,
         httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client,
     ):
         told = client.get("/rest/api/3/myself")
@@ -137,7 +137,7 @@ def test_faults_are_real() -> None:
 def test_a_slow_answer_comes_in_drops_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("callsheet.sandbox.sandbox_server._SLOW_PAUSE", 0.002)
     with (
-        serving(Faults([fault("slow")])) as url,
+        serving(Faults([parse_fault("slow")])) as url,
         httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client,
     ):
         with client.stream("GET", "/rest/api/3/issue/DEMO-2") as told:
@@ -160,7 +160,7 @@ LIMITS = {
 @pytest.mark.parametrize(("deployment", "path"), LIMITS)
 def test_each_family_says_in_its_own_way_that_there_were_too_many(deployment: str, path: str) -> None:
     simulated = site(deployment)
-    answer = Server(simulated, Faults([], rate_limit=1), TOKEN).answer
+    answer = Server(simulated, Faults([], rate_limit=1), TOKEN).answer_request
     asked = SandboxRequest("GET", path, {}, b"")
     assert answer(asked).status == 200
     told = answer(asked)
@@ -175,7 +175,7 @@ def test_each_family_says_in_its_own_way_that_there_were_too_many(deployment: st
 @pytest.mark.parametrize(("deployment", "path"), list(LIMITS)[3:5])
 def test_a_429_that_was_asked_for_says_the_same(deployment: str, path: str) -> None:
     named, reason = LIMITS[deployment, path]
-    with serving(Faults([fault("429")]), deployment) as url:
+    with serving(Faults([parse_fault("429")]), deployment) as url:
         told = httpx.get(f"{url}{path}", trust_env=False, timeout=PATIENCE)
     assert (told.status_code, named in told.headers, told.headers.get("ratelimit-reason")) == (429, True, reason)
     assert told.headers["retry-after"] == "1"
@@ -192,7 +192,7 @@ def test_a_429_that_was_asked_for_says_the_same(deployment: str, path: str) -> N
 )
 def test_a_wrong_fault_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        fault(text)
+        parse_fault(text)
     assert message in str(caught.value)
 
 

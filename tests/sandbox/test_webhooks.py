@@ -58,7 +58,7 @@ def receiving(*statuses: int) -> Iterator[Receiver]:
 def telling(url: str, secret: str | None = None, **rules: Any) -> Iterator[SandboxSite]:
     found = site()
     found.webhooks = Webhooks(url, secret)
-    simulation = found.entities.simulation("jira")
+    simulation = found.entities.simulation_of("jira")
     simulation["webhook"] |= {"wait": "0s", **rules}
     yield found
     found.close()

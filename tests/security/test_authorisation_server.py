@@ -22,7 +22,7 @@ def told(answer: Scripted, *, renew: bool) -> CallsheetError:
         consent = {"authorize": server.url, "token": f"{server.url}/token", "port": 1, "path": "/"}
         authority = Authority(consent, "app", SECRET, UnauthenticatedClient(FakeSite(), {}))
         with pytest.raises(CallsheetError) as caught:
-            authority.renew({"refresh_token": REFRESH}, []) if renew else authority.redeem(
+            authority.renew_token({"refresh_token": REFRESH}, []) if renew else authority.redeem_code(
                 CODE, "http://127.0.0.1:1/", VERIFIER
             )
     return caught.value

@@ -95,7 +95,9 @@ def test_a_dry_run_that_resolves_only_reads(catalog: Catalog, counting: Server, 
     for param in load_cases(CASES / "commands"):
         case: dict[str, Any] = param.values[0]  # type: ignore[assignment]
         sent = [exchange["request"] for exchange in case.get("exchange", ())]
-        if "on" in case or all(builder.raw(each["method"], each["path"]).safety == "read" for each in sent):
+        if "on" in case or all(
+            builder.build_raw_request(each["method"], each["path"]).safety == "read" for each in sent
+        ):
             continue
         tried += 1
         for name, text in case.get("files", {}).items():
@@ -104,7 +106,7 @@ def test_a_dry_run_that_resolves_only_reads(catalog: Catalog, counting: Server, 
             argv = [word.replace("{url}", server.url) for word in case["argv"]]
             environ = {**environment(tmp_path / "home", server.url), **case.get("env", {})}
             done = run_program("suite", [*argv, "--dry-run", "--resolve"], environ, case.get("stdin", ""))
-        changes = [r for r in server.requests if builder.raw(r.method, r.path).safety != "read"]
+        changes = [r for r in server.requests if builder.build_raw_request(r.method, r.path).safety != "read"]
         assert changes == [], shown(argv, done, server)
     assert tried > 60
 

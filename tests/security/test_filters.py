@@ -68,7 +68,7 @@ def shown(capfd: pytest.CaptureFixture[str], **filters: str) -> str:
     """All that comes out of a filter: results, the error, and what a library writes by itself."""
     stream = io.StringIO()
     try:
-        Output("json", stream=stream, **filters).value(["planted", VARIABLE, {"a": 1}])
+        Output("json", stream=stream, **filters).print_one(["planted", VARIABLE, {"a": 1}])
     except CallsheetError as error:
         stream.write(f"{error.message} {error.hint} {error.details}")
     return stream.getvalue() + "".join(capfd.readouterr())
@@ -98,7 +98,7 @@ def test_no_function_of_jq_does(names: list[str], capfd: pytest.CaptureFixture[s
 def test_what_would_end_jq_is_an_error(program: str) -> None:
     """jq ends its own process there; here nothing would be printed, with exit code 0."""
     with pytest.raises(CallsheetError, match="--jq: "):
-        Output("json", stream=io.StringIO(), jq=program).value(["planted"])
+        Output("json", stream=io.StringIO(), jq=program).print_one(["planted"])
 
 
 def test_jq_could_see_both() -> None:

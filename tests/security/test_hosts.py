@@ -212,7 +212,9 @@ def test_no_definition_chooses_the_host(bad: str, wire: Recorder) -> None:
     definitions: Any = Definitions(text)
     with Client(site, definitions, environ={}, policy=RetryPolicy(retries=0)) as client:
         for operation in ("getItem", "getOther"):
-            attempt(client, lambda operation=operation: Builder(definitions, site, "suite").build(operation, {}))
+            attempt(
+                client, lambda operation=operation: Builder(definitions, site, "suite").build_request(operation, {})
+            )
     assert {(each.url.scheme, each.url.host, each.url.port) for each in wire.sent} <= {("https", "site.example", None)}
 
 

@@ -252,9 +252,9 @@ def test_each_try_is_judged() -> None:
         here.client.gate.policy = Policy([PolicySource("here", class_rules({"write": "ask"}))])
         here.client.gate._ask = lambda question: not asked.append(question)
         seen: list[Facts] = []
-        judge = here.client.gate.facts
-        here.client.gate.facts = lambda request: seen.append(judge(request)) or seen[-1]  # type: ignore[method-assign]
-        here.client.send(Builder(here.definitions, here.site, "shop").raw("PUT", "/items/1"))  # type: ignore[arg-type]
+        judge = here.client.gate.facts_of
+        here.client.gate.facts_of = lambda request: seen.append(judge(request)) or seen[-1]  # type: ignore[method-assign]
+        here.client.send(Builder(here.definitions, here.site, "shop").build_raw_request("PUT", "/items/1"))  # type: ignore[arg-type]
     assert (len(asked), len(seen)) == (1, 2)
 
 

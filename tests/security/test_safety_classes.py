@@ -77,9 +77,9 @@ def test_every_spelling_of_an_operation_has_its_class(catalog: Catalog) -> None:
         call = call_of(catalog, id, "cloud")
         path = call.path.replace("{", "X").replace("}", "1")
         plain = "destroy" if call.method == "DELETE" else call.safety  # typed by hand, a DELETE always destroys
-        assert builder.raw(call.method.lower(), path).safety == plain, id
+        assert builder.build_raw_request(call.method.lower(), path).safety == plain, id
         for spelled in spellings(path):
-            got = builder.raw(call.method, spelled).safety
+            got = builder.build_raw_request(call.method, spelled).safety
             assert ORDER.index(got) >= ORDER.index(call.safety), (id, spelled, got)
 
 
@@ -98,11 +98,13 @@ ISSUE = "/rest/api/3/issue/DEMO-1"
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "HEAD"])
 @pytest.mark.parametrize("name", OVERRIDES)
 def test_a_method_in_a_header_counts(builder: Builder, method: str, name: str) -> None:
-    assert builder.raw(method, ISSUE, headers=[(name, " delete ")]).safety == "destroy"
-    assert builder.raw(method, f"{ISSUE}?_method=DELETE").safety == "destroy"
-    assert builder.raw(method, ISSUE, [("_method", "Delete")]).safety == "destroy"
-    assert builder.raw("GET", ISSUE, headers=[(name, "PUT")]).safety == "write"
-    assert builder.raw("GET", ISSUE, headers=[("Access-Control-Request-Method", "DELETE")]).safety == "read"
+    assert builder.build_raw_request(method, ISSUE, headers=[(name, " delete ")]).safety == "destroy"
+    assert builder.build_raw_request(method, f"{ISSUE}?_method=DELETE").safety == "destroy"
+    assert builder.build_raw_request(method, ISSUE, [("_method", "Delete")]).safety == "destroy"
+    assert builder.build_raw_request("GET", ISSUE, headers=[(name, "PUT")]).safety == "write"
+    assert (
+        builder.build_raw_request("GET", ISSUE, headers=[("Access-Control-Request-Method", "DELETE")]).safety == "read"
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_a_method_in_a_header_counts(builder: Builder, method: str, name: str) -
     ],
 )
 def test_a_method_in_the_body_counts(builder: Builder, body: Body) -> None:
-    assert builder.raw("POST", "/rest/api/3/search", body=body).safety == "destroy"
+    assert builder.build_raw_request("POST", "/rest/api/3/search", body=body).safety == "destroy"
 
 
 OVERRIDING = [
@@ -141,17 +143,17 @@ OVERRIDING = [
 @pytest.mark.parametrize("query", OVERRIDING)
 def test_a_method_in_the_query_counts_however_it_is_written(builder: Builder, query: str) -> None:
     form = Raw(query[1:].encode(), "application/x-www-form-urlencoded")
-    assert builder.raw("POST", "/rest/api/3/search", body=form).safety == "destroy"
-    assert builder.raw("GET", f"{ISSUE}{query}").safety == "destroy"
+    assert builder.build_raw_request("POST", "/rest/api/3/search", body=form).safety == "destroy"
+    assert builder.build_raw_request("GET", f"{ISSUE}{query}").safety == "destroy"
     name, _, value = unquote(query[1:]).partition("=")
-    assert builder.raw("GET", ISSUE, [(name, value)]).safety == "destroy"
+    assert builder.build_raw_request("GET", ISSUE, [(name, value)]).safety == "destroy"
 
 
 @pytest.mark.parametrize(
     "query", ["?payment_method=DELETE", "?method=DELETE", "?billing_http_method=DELETE", "?methods=DELETE"]
 )
 def test_the_names_of_other_methods_change_nothing(builder: Builder, query: str) -> None:
-    assert builder.raw("GET", f"{ISSUE}{query}").safety == "read"
+    assert builder.build_raw_request("GET", f"{ISSUE}{query}").safety == "read"
 
 
 PIECES = st.sampled_from(
@@ -180,16 +182,18 @@ PIECES = st.sampled_from(
 @example("%255Fmethod%253DDELETE")
 def test_a_query_is_judged_at_least_as_severely_as_the_same_form(builder: Builder, text: str) -> None:
     path = "/rest/api/3/search"
-    by_form = builder.raw("POST", path, body=Raw(text.encode(), "application/x-www-form-urlencoded")).safety
-    by_query = builder.raw("POST", f"{path}?{text}").safety
+    by_form = builder.build_raw_request(
+        "POST", path, body=Raw(text.encode(), "application/x-www-form-urlencoded")
+    ).safety
+    by_query = builder.build_raw_request("POST", f"{path}?{text}").safety
     assert ORDER.index(by_query) >= ORDER.index(by_form)
-    in_pairs = builder.raw("POST", path, parse_qsl(text, keep_blank_values=True)).safety
+    in_pairs = builder.build_raw_request("POST", path, parse_qsl(text, keep_blank_values=True)).safety
     assert ORDER.index(in_pairs) >= ORDER.index(by_form)
 
 
 def test_a_body_that_cannot_be_read_is_not_sent(builder: Builder) -> None:
     with pytest.raises(UsageError, match="nested too deeply"):
-        builder.raw("POST", "/rest/api/3/search", body=Raw(b"[" * 100_000, "text/plain"))
+        builder.build_raw_request("POST", "/rest/api/3/search", body=Raw(b"[" * 100_000, "text/plain"))
 
 
 @pytest.mark.parametrize("value", ["{}", "{}?x=1", "https://other.example{}", "//other.example{}#x", "/gateway{}/"])
@@ -197,8 +201,11 @@ def test_a_path_in_a_header_counts(builder: Builder, value: str) -> None:
     """As servers and proxies take `X-Original-URL` for the path that was asked for."""
     path = "/rest/api/3/bulk/issues/delete"
     for name, safety in (("X-Original-URL", "destroy"), ("x-rewrite-url", "destroy"), ("Referer", "read")):
-        assert builder.raw("POST", "/rest/api/3/search", headers=[(name, value.format(path))]).safety == safety
-    assert builder.raw("GET", ISSUE, headers=[("X-Original-URL", value.format(path))]).safety == "read"
+        assert (
+            builder.build_raw_request("POST", "/rest/api/3/search", headers=[(name, value.format(path))]).safety
+            == safety
+        )
+    assert builder.build_raw_request("GET", ISSUE, headers=[("X-Original-URL", value.format(path))]).safety == "read"
 
 
 def test_two_threads_that_begin_at_once_both_know_every_operation(catalog: Catalog) -> None:
@@ -225,12 +232,12 @@ def test_two_threads_that_begin_at_once_both_know_every_operation(catalog: Catal
         ("POST", "/rest/api/3/search"),
     ]
     alone = Builder(Kept(catalog), FakeSite(), "suite")  # type: ignore[arg-type]
-    expected = [alone.raw(*request).safety for request in requests]
+    expected = [alone.build_raw_request(*request).safety for request in requests]
     with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(lambda: [shared.raw(*request).safety for request in requests])
+        first = pool.submit(lambda: [shared.build_raw_request(*request).safety for request in requests])
         assert begun.wait(PATIENCE)
         try:
-            assert [shared.raw(*request).safety for request in requests] == expected
+            assert [shared.build_raw_request(*request).safety for request in requests] == expected
         finally:
             judged.set()
         assert first.result() == expected
@@ -238,8 +245,8 @@ def test_two_threads_that_begin_at_once_both_know_every_operation(catalog: Catal
 
 def test_an_operation_cannot_be_given_another_method(builder: Builder) -> None:
     arguments = {"issueIdOrKey": "DEMO-1", "_method": "DELETE"}
-    assert builder.build("getIssue", arguments, strict=False).safety == "destroy"
-    assert builder.build("getIssue", {"issueIdOrKey": "DEMO-1"}).safety == "read"
+    assert builder.build_request("getIssue", arguments, strict=False).safety == "destroy"
+    assert builder.build_request("getIssue", {"issueIdOrKey": "DEMO-1"}).safety == "read"
 
 
 @given(path=st.text(st.sampled_from("/%2eE25.;\\ab5cC"), max_size=30))
@@ -252,7 +259,7 @@ def test_a_delete_destroys_and_a_path_stays_below(path: str) -> None:
             return []
 
     try:
-        request = Builder(Nothing(), FakeSite(), "suite").raw("DELETE", "/" + path)  # type: ignore[arg-type]
+        request = Builder(Nothing(), FakeSite(), "suite").build_raw_request("DELETE", "/" + path)  # type: ignore[arg-type]
     except CallsheetError:
         return
     assert request.safety == "destroy"

@@ -23,7 +23,7 @@ from callsheet.language.check import check_definitions
 from callsheet.language.layers import Layer
 from callsheet.language.load import load_definitions
 from callsheet.registry import registered_names
-from callsheet.terminal import escape_line, escape_text, styled
+from callsheet.terminal import escape_but_styles, escape_line, escape_text
 from support.cases import environment
 from support.hostile_text import EVERYTHING, TEXTS, acts
 from support.places import ROOT
@@ -346,7 +346,7 @@ def test_no_text_looks_like_another_message(tmp_path: Path) -> None:
 @given(st.text() | st.lists(st.sampled_from([*TEXTS.values(), "\n", "\x1b", "\x1b[1", "m", "\r"])).map("".join))
 def test_what_passes_the_gate_does_not_act(text: str) -> None:
     assert acts(escape_text(text)) == []
-    assert acts(styled(text), styles=True) == []
+    assert acts(escape_but_styles(text), styles=True) == []
     assert acts(escape_line(text)) == []
     assert not {"\n", "\t"} & set(escape_line(text))
 

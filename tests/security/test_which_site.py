@@ -188,14 +188,14 @@ def test_the_policy_of_a_site_holds_for_its_origin_wherever_the_address_comes_fr
     environ = {"CALLSHEET_HOME": str(tmp_path), "SUITE_TOKEN": token, "SUITE_EMAIL": "e@example.org", **variables}
     site = current_site("suite", {} if variables else {"base-url": address}, environ, catalog)
     gate = Gate(site.policy, catalog, site=site.name, known_as=site.known_as)
-    deleting = Builder(catalog, FakeSite(), "suite").build("deleteIssue", {"issueIdOrKey": "DEMO-1"})
-    assert gate.judge(deleting).decision == decision
+    deleting = Builder(catalog, FakeSite(), "suite").build_request("deleteIssue", {"issueIdOrKey": "DEMO-1"})
+    assert gate.judge_request(deleting).decision == decision
 
 
 def test_a_rule_finds_a_site_by_its_name_wherever_the_address_comes_from(tmp_path: Path, catalog: Catalog) -> None:
     (tmp_path / "profiles.toml").write_text(RULED)
     rule = '[[rule]]\nsite = "free"\nclass = "destroy"\ndecision = "deny"\n'
-    deleting = Builder(catalog, FakeSite(), "suite").build("deleteIssue", {"issueIdOrKey": "DEMO-1"})
+    deleting = Builder(catalog, FakeSite(), "suite").build_request("deleteIssue", {"issueIdOrKey": "DEMO-1"})
     for address, decision in (("https://free.example.org/x", "deny"), ("https://other.example.org", "allow")):
         environ = {
             "CALLSHEET_HOME": str(tmp_path),
@@ -205,7 +205,7 @@ def test_a_rule_finds_a_site_by_its_name_wherever_the_address_comes_from(tmp_pat
         }
         site = current_site("suite", {}, environ, catalog)
         gate = Gate(site.policy, catalog, site=site.name, known_as=site.known_as)
-        assert gate.judge(deleting).decision == decision
+        assert gate.judge_request(deleting).decision == decision
 
 
 def test_a_site_that_is_named_is_ruled_by_itself_alone(tmp_path: Path, catalog: Catalog) -> None:

@@ -80,37 +80,37 @@ def test_an_app_has_an_id_and_where_asked_a_secret() -> None:
 
 def test_the_page_to_open() -> None:
     here = authority(Web())
-    assert here.redirect() == "http://127.0.0.1:8765/back"
-    assert here.redirect(99) == "http://127.0.0.1:99/back"
-    assert authority(Web(), host="localhost").redirect() == "http://localhost:8765/back"
-    pending = here.start(here.redirect(), ["read", "write", "read", "offline"])
+    assert here.redirect_url() == "http://127.0.0.1:8765/back"
+    assert here.redirect_url(99) == "http://127.0.0.1:99/back"
+    assert authority(Web(), host="localhost").redirect_url() == "http://localhost:8765/back"
+    pending = here.start_sign_in(here.redirect_url(), ["read", "write", "read", "offline"])
     url = urlsplit(pending.url)
     asked = parse_qs(url.query)
     assert f"{url.scheme}://{url.netloc}{url.path}" == CONSENT["authorize"]
     challenge = asked.pop("code_challenge")
     assert len(challenge[0]) == 43, "a SHA-256 in base64url"
     assert asked == {
-        "response_type": ["code"], "client_id": ["app-1"], "redirect_uri": [here.redirect()],
+        "response_type": ["code"], "client_id": ["app-1"], "redirect_uri": [here.redirect_url()],
         "scope": ["read write offline"], "state": [pending.state], "code_challenge_method": ["S256"],
         "audience": ["api.example"],
     }  # fmt: skip
-    other = here.start(here.redirect(), [])
+    other = here.start_sign_in(here.redirect_url(), [])
     assert other.state != pending.state
     assert parse_qs(urlsplit(other.url).query)["code_challenge"] != challenge
 
 
 def test_plain_http_is_for_this_machine_alone() -> None:
-    near = authority(Web(), authorize="http://127.0.0.1:9/authorize").start("http://127.0.0.1:1/x", [])
+    near = authority(Web(), authorize="http://127.0.0.1:9/authorize").start_sign_in("http://127.0.0.1:1/x", [])
     assert near.url.startswith("http://127.0.0.1:9/authorize?")
     with pytest.raises(UsageError, match="http is only for this machine"):
-        authority(Web(), authorize="http://auth.example/authorize").start("http://127.0.0.1:1/x", [])
+        authority(Web(), authorize="http://auth.example/authorize").start_sign_in("http://127.0.0.1:1/x", [])
 
 
 @pytest.mark.parametrize("given", ["http://127.0.0.1:8765/back", " https://127.0.0.1:8765/back"])
 def test_a_code_is_redeemed_with_what_proves_who_asked_for_it(given: str) -> None:
     web = Web(TOKENS)
-    pending = authority(web).start("http://127.0.0.1:8765/back", ["read"])
-    record = pending.finish(f"{given}?code=c-1&state={pending.state}")
+    pending = authority(web).start_sign_in("http://127.0.0.1:8765/back", ["read"])
+    record = pending.finish_sign_in(f"{given}?code=c-1&state={pending.state}")
     left = record.pop("expires_at") - time.time()
     assert 90 < left <= 100
     assert record == {"access_token": "a-token", "refresh_token": "r-token", "client_secret": "s3cret-app"}
@@ -126,7 +126,7 @@ def test_a_code_is_redeemed_with_what_proves_who_asked_for_it(given: str) -> Non
 
 def test_a_public_app_sends_and_keeps_no_secret() -> None:
     web = Web({"access_token": "a-token", "token_type": "bearer"})
-    record = authority(web, secret="", confidential=False).renew(KEPT, [])
+    record = authority(web, secret="", confidential=False).renew_token(KEPT, [])
     assert record.keys() == {"access_token", "refresh_token", "expires_at"}
     assert record["refresh_token"] == "r-old", "a server need not rotate it"
     assert 3500 < record["expires_at"] - time.time() <= 3600, "an hour where nothing is said"
@@ -136,7 +136,7 @@ def test_a_public_app_sends_and_keeps_no_secret() -> None:
 
 
 def test_a_rotated_token_replaces_the_old_one() -> None:
-    assert authority(Web(TOKENS)).renew(KEPT, [])["refresh_token"] == "r-token"
+    assert authority(Web(TOKENS)).renew_token(KEPT, [])["refresh_token"] == "r-token"
 
 
 @pytest.mark.parametrize(
@@ -150,9 +150,9 @@ def test_a_rotated_token_replaces_the_old_one() -> None:
 )
 def test_an_answer_that_is_none(query: str, problem: str) -> None:
     web = Web(TOKENS)
-    pending = authority(web).start("http://127.0.0.1:8765/back", [])
+    pending = authority(web).start_sign_in("http://127.0.0.1:8765/back", [])
     with pytest.raises(NotAllowed) as caught:
-        pending.finish("http://127.0.0.1:8765/back?" + query.replace("{state}", pending.state))
+        pending.finish_sign_in("http://127.0.0.1:8765/back?" + query.replace("{state}", pending.state))
     assert caught.value.message.startswith(problem)
     assert (caught.value.hint, web.posted) == ("start the sign-in again", [])
 
@@ -175,7 +175,7 @@ APP, AGAIN, LATER = "check the app's client id and client secret", "start the si
 def test_what_a_refusal_means(error: str, allowed: bool, hint: str) -> None:
     body = {"error": error, "error_description": "Because r-old s3cret-app", "told": "another-secret"}
     with pytest.raises(CallsheetError) as caught:
-        authority(Web(body, 400)).renew(KEPT, [])
+        authority(Web(body, 400)).renew_token(KEPT, [])
     assert isinstance(caught.value, NotAllowed) is not allowed
     assert caught.value.hint == hint
     assert caught.value.status == 400
@@ -189,28 +189,28 @@ def test_what_a_refusal_means(error: str, allowed: bool, hint: str) -> None:
 )
 def test_tokens_that_are_none(body: str) -> None:
     with pytest.raises(CallsheetError) as caught:
-        authority(Web(body, 200)).renew(KEPT, [])
+        authority(Web(body, 200)).renew_token(KEPT, [])
     assert caught.value.message.startswith("the authorization server answered 200")
     assert caught.value.hint in (LATER, AGAIN)
 
 
 def test_the_sites_that_a_token_reaches() -> None:
     web = Web([{"url": "https://a.example", "id": "1", "name": "A"}, {"id": "2"}])
-    assert authority(web).sites("tok") == [{"url": "https://a.example", "id": "1"}, {"url": None, "id": "2"}]
+    assert authority(web).reachable_sites("tok") == [{"url": "https://a.example", "id": "1"}, {"url": None, "id": "2"}]
     assert web.asked == [(CONSENT["sites"], "tok")]
     nothing = Web([])
-    assert authority(nothing, sites=None).sites("tok") == []
+    assert authority(nothing, sites=None).reachable_sites("tok") == []
     assert nothing.asked == []
     with pytest.raises(NotAllowed, match="refused with status 403") as refused:
-        authority(Web({}, 403)).sites("tok")
+        authority(Web({}, 403)).reachable_sites("tok")
     assert refused.value.status == 403
     with pytest.raises(CallsheetError, match="is not a list"):
-        authority(Web({})).sites("tok")
+        authority(Web({})).reachable_sites("tok")
 
 
 def test_an_app_may_present_itself_in_a_header() -> None:
     web = Web(TOKENS)
-    authority(web, secret="s3cret/app", client="header").renew(KEPT, [])
+    authority(web, secret="s3cret/app", client="header").renew_token(KEPT, [])
     ((_, form, _),) = web.posted
     assert "client_secret" not in form
     assert web.presented == ["Basic " + base64.b64encode(b"app-1:s3cret%2Fapp").decode()]
@@ -219,7 +219,7 @@ def test_an_app_may_present_itself_in_a_header() -> None:
 @pytest.mark.parametrize(("scopes", "asked"), [([], {}), (["read", "write"], {"scope": ["read write"]})])
 def test_without_a_person_the_app_asks_for_itself(scopes: list[str], asked: dict[str, list[str]]) -> None:
     web = Web({"access_token": "a-token", "token_type": "bearer", "expires_in": 100})
-    record = authority(web, grant="client_credentials").renew({}, scopes)
+    record = authority(web, grant="client_credentials").renew_token({}, scopes)
     assert (record["grant"], record["access_token"]) == ("client_credentials", "a-token")
     ((_, form, _),) = web.posted
     app = {"grant_type": ["client_credentials"], "client_id": ["app-1"], "client_secret": ["s3cret-app"]}

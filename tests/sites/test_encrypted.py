@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from callsheet.errors import CallsheetError, NotAllowed
 from callsheet.sites.credentials import encrypted as sealed
-from callsheet.sites.credentials.encrypted import EncryptedFile, decrypt, encrypt
+from callsheet.sites.credentials.encrypted import EncryptedFile, decrypt_table, encrypt_table
 from support.canary import CANARY
 
 SECRET = {"token": f"{CANARY}-token", "origin": "https://a.example.org:443"}
@@ -86,7 +86,7 @@ def tampered(content: bytes, change: str) -> bytes:
         raw = bytearray(base64.b64decode(table[change]))
         raw[0] ^= 1
         table[change] = base64.b64encode(raw).decode()
-    table["sum"] = sealed._checksum(table)
+    table["sum"] = sealed._checksum_of(table)
     return json.dumps(table).encode()
 
 
@@ -103,7 +103,7 @@ def test_tampering_is_found(store: EncryptedFile, change: str) -> None:
 def _cheap() -> bytes:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sealed, "_COST", {"memory": 1024, "iterations": 1, "lanes": 1})
-        return encrypt({"work": SECRET}, "password", None)
+        return encrypt_table({"work": SECRET}, "password", None)
 
 
 SEALED = _cheap()
@@ -111,7 +111,7 @@ SEALED = _cheap()
 
 @pytest.mark.usefixtures("as_it_ships")
 def test_the_parts_are_of_the_lengths_that_the_format_says() -> None:
-    as_shipped = encrypt({"work": SECRET}, "password", None)
+    as_shipped = encrypt_table({"work": SECRET}, "password", None)
     table = json.loads(as_shipped)
     assert table["kdf"] == {
         "name": "argon2id", "memory": 65536, "iterations": 3, "lanes": 4, "salt": table["kdf"]["salt"],
@@ -119,8 +119,8 @@ def test_the_parts_are_of_the_lengths_that_the_format_says() -> None:
     lengths = {name: len(base64.b64decode(text)) for name, text in {**table, **table["kdf"]}.items() if name in LENGTHS}
     assert lengths == LENGTHS
     assert (table["format"], table["version"]) == ("callsheet-credentials", 1)
-    assert json.loads(encrypt({}, "password", as_shipped))["kdf"] == table["kdf"], "a process derives once"
-    assert json.loads(encrypt({}, "password", None))["kdf"] != table["kdf"]
+    assert json.loads(encrypt_table({}, "password", as_shipped))["kdf"] == table["kdf"], "a process derives once"
+    assert json.loads(encrypt_table({}, "password", None))["kdf"] != table["kdf"]
 
 
 LENGTHS = {"salt": 16, "check": 16, "nonce": 12}
@@ -133,21 +133,21 @@ def test_what_stands_beside_base64_is_no_base64(name: str) -> None:
     table.pop("sum")
     holder = table["kdf"] if name == "salt" else table
     holder[name] = f"!{holder[name]}"
-    table["sum"] = sealed._checksum(table)
+    table["sum"] = sealed._checksum_of(table)
     with pytest.raises(CallsheetError, match="changed or damaged") as caught:
-        decrypt(json.dumps(table).encode(), "password")
+        decrypt_table(json.dumps(table).encode(), "password")
     assert not isinstance(caught.value, NotAllowed)
 
 
 @pytest.mark.parametrize(("name", "length"), [("nonce", 11), ("nonce", 13), ("salt", 15)])
 def test_parts_of_another_length_are_refused(name: str, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed, "_derive", lambda *_args, **_named: pytest.fail("it was worked for"))
+    monkeypatch.setattr(sealed, "_derive_key", lambda *_args, **_named: pytest.fail("it was worked for"))
     table = json.loads(SEALED)
     table.pop("sum")
     (table["kdf"] if name == "salt" else table)[name] = base64.b64encode(bytes(length)).decode()
-    table["sum"] = sealed._checksum(table)
+    table["sum"] = sealed._checksum_of(table)
     with pytest.raises(CallsheetError, match="changed or damaged"):
-        decrypt(json.dumps(table).encode(), "password")
+        decrypt_table(json.dumps(table).encode(), "password")
 
 
 @given(place=st.integers(0, len(SEALED) - 1), bit=st.integers(0, 7))
@@ -156,7 +156,7 @@ def test_no_damaged_bit_goes_unnoticed(place: int, bit: int) -> None:
     damaged = bytearray(SEALED)
     damaged[place] ^= 1 << bit
     try:
-        found = decrypt(bytes(damaged), "password")
+        found = decrypt_table(bytes(damaged), "password")
     except CallsheetError as error:
         assert not isinstance(error, NotAllowed), "damage is no wrong password"  # noqa: PT017 - it may also succeed
     else:
@@ -190,8 +190,8 @@ def test_a_file_that_others_can_read_is_refused_with_the_command_that_mends_it(s
 
 @pytest.mark.usefixtures("as_it_ships")
 def test_a_file_sealed_with_other_costs_still_opens() -> None:
-    assert decrypt(SEALED, "password") == {"work": SECRET}
-    assert json.loads(encrypt({}, "password", SEALED))["kdf"]["memory"] == 65536
+    assert decrypt_table(SEALED, "password") == {"work": SECRET}
+    assert json.loads(encrypt_table({}, "password", SEALED))["kdf"]["memory"] == 65536
 
 
 ODD: list[Any] = [None, True, False, 0, -1, 2, 3.5, "", "x", "65536", "argon2id", [], [1], {}, 1 << 70, "AAAA", "ä"]
@@ -217,37 +217,37 @@ def test_odd_types_are_the_clear_error(keys: tuple[str, ...]) -> None:
         holder = table if len(keys) == 1 else table["kdf"]
         holder[keys[-1]] = odd
         if keys != ("sum",):
-            table["sum"] = sealed._checksum(table)
+            table["sum"] = sealed._checksum_of(table)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sealed, "_derive", derived)
+            patch.setattr(sealed, "_derive_key", derived)
             with pytest.raises(CallsheetError):
-                decrypt(json.dumps(table).encode(), "password")
+                decrypt_table(json.dumps(table).encode(), "password")
     assert all(memory <= 65536 and passes <= 3 and lanes <= 4 for memory, passes, lanes in asked)
 
 
 def test_a_file_that_asks_for_more_work_than_ours_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed, "_derive", lambda *_args, **_named: pytest.fail("it was worked for"))
+    monkeypatch.setattr(sealed, "_derive_key", lambda *_args, **_named: pytest.fail("it was worked for"))
     for name, value in (("memory", 65537), ("iterations", 4), ("lanes", 5), ("memory", 1 << 20), ("iterations", 64)):
         table = json.loads(SEALED)
         table.pop("sum")
         table["kdf"][name] = value
-        table["sum"] = sealed._checksum(table)
+        table["sum"] = sealed._checksum_of(table)
         with pytest.raises(CallsheetError, match="changed or damaged"):
-            decrypt(json.dumps(table).encode(), "password")
+            decrypt_table(json.dumps(table).encode(), "password")
 
 
 @pytest.mark.parametrize("table", [[1], "text", None, {"work": 5}, {"work": None}, {"work": ["token"]}])
 def test_odd_types_inside_are_the_clear_error_too(table: object) -> None:
     """What was sealed with the right password is looked at as well: another program may have written it."""
     with pytest.raises(CallsheetError, match="changed or damaged"):
-        decrypt(encrypt(table, "password", None), "password")  # type: ignore[arg-type]
+        decrypt_table(encrypt_table(table, "password", None), "password")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("name", "value"), [("format", "other"), ("version", 0), ("version", -1)])
 def test_a_file_of_another_format_is_not_read_by_ours(name: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed, "_derive", lambda *_args, **_named: pytest.fail("it was worked for"))
+    monkeypatch.setattr(sealed, "_derive_key", lambda *_args, **_named: pytest.fail("it was worked for"))
     table = {**json.loads(SEALED), name: value}
     table.pop("sum")
-    table["sum"] = sealed._checksum(table)
+    table["sum"] = sealed._checksum_of(table)
     with pytest.raises(CallsheetError, match="changed or damaged"):
-        decrypt(json.dumps(table).encode(), "password")
+        decrypt_table(json.dumps(table).encode(), "password")

@@ -30,4 +30,4 @@ def test_a_service_that_takes_other_ways_gets_its_first_one_and_the_others_that_
     with closing(open_catalog("shop", environ)) as catalog:
         chosen = ChosenSite("a", {"base_url": "https://a.example", "email": "robin"}, token=True)
         site = Site(chosen, catalog, Variables("SHOP", {}), environ)
-        assert (site.method("own"), site.method("other")) == ("token", "basic")
+        assert (site.method_of("own"), site.method_of("other")) == ("token", "basic")

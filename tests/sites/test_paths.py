@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callsheet.sites.credentials.oauth import Authority
-from callsheet.sites.credentials.secrets import absolute
+from callsheet.sites.credentials.secrets import absolute_path
 
 ENVIRON = {"HOME": "/home/robin", "CALLSHEET_HOME": "/settings"}
 
@@ -26,7 +26,7 @@ ENVIRON = {"HOME": "/home/robin", "CALLSHEET_HOME": "/settings"}
 )
 @pytest.mark.skipif(os.name == "nt", reason="the paths of another system")
 def test_a_path_starts_at_home_at_the_root_or_beside_the_file(path: str, expected: str) -> None:
-    assert absolute(path, ENVIRON, "suite") == expected
+    assert absolute_path(path, ENVIRON, "suite") == expected
 
 
 def test_a_redirect_url_has_the_port_that_is_asked_for_or_that_of_the_definition() -> None:
@@ -34,7 +34,7 @@ def test_a_redirect_url_has_the_port_that_is_asked_for_or_that_of_the_definition
     consent: Any = {"authorize": "https://h/a", "token": "https://h/t", "port": 8990, "path": "/callback"}
     web: Any = None
     authority = Authority(consent, "app", "", web)
-    assert authority.redirect() == "http://127.0.0.1:8990/callback"
-    assert authority.redirect(9000) == "http://127.0.0.1:9000/callback"
+    assert authority.redirect_url() == "http://127.0.0.1:8990/callback"
+    assert authority.redirect_url(9000) == "http://127.0.0.1:9000/callback"
     named: Any = {**consent, "host": "localhost"}
-    assert Authority(named, "app", "", web).redirect() == "http://localhost:8990/callback"
+    assert Authority(named, "app", "", web).redirect_url() == "http://localhost:8990/callback"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError, NetworkError, NotAllowed
-from callsheet.sites.credentials.secrets import expiry, valid_record
+from callsheet.sites.credentials.secrets import usable_until, valid_record
 
 Record = dict[str, Any]
 
@@ -42,8 +42,8 @@ def never(_: Record) -> Record:
 
 
 def test_a_token_is_given_up_a_minute_before_its_end() -> None:
-    assert expiry({"expires_at": 1000.0}) == 940.0
-    assert expiry({}) == -60.0
+    assert usable_until({"expires_at": 1000.0}) == 940.0
+    assert usable_until({}) == -60.0
 
 
 def test_what_still_holds_is_used(tmp_path: Path) -> None:

@@ -319,7 +319,7 @@ def test_the_usual_method_and_the_one_with_a_name_are_found_in_the_definitions(
     settings: dict[str, Any], method: str, header: dict[str, str]
 ) -> None:
     site = shop({"base_url": "https://shop.example", **settings})
-    assert (site.method("items"), site.deployment, site.headers("items")) == (method, "here", header)
+    assert (site.method_of("items"), site.deployment, site.headers("items")) == (method, "here", header)
     assert site.secrets() == (
         [] if method == "open" else ["t"] if method == "key" else [header["Authorization"][6:], "t"]
     )
@@ -328,11 +328,11 @@ def test_the_usual_method_and_the_one_with_a_name_are_found_in_the_definitions(
 def test_each_service_has_its_own_method_and_what_is_missing_is_named() -> None:
     services = {"other": {"base_url": "https://other.example", "email": "you", "token_env": "OTHER"}}
     site = shop({"method": "key", "base_url": "https://shop.example", "services": services}, OTHER="o")
-    assert (site.method("items"), site.method("other")) == ("key", "key")
+    assert (site.method_of("items"), site.method_of("other")) == ("key", "key")
     services["other"]["method"] = "pair"
     site = shop({"method": "key", "base_url": "https://shop.example", "services": services}, OTHER="o")
     assert (site.headers("items"), site.headers("other")) == ({"Authorization": "Bearer t"}, basic("you:o"))
-    assert site.hosts("other") == ["https://other.example:443"]
+    assert site.hosts_of("other") == ["https://other.example:443"]
     with pytest.raises(UsageError, match="site 'shop' has no address for items") as caught:
         shop({"services": services}).base_url("items")
     assert caught.value.hint == "config set sites.shop.services.items.base_url URL"
@@ -352,7 +352,7 @@ def test_a_failed_look_up_is_remembered_and_an_ended_credential_is_not() -> None
             raise NotAllowed("no")
         return Secret(f"t{len(asked)}", "here", endings[len(asked) - 1])
 
-    site._secrets = SimpleNamespace(find=find)  # type: ignore[assignment]
+    site._secrets = SimpleNamespace(find_secret=find)  # type: ignore[assignment]
     assert [site.headers("items")["Authorization"] for _ in range(3)] == ["Bearer t1"] * 3
     again = shop({"method": "key", "base_url": "https://shop.example"})
     again._secrets = site._secrets

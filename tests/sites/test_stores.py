@@ -114,7 +114,7 @@ def test_a_secret_out_of_a_variable_or_a_file(tmp_path: Path) -> None:
     os.chmod(tmp_path / "f", 0o600)
 
     def found(token: bool = False, **settings: str) -> tuple[str, str]:
-        secret = Secrets("work", settings, Variables("S", environ), environ, program="suite", token=token).find(
+        secret = Secrets("work", settings, Variables("S", environ), environ, program="suite", token=token).find_secret(
             "wiki", [], dict
         )
         return secret.text, secret.place

@@ -209,7 +209,7 @@ def test_an_app_gets_a_token_for_itself_and_a_new_one_when_it_ends(client: str) 
         server.pending = []
         record = asked.grant_to_app(["a", "b"])
         assert record["access_token"] == OTHER
-        again = asked.renew(record, ["a", "b"])
+        again = asked.renew_token(record, ["a", "b"])
         assert again["access_token"] == OTHER
         for form in server.forms:
             assert (form["grant_type"], form["scope"]) == ("client_credentials", "a b")

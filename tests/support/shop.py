@@ -99,7 +99,7 @@ class Shop:
     notes: list[str] = field(default_factory=list)
 
     def build(self, operation: str, arguments: dict[str, Any] | None = None, body: Any = None, **rest: Any) -> Any:
-        return Builder(self.definitions, self.site, "suite").build(operation, arguments or {}, body, **rest)
+        return Builder(self.definitions, self.site, "suite").build_request(operation, arguments or {}, body, **rest)
 
     def send(self, operation: str, arguments: dict[str, Any] | None = None, body: Any = None, **rest: Any) -> Reply:
         return self.client.send(self.build(operation, arguments, body, **rest))

@@ -40,8 +40,8 @@ class Judged(SandboxSite):
         super().close()
         self.catalog.close()
 
-    def answer(self, request: SandboxRequest) -> Answer:
-        answer = super().answer(request)
+    def answer_request(self, request: SandboxRequest) -> Answer:
+        answer = super().answer_request(request)
         if isinstance(answer.body, bytes):
             return answer
         asked = f"{request.method} {request.target}"
@@ -61,7 +61,9 @@ def ask(site: SandboxSite, request: str, body: Any = None, headers: Mapping[str,
     """`request` is a method and a target."""
     method, _, target = request.partition(" ")
     data = b"" if body is None else json.dumps(body).encode()
-    answer = site.answer(SandboxRequest(method, target, {"content-type": "application/json", **(headers or {})}, data))
+    answer = site.answer_request(
+        SandboxRequest(method, target, {"content-type": "application/json", **(headers or {})}, data)
+    )
     return Told(answer.status, answer.body, dict(answer.headers))
 
 
@@ -99,12 +101,12 @@ def serving(faults: Faults | None = None, deployment: str = "cloud", wrong: set[
     async def serve() -> None:
         simulated = site(deployment)
         server = Server(simulated, faults or Faults([]), TOKEN)
-        port = await server.begin(0)
+        port = await server.begin_listening(0)
         simulated.address = f"http://127.0.0.1:{port}"
         found.append(simulated.address)
         ready.set()
         await server.stopped.wait()
-        await server.end()
+        await server.end_listening()
         simulated.close()
         if wrong is not None:
             wrong.update(simulated.wrong)

@@ -52,11 +52,11 @@ class Catalog(Records):
 
             self._bare = bare_program(program, environ)
         self._directory = cache_directory(environ)
-        self.layers = self._own_layers = self._layers([])
+        self.layers = self._own_layers = self._safe_layers([])
         self._fingerprint = ""
         self.is_new = False  # it was compiled just now
         self._lock = allocate_lock()  # threads that ask the same of one connection at once share its prepared statement
-        self._connection = self._open()
+        self._connection = self._open_or_compile()
 
     def record(self, kind: str, id: str) -> JsonObject | None:
         rows = self.query("SELECT data FROM definition WHERE kind = ? AND id = ?", kind, id)
@@ -69,23 +69,23 @@ class Catalog(Records):
 
     def left_out(self) -> list[str]:
         """What of a person's definitions is not in use, because it needs something that is gone."""
-        return self._told("left out")
+        return self._meta_list("left out")
 
-    def notes(self) -> list[str]:
+    def notes_on_renames(self) -> list[str]:
         """What is called differently now in a person's definitions."""
-        return self._told("notes")
+        return self._meta_list("notes")
 
     def shipped_paths(self) -> list[tuple[str, Safety, str]]:
         """Method and path, class and id of shipped operations that a person's own definitions change or remove."""
         rows = self.query("SELECT value FROM meta WHERE name = 'shipped paths'")
         return [(http, safety, id) for http, safety, id in json.loads(rows[0][0])] if rows else []
 
-    def _told(self, name: str) -> list[str]:
+    def _meta_list(self, name: str) -> list[str]:
         rows = self.query("SELECT value FROM meta WHERE name = ?", name)
         found: list[str] = json.loads(rows[0][0]) if rows else []
         return found
 
-    def canonical(self, kind: str, id: str) -> str:
+    def canonical_id(self, kind: str, id: str) -> str:
         """The id that an alias stands for; any other name as it is."""
         rows = self.query("SELECT id FROM alias WHERE kind = ? AND name = ?", kind, id)
         return str(rows[0][0]) if rows else id
@@ -95,18 +95,18 @@ class Catalog(Records):
         rows = self.query("SELECT id FROM definition WHERE kind = ? ORDER BY position", kind)
         return [id for (id,) in rows if id.startswith(prefix)]
 
-    def kinds(self) -> dict[str, int]:
+    def count_by_kind(self) -> dict[str, int]:
         """The kinds in use, and how many definitions each has."""
         from ..language.source_file import PARTS
 
         counts = dict(self.query("SELECT kind, count(*) FROM definition GROUP BY kind"))
         return {kind: count for kind, count in counts.items() if kind not in PARTS.values()}
 
-    def records(self, kind: str) -> dict[str, JsonObject]:
+    def records_of_kind(self, kind: str) -> dict[str, JsonObject]:
         rows = self.query("SELECT id, data FROM definition WHERE kind = ? ORDER BY position", kind)
         return {id: json.loads(data) for id, data in rows}
 
-    def children(self, parent: str) -> list[Child]:
+    def children_of(self, parent: str) -> list[Child]:
         """What stands in a group of commands, in the order of the definition files; the root is ``""``."""
         sql = "SELECT name, kind, help, hidden, aliases FROM child WHERE parent = ? ORDER BY position"
         return [Child(*row) for row in self.query(sql, parent)]
@@ -118,7 +118,7 @@ class Catalog(Records):
                 return self._connection.execute(sql, values).fetchall()
             except sqlite3.DatabaseError:
                 self._connection.close()
-                self._connection = self._compile()
+                self._connection = self._compile_now()
                 return self._connection.execute(sql, values).fetchall()
 
     def close(self) -> None:
@@ -132,16 +132,16 @@ class Catalog(Records):
         key = crc32("\n".join(present).encode())
         return os.path.join(self._directory, f"{self.program}-{key:08x}.sqlite")
 
-    def _layers(self, used: list[str]) -> list[Layer]:
+    def _safe_layers(self, used: list[str]) -> list[Layer]:
         """The directories of the program and of those that it uses, none of which others could have written."""
         found = layers_with(self.program, used, self._environ, own=self._own)
         _refuse_changeable(found)
         return found
 
-    def _open(self) -> sqlite3.Connection:
+    def _open_or_compile(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = None
         if os.path.exists(self.path) and (not os.path.isfile(self.path) or changeable_by_others(self.path) is not None):
-            return self._compile()  # somebody else may have put it there
+            return self._compile_now()  # somebody else may have put it there
         try:
             connection = _read_only(self.path)
             row = connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").fetchone()
@@ -151,7 +151,7 @@ class Catalog(Records):
             pass
         if connection is not None:
             connection.close()
-        return self._compile()
+        return self._compile_now()
 
     def _is_of(self, fingerprint: str) -> bool:
         """Whether a compiled file with this fingerprint is what the definitions say now.
@@ -159,23 +159,23 @@ class Catalog(Records):
         Which programs are used follows from the definitions: where these are the same, it still holds.
         """
         used = fingerprint.partition("\n")[0].split()
-        self.layers = self._layers(used)
-        self._fingerprint = _fingerprint(used, self.layers, self._bare)
+        self.layers = self._safe_layers(used)
+        self._fingerprint = _fingerprint_of(used, self.layers, self._bare)
         return fingerprint == self._fingerprint
 
-    def _compile(self) -> sqlite3.Connection:
+    def _compile_now(self) -> sqlite3.Connection:
         """What the definitions say now, from files that nobody else can have written."""
         from ..language.load import refuse_unknown, used_by
 
-        self.layers = self._layers([])
+        self.layers = self._safe_layers([])
         if self._own:
             refuse_unknown(self.program, self._environ)
         used = self._bare.get("uses") or used_by(self.program, self._environ, own=self._own)
-        self.layers = self._layers(used)
-        self._fingerprint = _fingerprint(used, self.layers, self._bare)
-        return self._compiled()
+        self.layers = self._safe_layers(used)
+        self._fingerprint = _fingerprint_of(used, self.layers, self._bare)
+        return self._compile_beside()
 
-    def _compiled(self) -> sqlite3.Connection:
+    def _compile_beside(self) -> sqlite3.Connection:
         """Compile beside the old file and put the new one in its place.
 
         Into memory where nothing can be written, and where others could put something else in that place.
@@ -187,15 +187,15 @@ class Catalog(Records):
                 raise PermissionError(self._directory)
             os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
         except (OSError, CallsheetError):
-            return self._fill(sqlite3.connect(":memory:", check_same_thread=False))
+            return self._fill_connection(sqlite3.connect(":memory:", check_same_thread=False))
         try:
-            self._fill(sqlite3.connect(fresh)).close()
-            return self._install(fresh)
+            self._fill_connection(sqlite3.connect(fresh)).close()
+            return self._install_compiled(fresh)
         finally:
             if os.path.exists(fresh):
                 os.remove(fresh)
 
-    def _fill(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+    def _fill_connection(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         from ..collector import without_collector
         from .compile import compile_catalog
 
@@ -209,7 +209,7 @@ class Catalog(Records):
             raise
         return connection
 
-    def _install(self, fresh: str) -> sqlite3.Connection:
+    def _install_compiled(self, fresh: str) -> sqlite3.Connection:
         try:
             os.replace(fresh, self.path)
         except PermissionError:  # Windows, while another process reads the old one
@@ -245,7 +245,7 @@ def _read_only(path: str) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quoted_for_uri(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
 
 
-def _fingerprint(used: list[str], found: list[Layer], bare: JsonObject) -> str:
+def _fingerprint_of(used: list[str], found: list[Layer], bare: JsonObject) -> str:
     """Changes whenever a definition changes, or the engine is another. Its first line names the programs used.
 
     A person without definitions of their own has what there is without these: both come from one compiled file.

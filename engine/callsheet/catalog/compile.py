@@ -42,7 +42,7 @@ def compile_catalog(
     """Fill an empty database; `bare` are programs without a file. Raises `DefinitionError` for broken definitions."""
     definitions, left_out = sound_definitions(found, bare)
     aliases = qualified_names(definitions)
-    for command in _of(definitions, "command"):
+    for command in _definitions_of(definitions, "command"):
         command.table["safety"] = class_of_command(definitions, command, aliases)
     complete_commands(definitions)
     _complete_operations(definitions)
@@ -50,7 +50,7 @@ def compile_catalog(
         definition.table["own"] = True
     with connection:
         connection.executescript(SCHEMA)
-        _write(connection, definitions, aliases)
+        _write_definitions(connection, definitions, aliases)
         connection.execute("INSERT INTO meta VALUES ('fingerprint', ?)", (fingerprint,))
         connection.execute("INSERT INTO meta VALUES ('left out', ?)", (json.dumps(left_out),))
         shipped = json.dumps(shipped_paths(definitions))
@@ -76,14 +76,15 @@ def sound_definitions(found: list[Layer], bare: Mapping[str, JsonObject] = NOTHI
         left_out += dict.fromkeys(each.text for each in stale)
 
 
-def _of(definitions: Definitions, kind: str) -> Iterator[Definition]:
+def _definitions_of(definitions: Definitions, kind: str) -> Iterator[Definition]:
     return (definition for definition in definitions.values() if definition.kind == kind)
 
 
 def qualified_names(definitions: Definitions) -> dict[str, str]:
     """Further names of operations: `product.id` of each that owns its id bare, and what it was called earlier."""
     names = {
-        f"{operation.table.get('product')}.{operation.id}": operation.id for operation in _of(definitions, "operation")
+        f"{operation.table.get('product')}.{operation.id}": operation.id
+        for operation in _definitions_of(definitions, "operation")
     }
     names |= former_ids(definitions, "operation")
     return {name: id for name, id in names.items() if ("operation", name) not in definitions}
@@ -91,26 +92,27 @@ def qualified_names(definitions: Definitions) -> dict[str, str]:
 
 def _complete_operations(definitions: Definitions) -> None:
     """Titles out of ids, the vendor's pages, and the help of parameters that mean the same wherever they are."""
-    meanings = {definition.id: definition.table for definition in _of(definitions, "parameter")}
-    pages = {definition.id: definition.table.get("docs", "") for definition in _of(definitions, "product")}
-    for operation in _of(definitions, "operation"):
+    meanings = {definition.id: definition.table for definition in _definitions_of(definitions, "parameter")}
+    pages = {definition.id: definition.table.get("docs", "") for definition in _definitions_of(definitions, "product")}
+    for operation in _definitions_of(definitions, "operation"):
         table = operation.table
         table.setdefault("title", title_of_identifier(operation.id.rpartition(".")[2]))
         given = [param for param in table.get("params", ()) if not param.get("remove")]
-        params = [{**_meaning(meanings, table["product"], param["name"]), **param} for param in given]
+        params = [{**_parameter_meaning(meanings, table["product"], param["name"]), **param} for param in given]
         named = {param["name"] for param in params}
         path = table["http"].partition(" ")[2]
-        implied = [name for name in _placeholders(path) if name not in named]
+        implied = [name for name in _placeholder_names(path) if name not in named]
         product = table["product"]
         path_params = [
-            {"name": name, "in": "path", "required": True, **_meaning(meanings, product, name)} for name in implied
+            {"name": name, "in": "path", "required": True, **_parameter_meaning(meanings, product, name)}
+            for name in implied
         ]
         table["params"] = path_params + params
-        if page := _page(operation.id, table, pages[table["product"]]):
+        if page := _page_address(operation.id, table, pages[table["product"]]):
             table["documentation"] = page
 
 
-def _meaning(meanings: dict[str, dict[str, Any]], product: str, name: str) -> dict[str, Any]:
+def _parameter_meaning(meanings: dict[str, dict[str, Any]], product: str, name: str) -> dict[str, Any]:
     """What a parameter's name means in a product; the words of one say nothing in another."""
     table = meanings.get(f"{product}.{name}") or meanings.get(name, {})
     if product not in table.get("products", (product,)):
@@ -118,7 +120,7 @@ def _meaning(meanings: dict[str, dict[str, Any]], product: str, name: str) -> di
     return {key: value for key, value in table.items() if key != "products"}
 
 
-def _page(id: str, table: dict[str, Any], template: str) -> str:
+def _page_address(id: str, table: dict[str, Any], template: str) -> str:
     """Filled in here, because expressions with functions would cost a description half its time."""
     method, _, path = table["http"].partition(" ")
     scope = {"id": id, "tag": table.get("tag", ""), "method": method, "path": path}
@@ -128,36 +130,36 @@ def _page(id: str, table: dict[str, Any], template: str) -> str:
         raise DefinitionError(f'product "{table["product"]}": docs: {error} (of operation {id})') from None
 
 
-def _placeholders(path: str) -> list[str]:
+def _placeholder_names(path: str) -> list[str]:
     return [piece.partition("}")[0] for piece in path.split("{")[1:]]
 
 
-def _write(connection: sqlite3.Connection, definitions: Definitions, aliases: dict[str, str]) -> None:
-    rows = ((d.kind, d.id, place, _json(d.table)) for place, d in enumerate(definitions.values()))
+def _write_definitions(connection: sqlite3.Connection, definitions: Definitions, aliases: dict[str, str]) -> None:
+    rows = ((d.kind, d.id, place, _json_of(d.table)) for place, d in enumerate(definitions.values()))
     connection.executemany("INSERT INTO definition VALUES (?, ?, ?, ?)", rows)
     connection.executemany("INSERT INTO alias VALUES ('operation', ?, ?)", aliases.items())
-    connection.executemany("INSERT INTO child VALUES (?, ?, ?, ?, ?, ?, ?)", _children(definitions))
+    connection.executemany("INSERT INTO child VALUES (?, ?, ?, ?, ?, ?, ?)", _child_rows(definitions))
     _write_operations(connection, definitions)
 
 
-def _json(table: dict[str, Any]) -> str:
+def _json_of(table: dict[str, Any]) -> str:
     return json.dumps(table, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def _children(definitions: Definitions) -> Iterable[tuple[Any, ...]]:
+def _child_rows(definitions: Definitions) -> Iterable[tuple[Any, ...]]:
     for place, definition in enumerate(definitions.values()):
         if definition.kind in ("group", "command"):
             parent, _, name = definition.id.rpartition(" ")
             table = definition.table
             hidden = int(table.get("hidden", False))
-            yield parent, name, definition.kind, place, table["help"], hidden, _json(table.get("aliases", []))
+            yield parent, name, definition.kind, place, table["help"], hidden, _json_of(table.get("aliases", []))
 
 
 def _write_operations(connection: sqlite3.Connection, definitions: Definitions) -> None:
-    families = {definition.id: definition.table for definition in _of(definitions, "product")}
+    families = {definition.id: definition.table for definition in _definitions_of(definitions, "product")}
     products = {id: family.get("order", 1000) for id, family in families.items()}
-    listed = (operation for operation in _of(definitions, "operation") if not operation.table.get("hidden"))
-    operations = sorted(listed, key=lambda d: _place(d, products))
+    listed = (operation for operation in _definitions_of(definitions, "operation") if not operation.table.get("hidden"))
+    operations = sorted(listed, key=lambda d: _http_place(d, products))
     vocabulary: set[str] = set()
     for place, operation in enumerate(operations):
         table = operation.table
@@ -177,7 +179,7 @@ def _write_operations(connection: sqlite3.Connection, definitions: Definitions) 
     connection.executemany("INSERT INTO word VALUES (?)", ((word,) for word in sorted(vocabulary)))
 
 
-def _place(operation: Definition, products: dict[str, int]) -> tuple[int, str, str, str]:
+def _http_place(operation: Definition, products: dict[str, int]) -> tuple[int, str, str, str]:
     method, _, path = operation.table["http"].partition(" ")
     product = operation.table["product"]
     return products.get(product, 1000), product, path, method

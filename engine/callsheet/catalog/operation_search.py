@@ -37,18 +37,19 @@ def list_operations(
 ) -> list[dict[str, Any]]:
     """All operations that pass every filter, in the order of products and paths; raises `UsageError` on a wrong one."""
     filters = {
-        "product": _known(catalog, "product", product),
-        "method": _known(catalog, "method", method.upper() if method else None),
-        "tag": _known(catalog, "tag", tag),
+        "product": _known_value(catalog, "product", product),
+        "method": _known_value(catalog, "method", method.upper() if method else None),
+        "tag": _known_value(catalog, "tag", tag),
     }
     chosen = {name: value for name, value in filters.items() if value is not None}
     where = " AND ".join([f"o.{name} = ?" for name in chosen] + ["1"])
-    rows = [_row(row) for row in catalog.query(f"SELECT {_COLUMNS} FROM operation o WHERE {where}", *chosen.values())]  # noqa: S608 - columns of this module
+    sql = f"SELECT {_COLUMNS} FROM operation o WHERE {where}"  # noqa: S608 - columns of this module
+    rows = [_result_row(row) for row in catalog.query(sql, *chosen.values())]
     wanted = [row for row in rows if deprecated or not row["deprecated"]]
-    return [row for row in wanted if text.casefold() in _text(row)] if text else wanted
+    return [row for row in wanted if text.casefold() in _row_text(row)] if text else wanted
 
 
-def _known(catalog: Catalog, column: str, value: str | None) -> str | None:
+def _known_value(catalog: Catalog, column: str, value: str | None) -> str | None:
     """The value as the catalog writes it, ignoring case."""
     if value is None:
         return None
@@ -62,16 +63,16 @@ def _known(catalog: Catalog, column: str, value: str | None) -> str | None:
 
 def search_operations(catalog: Catalog, text: str, product: str | None = None) -> SearchResult:
     """Operations that have all the words of `text`, else some of them. A word nothing has is read as the closest."""
-    product = _known(catalog, "product", product)
+    product = _known_value(catalog, "product", product)
     asked = [word.lower() for word in split_identifier(text)]
     if not asked:
         raise UsageError("nothing to search for", hint="pass a word from an operation's name, title, path or tag")
     synonyms = catalog.get("program", catalog.program).get("synonyms", {})
-    corrected = dict(_corrections(catalog, [word for word in asked if word not in synonyms]))
+    corrected = dict(_corrections_of(catalog, [word for word in asked if word not in synonyms]))
     terms = [_with_synonyms(corrected.get(word, word), synonyms) for word in asked]
-    rows = _match(catalog, terms, " AND ", product) or _match(catalog, terms, " OR ", product)
+    rows = _match_rows(catalog, terms, " AND ", product) or _match_rows(catalog, terms, " OR ", product)
     plain = text.strip().casefold()
-    rows.sort(key=lambda row: (row["id"].casefold() != plain, row["deprecated"], -_named(row["id"], terms)))
+    rows.sort(key=lambda row: (row["id"].casefold() != plain, row["deprecated"], -_share_in_id(row["id"], terms)))
     return SearchResult(rows, corrected)
 
 
@@ -79,27 +80,27 @@ def _with_synonyms(word: str, synonyms: dict[str, list[str]]) -> list[str]:
     return [word, *synonyms.get(word, synonyms.get(word.removesuffix("s"), ()))]
 
 
-def _named(id: str, terms: list[list[str]]) -> float:
+def _share_in_id(id: str, terms: list[list[str]]) -> float:
     """How many of the words stand in the id itself: what an operation is called counts before where it lives.
 
     Of a word's synonyms each counts a little less than the one before, and all less than what was typed; of two
     that are alike the shorter name is the plainer operation.
     """
     in_id = [word.lower() for word in split_identifier(id)]
-    named = sum(max(0.95**place * _contains(meant, in_id) for place, meant in enumerate(term)) for term in terms)
+    named = sum(max(0.95**place * _id_contains(meant, in_id) for place, meant in enumerate(term)) for term in terms)
     return named - 0.03 * len(in_id)
 
 
-def _contains(term: str, in_id: list[str]) -> bool:
+def _id_contains(term: str, in_id: list[str]) -> bool:
     return any(word.startswith(term.removesuffix("s")) for word in in_id)
 
 
-def suggestions(catalog: Catalog, id: str, count: int = 3) -> list[str]:
+def suggest_operations(catalog: Catalog, id: str, count: int = 3) -> list[str]:
     """The ids of operations most like a misspelt one."""
     return closest_names(id, catalog.ids("operation"), count)
 
 
-def _corrections(catalog: Catalog, asked: list[str]) -> Iterator[tuple[str, str]]:
+def _corrections_of(catalog: Catalog, asked: list[str]) -> Iterator[tuple[str, str]]:
     for word in dict.fromkeys(asked):
         stem = word[:-1] if word.endswith("s") and len(word) > 3 else word
         if not catalog.query("SELECT 1 FROM word WHERE word >= ? AND word < ? LIMIT 1", stem, stem + "\U0010ffff"):
@@ -108,26 +109,26 @@ def _corrections(catalog: Catalog, asked: list[str]) -> Iterator[tuple[str, str]
                 yield word, near[0]
 
 
-def _match(catalog: Catalog, terms: list[list[str]], operator: str, product: str | None) -> list[dict[str, Any]]:
+def _match_rows(catalog: Catalog, terms: list[list[str]], operator: str, product: str | None) -> list[dict[str, Any]]:
     """Ranked rows; words that match whole come before those that only begin alike."""
-    query = operator.join(f"({' OR '.join(_wanted(term))})" for term in terms)
+    query = operator.join(f"({' OR '.join(_wanted_forms(term))})" for term in terms)
     sql = (
         f"SELECT {_COLUMNS} FROM search JOIN operation o ON o.position = search.rowid "  # noqa: S608 - texts of this module
         f"WHERE search MATCH ? AND (? IS NULL OR o.product = ?) ORDER BY {_RANK}, o.position"
     )
-    return [_row(row) for row in catalog.query(sql, query, product, product)]
+    return [_result_row(row) for row in catalog.query(sql, query, product, product)]
 
 
-def _wanted(term: list[str]) -> Iterator[str]:
+def _wanted_forms(term: list[str]) -> Iterator[str]:
     typed, *meant = term
     yield from (f'"{typed}"', f'"{typed}"*')
     yield from (f'"{word}"' for word in meant)
 
 
-def _row(row: tuple[Any, ...]) -> dict[str, Any]:
+def _result_row(row: tuple[Any, ...]) -> dict[str, Any]:
     flags = {"deprecated": bool(row[6]), "experimental": bool(row[7]), "not_on": json.loads(row[8])}
     return {**dict(zip(FIELDS, row, strict=True)), **flags}
 
 
-def _text(row: dict[str, Any]) -> str:
+def _row_text(row: dict[str, Any]) -> str:
     return " ".join(str(row[name]) for name in ("id", "path", "tag", "summary")).casefold()

@@ -305,4 +305,4 @@ else:
             return self.record(kind, id)
 
         def all(self, kind: str) -> Any:
-            return self.records(kind)
+            return self.records_of_kind(kind)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError, counted
+from ..errors import UsageError, count_of
 from ..files import open_regular, refuse_changeable
 from ..paths import settings_directory
 from ..patterns import lazy_pattern
@@ -92,7 +92,7 @@ def _substitute(name: str, words: list[str], given: list[str]) -> list[str]:
         return words + given
     most = max((int(hole) for hole in holes if hole), default=0)
     if len(given) < most:
-        raise UsageError(f"alias {name} needs {counted(most, 'argument')}: {' '.join(words)}")
+        raise UsageError(f"alias {name} needs {count_of(most, 'argument')}: {' '.join(words)}")
     found: list[str] = []
     for word in words:
         found += given[most:] if word == "$@" else [_HOLE.sub(lambda hole: _fill_hole(hole, given), word)]

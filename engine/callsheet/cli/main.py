@@ -219,7 +219,7 @@ def _tell_of_definitions(context: Context) -> None:
     for text in context.catalog.left_out():
         context.say(f"warning: left out: {text}")
     if context.catalog.is_new:
-        for text in context.catalog.notes():
+        for text in context.catalog.notes_on_renames():
             context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
 
 

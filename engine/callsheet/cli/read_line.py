@@ -37,7 +37,7 @@ def request_of(context: Context, values: Mapping[str, Any], site: RequestSite) -
 
     method, path = _method_and_path(context, values)
     headers = [_header(text) for text in values.get("header") or []]
-    return Builder(context.catalog, site, context.program).raw(
+    return Builder(context.catalog, site, context.program).build_raw_request(
         method,
         _below(context, path, values.get("product"), site.deployment),
         [_pair(text) for text in values.get("param") or []],
@@ -200,12 +200,12 @@ def _check_known(context: Context, words: Sequence[Word], found: Found | None) -
 def click_path(context: Context, words: Sequence[str]) -> str:
     """The words that name the command, without the program."""
     names: list[str] = []
-    children = {child.name: child for child in context.catalog.children("")}
+    children = {child.name: child for child in context.catalog.children_of("")}
     for word in words:
         child = children.get(word) or next((each for each in children.values() if word in each.aliases), None)
         if child is not None:
             names.append(child.name)
-            children = {each.name: each for each in context.catalog.children(" ".join(names))}
+            children = {each.name: each for each in context.catalog.children_of(" ".join(names))}
     return " ".join(names)
 
 
@@ -249,7 +249,7 @@ def _calls(table: Any) -> Iterator[str]:
 
 
 def _of_operation(context: Context, values: Mapping[str, Any]) -> Effect:
-    id = context.catalog.canonical("operation", values["id"])
+    id = context.catalog.canonical_id("operation", values["id"])
     operation = context.catalog.find("operation", id)
     if operation is None:
         raise Unclear(f"unknown operation {values['id']!r}")
@@ -269,7 +269,7 @@ def _of_request(context: Context, values: Mapping[str, Any]) -> Effect:
     except CallsheetError as error:
         raise Unclear(error.message) from None
     gate = Gate(policy, context.catalog, site=site.name, known_as=site.known_as)
-    facts = gate.facts(request)
+    facts = gate.facts_of(request)
     return Effect("", facts.safety, operations=tuple(sorted(facts.operations or ())), verdict=policy.judge(facts))
 
 

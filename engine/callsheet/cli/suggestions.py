@@ -39,7 +39,7 @@ _SHORT = 5  # letters of a name in which one slip is much
 def suggest_commands(catalog: Catalog, path: str, words: Sequence[str]) -> list[str]:
     """Command lines, without the program's name, for words that are no command of the group `path`; the best first."""
     word = words[0].casefold()
-    children = {child.name: child for child in catalog.children(path)}
+    children = {child.name: child for child in catalog.children_of(path)}
     instead = _instead(catalog, path)
     found = (
         instead.get(" ".join(words[:_MOST_WORDS]).casefold())
@@ -96,7 +96,9 @@ def _in_groups(catalog: Catalog, path: str, word: str, children: Mapping[str, Ch
     groups = [
         f"{path} {name}".strip() for name, child in children.items() if child.kind == "group" and not child.hidden
     ]
-    named = [f"{group} {word}" for group in groups if any(word in _names(child) for child in catalog.children(group))]
+    named = [
+        f"{group} {word}" for group in groups if any(word in _names(child) for child in catalog.children_of(group))
+    ]
     found = named or [line for group in groups for line in _instead(catalog, group).get(word, ())]
     return found if len(found) <= _MOST_NAMED else []
 
@@ -253,7 +255,7 @@ def _closest(
     with suppress(CallsheetError, TemplateError, KeyError, TypeError, ValueError):
         site = context.site()
         table = suggested_words(context.catalog, lookup, site.deployment)
-        needed = None if table is None else values_depended_on(table, params, values, site.setting)
+        needed = None if table is None else values_depended_on(table, params, values, site.default_of)
         if needed is None:
             return None
         asked = [{"name": each["name"], "lookup": each.get("lookup")} for each in params if each["name"] in needed]

@@ -9,7 +9,7 @@ import click
 
 from .. import __version__, registry
 from ..catalog.catalog import Child
-from ..collector import begin
+from ..collector import freeze_loaded
 from ..commands.context import Context, ParameterValues
 from ..errors import CallsheetError, DefinitionError, UsageError
 from ..language.merge import deployment_variants
@@ -200,7 +200,7 @@ class DefinedGroup(WithHelp, click.Group):
     @property
     def children(self) -> dict[str, Child]:
         if self._children is None:
-            self._children = {child.name: child for child in self.context.catalog.children(self.path)}
+            self._children = {child.name: child for child in self.context.catalog.children_of(self.path)}
         return self._children
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -375,7 +375,7 @@ def run_command(context: Context, command: CompiledCommand, values: ParameterVal
             raise context.broken
         context.told = True
     _check_output(context, command)
-    begin()
+    freeze_loaded()
     if command.get("builtin") not in registry.SERVING:
         release_hangup()
     if "," in str(context.option("site") or ""):

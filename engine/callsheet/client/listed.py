@@ -22,7 +22,7 @@ def list_in_answer(found: Any, under: str | None = None) -> list[Any]:
     """
     if isinstance(found, list):
         return found
-    raise CallsheetError(f"the site answered without {_wanted(under)}", hint=_HINT)
+    raise CallsheetError(f"the site answered without {_expected_list(under)}", hint=_HINT)
 
 
 def thing_in_answer(found: Any, id: str, *, is_changed: bool = False) -> None:
@@ -57,11 +57,11 @@ def listed_in(reply: Reply, found: Any, under: str | None) -> list[Any]:
 
     address = reply.redactor.url(reply.url).partition("?")[0]
     said = texts_in(reply.json())[:1]
-    message = ": ".join([f"{reply.request.method} {address} answered without {_wanted(under)}", *said])
+    message = ": ".join([f"{reply.request.method} {address} answered without {_expected_list(under)}", *said])
     error = CallsheetError(message, hint=_HINT, status=reply.status)
     reply.redactor.error(error)
     raise error
 
 
-def _wanted(under: str | None) -> str:
+def _expected_list(under: str | None) -> str:
     return "the list that was expected" + (f" under {under!r}" if under not in (None, "@") else "")

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Literal, NamedTuple
 
 from ..client.listed import list_in_answer
-from ..errors import CallsheetError, NetworkError, TLSFailed, counted
+from ..errors import CallsheetError, NetworkError, TLSFailed, count_of
 from ..files import changeable_by_others, is_shared_with_others
 from ..language.layers import files_of
 from ..language.merge import on_deployment
@@ -108,10 +108,10 @@ def check_definition_files(context: Context) -> Iterator[Row]:
         )
         return
     files = sum(len(files_of(layer)) for layer in context.layers)
-    kinds = context.catalog.kinds()
+    kinds = context.catalog.count_by_kind()
     ((offered,),) = context.catalog.query("SELECT count(*) FROM operation")
     yield Row(
-        "definitions", "ok", f"{sum(kinds.values())} in {counted(files, 'file')}, {counted(offered, 'operation')}"
+        "definitions", "ok", f"{sum(kinds.values())} in {count_of(files, 'file')}, {count_of(offered, 'operation')}"
     )
 
 
@@ -161,14 +161,14 @@ def site_chosen(context: Context) -> Iterator[Row]:
 
 def services_with_address(context: Context, site: Site) -> list[str]:
     """The services that the site has an address for."""
-    return [service for service in context.catalog.ids("service") if site.access(service).get("base_url")]
+    return [service for service in context.catalog.ids("service") if site.access_to(service).get("base_url")]
 
 
 def check_credential(context: Context) -> Iterator[Row]:
     site = context.site()
     seen: set[tuple[str, str, str]] = set()
     for service in services_with_address(context, site):
-        key = (site.place_of_secret(service), site.method(service), site.access(service)["base_url"])
+        key = (site.place_of_secret(service), site.method_of(service), site.access_to(service)["base_url"])
         if key in seen:
             continue
         seen.add(key)
@@ -177,9 +177,9 @@ def check_credential(context: Context) -> Iterator[Row]:
         except CallsheetError as error:
             yield failed_row("credential", error)
         else:
-            needed = takes_secret(context.catalog.get("auth", site.method(service)))
+            needed = takes_secret(context.catalog.get("auth", site.method_of(service)))
             place = f"from {site.place_of_secret(service)}" if needed else "no credential needed"
-            yield Row("credential", "ok", f"{site.method(service)}, {place}")
+            yield Row("credential", "ok", f"{site.method_of(service)}, {place}")
 
 
 def check_connection(context: Context) -> Iterator[Row]:
@@ -255,14 +255,14 @@ def check_scopes(context: Context) -> Iterator[Row]:
 
     site = context.site()
     for service in services_with_address(context, site)[:1]:
-        consent = consent_of(context.catalog.get("auth", site.method(service)))
-        access = site.access(service)
+        consent = consent_of(context.catalog.get("auth", site.method_of(service)))
+        access = site.access_to(service)
         if consent is None or "sites" not in consent or not access.get("client_id"):
             continue
         header = site.headers(service).get("Authorization", "")
         web = UnauthenticatedClient(site, context.environ)
         authority = Authority(consent, access["client_id"], "", web, reads_only=True)
-        for reached in authority.sites(header.partition(" ")[2]):
+        for reached in authority.reachable_sites(header.partition(" ")[2]):
             if reached.get("id") == access.get("cloud_id"):
                 granted = " ".join(map(to_text, list_in_answer(reached.get("scopes") or [])))
                 yield Row("scopes", "ok", granted or "not reported")

@@ -45,7 +45,7 @@ class Journaling:
         """`always`, `many` or `never`: as the program's variable in the environment says, else the site's settings."""
         name = f"{self._context.definition['prefix']}_JOURNAL"
         if not (said := self._context.environ.get(name, "").strip()):
-            return str(self._context.site().setting("journal") or self.usual)
+            return str(self._context.site().default_of("journal") or self.usual)
         if said not in _SETTINGS:
             raise UsageError(f"{name}: expected always, many or never, not {said!r}{did_you_mean(said, _SETTINGS)}")
         return said

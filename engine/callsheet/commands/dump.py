@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
-from ..errors import CallsheetError, UsageError, counted
+from ..errors import CallsheetError, UsageError, count_of
 from ..language.template import evaluate
 from ..output_files import output_file
 from ..registry import OUTPUT_FORMATS
@@ -134,10 +134,10 @@ def dumped(context: Context, path: str, mark: str, *, resume: bool, can_resume: 
         dump.leave()
         if dump.count:
             context.note(
-                f"{dump.part} holds {counted(dump.count, 'item')}: run the same command with --resume to continue"
+                f"{dump.part} holds {count_of(dump.count, 'item')}: run the same command with --resume to continue"
             )
         raise
-    context.note(f"wrote {counted(dump.count, 'item')} to {path}")
+    context.note(f"wrote {count_of(dump.count, 'item')} to {path}")
 
 
 def format_of(path: str) -> str | None:

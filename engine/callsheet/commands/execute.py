@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from ..errors import NotAllowed, UsageError, counted
+from ..errors import NotAllowed, UsageError, count_of
 from ..language.safety import CHANGES
 from ..terminal import drawing_stream
 
@@ -196,7 +196,7 @@ def dry_run(context: Context, request: Request) -> bool:
 
 def print_curl(context: Context, request: Request) -> None:
     client = context.client()
-    verdict = client.gate.judge(request)
+    verdict = client.gate.judge_request(request)
     if verdict.decision != "allow":
         outcome = "denies this" if verdict.decision == "deny" else "wants a person to confirm this"
         context.note(f"{request.name}: the policy {outcome} ({verdict})")
@@ -232,7 +232,7 @@ def perform_request(
     if request.reply == "binary" or out is not None:
         download_body(context, request, out)
     elif plan is not None:
-        output.items(fetch_items(context, request, plan, extent))
+        output.print_items(fetch_items(context, request, plan, extent))
     else:
         show(context, output, context.client().send(request), extent)
 
@@ -253,7 +253,7 @@ def fetch_items(
             return
     send = context.client().send
     found = fetch_pages(send, plan, request, size=size, most=most, start=start, fetching=fetching, seen=seen)
-    total = partial(fetching.count, send) if fetching else None
+    total = partial(fetching.count_items, send) if fetching else None
     many = extent.all or extent.most is not None
     for page in with_progress(context, found, most, total) if many else found:
         yield from page.items
@@ -271,14 +271,14 @@ def fetching_of(context: Context, requests: Builder, request: Request, plan: Pag
         return None
     from ..client.pagination.fetch_pages import Fetching
 
-    call, gate = requests.call(request.operation), context.client().gate
+    call, gate = requests.operation_call(request.operation), context.client().gate
     return Fetching(
         requests,
         call,
         request,
         plan.fetch,
         note=context.note,
-        may_send=lambda each: gate.judge(each).decision == "allow",
+        may_send=lambda each: gate.judge_request(each).decision == "allow",
     )
 
 
@@ -288,9 +288,9 @@ def show(context: Context, output: Any, reply: Reply, extent: Extent) -> None:
     if value is None:
         context.note(f"done: {reply.request.name} answered {reply.status} without a body")
     elif isinstance(value, list):
-        output.items(value if extent.most is None else value[: extent.most])
+        output.print_items(value if extent.most is None else value[: extent.most])
     else:
-        output.one(value)
+        output.print_one(value)
 
 
 def download_body(context: Context, request: Request, out: str | None) -> None:
@@ -299,7 +299,7 @@ def download_body(context: Context, request: Request, out: str | None) -> None:
 
     if out not in (None, STDOUT):
         size = save_to(context.client(), request, out)
-        context.note(f"wrote {counted(size, 'byte')} to {out}")
+        context.note(f"wrote {count_of(size, 'byte')} to {out}")
         return
     stream = context.streams.out
     if stream.isatty():

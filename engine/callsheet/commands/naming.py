@@ -48,8 +48,10 @@ class Namings:
         from ..client.pagination.paging_plan import plan_of
 
         body = fill_template(naming["body"], {"ids": ids}) if "body" in naming else None
-        request = self._builder.build(naming["call"], fill_template(naming.get("args", {}), {"ids": ids}) or {}, body)
-        plan = plan_of(self._catalog, self._builder.call(naming["call"]))
+        request = self._builder.build_request(
+            naming["call"], fill_template(naming.get("args", {}), {"ids": ids}) or {}, body
+        )
+        plan = plan_of(self._catalog, self._builder.operation_call(naming["call"]))
         if plan is not None and "items" not in naming:
             return [item for page in fetch_pages(self._client.send, plan, request) for item in page.items]
         reply = self._client.send(request)

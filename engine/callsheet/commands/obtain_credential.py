@@ -14,7 +14,7 @@ from ..errors import CallsheetError, NetworkError, NotAllowed, UsageError, did_y
 from ..language.merge import on_deployment
 from ..language.template import TemplateError, evaluate
 from ..sites.credentials.oauth import CLIENT_CREDENTIALS, Authority, Pending, UnauthenticatedClient, returned_url
-from ..sites.credentials.secrets import clean, clean_token, scheme_named, takes_secret
+from ..sites.credentials.secrets import clean_token, scheme_named, strip_pasted, takes_secret
 from ..sites.site import Site, first_services
 from ..urls import url_origin
 from .signin_answers import Answers, Detector, SignInRequest, candidate_site
@@ -100,9 +100,11 @@ def consent(
     typed: TextIO,
 ) -> CredentialRecord:
     """The tokens a person agreed to; raises `NotAllowed`, `CallsheetError`."""
-    redirect = authority.redirect(port)
-    attempt = authority.start(redirect, scopes)
-    return attempt.finish(returned_url(attempt.url, redirect, attempt.state, browser=browser, say=say, typed=typed))
+    redirect = authority.redirect_url(port)
+    attempt = authority.start_sign_in(redirect, scopes)
+    return attempt.finish_sign_in(
+        returned_url(attempt.url, redirect, attempt.state, browser=browser, say=say, typed=typed)
+    )
 
 
 def device_consent(
@@ -116,7 +118,7 @@ def device_consent(
         sleep(pause)
         left -= pause
         try:
-            return authority.poll(code)
+            return authority.poll_device(code)
         except Pending as pending:
             pause += _SLOWER if pending.slower else 0.0
     raise NotAllowed("nobody entered the code in time", hint="start the sign-in again")
@@ -127,7 +129,7 @@ def granted(authority: Authority, record: CredentialRecord, wanted: str) -> str 
 
     None where the server lists no sites; `NotAllowed` when it is not among them.
     """
-    sites = authority.sites(record["access_token"])
+    sites = authority.reachable_sites(record["access_token"])
     for site in sites:
         with suppress(UsageError):  # an address that is none
             if url_origin(str(site.get("url"))) == url_origin(wanted):
@@ -175,7 +177,9 @@ def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: Unaut
         context.say(f"{name}: create one at {auth['page']}")
     if how.takes_user:
         wanted = wanted._replace(email=_user(answers, wanted))
-        return NewSecret(wanted, {"token": clean(answers.secret("token", name, variable="TOKEN"), f"the {name}")})
+        return NewSecret(
+            wanted, {"token": strip_pasted(answers.secret("token", name, variable="TOKEN"), f"the {name}")}
+        )
     token = clean_token(answers.secret("token", name, variable="TOKEN"), f"the {name}")
     return NewSecret(wanted._replace(email=None), {"token": token})
 
@@ -283,7 +287,7 @@ class Asker:
         return str(found)
 
     def _reply(self, question: Question) -> Reply:
-        return self._client.send(self._builder.build(question["call"], question.get("args", {})))
+        return self._client.send(self._builder.build_request(question["call"], question.get("args", {})))
 
 
 def _evaluated(expression: str | None, answer: Any) -> Any:

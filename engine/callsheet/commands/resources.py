@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..durations import duration_seconds
-from ..errors import NoMatch, UsageError, counted, did_you_mean
+from ..errors import NoMatch, UsageError, count_of, did_you_mean
 from ..language.desugar import plural_of, title_of
 from ..language.merge import check_available, on_deployment
 from ..language.parameters import to_identifier
@@ -127,7 +127,7 @@ class Things:
         if call is None or "call" not in call:
             return call is not None
         try:
-            self.dispatcher.builder.call(call["call"])
+            self.dispatcher.builder.operation_call(call["call"])
         except UsageError:
             return False
         return True
@@ -249,7 +249,7 @@ class Things:
             return found.get(word) or next(iter(found.values()))
         if found:
             ids = ", ".join(found)
-            raise UsageError(f'"{word}" matches {counted(len(found), self.title)}: {ids}', hint="use the id")
+            raise UsageError(f'"{word}" matches {count_of(len(found), self.title)}: {ids}', hint="use the id")
         raise NoMatch(f'no {self.title} matches "{word}"{did_you_mean(word, names)}')
 
     # What changes something
@@ -282,7 +282,7 @@ class Things:
     def request(self, verb: Verb, scope: Mapping[str, Any]) -> Request:
         """The request of a verb, checked and not sent."""
         call = self._call(verb)
-        takes_body = "body" in self.dispatcher.builder.call(call["call"]).operation and "files" not in call
+        takes_body = "body" in self.dispatcher.builder.operation_call(call["call"]).operation and "files" not in call
         body = fill_template(call.get("body", "{fields}" if takes_body and "fields" in scope else None), scope)
         files = fill_template(call.get("files"), scope) or []
         return self.dispatcher.build(call["call"], fill_template(call.get("args", {}), scope) or {}, body, files)

@@ -65,7 +65,7 @@ def run_on_each(
             if items and all(item.keys() == _COUNTED for item in items):
                 output = context.output(None)
             in_full = view is not None and not view["columns"] and context.output_format == "table"
-            _show_in_full(context, output, items) if in_full else output.items(items)
+            _show_in_full(context, output, items) if in_full else output.print_items(items)
     if failed:
         raise _failure(failed, len(outcomes))
 
@@ -74,7 +74,7 @@ def _show_in_full(context: Context, output: Output, items: list[Any]) -> None:
     """Things that have no columns, which no table can hold, stand one below the other."""
     for place, item in enumerate(items):
         context.streams.out.write("\n" if place else "")
-        output.one(item)
+        output.print_one(item)
 
 
 def _refuse(context: Context, command: CompiledCommand, values: Mapping[str, Any]) -> None:

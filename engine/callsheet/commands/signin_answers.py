@@ -385,7 +385,7 @@ def save_sign_in(
 def other_hosts(context: Context, wanted: SignInRequest) -> list[str]:
     """The origins besides the site's own that this sign-in was made with; no others will get the credential."""
     site = candidate_site(wanted, "", {}, context.catalog, context.environ)
-    hosts = {host for service in context.catalog.ids("service") for host in site.hosts(service)}
+    hosts = {host for service in context.catalog.ids("service") for host in site.hosts_of(service)}
     return sorted(hosts - {wanted.origin})
 
 

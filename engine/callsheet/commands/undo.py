@@ -136,7 +136,7 @@ class UndoRun(StepRun):
             for step in self.back["step"]:
                 if "when" not in step:
                     for call in calls_of(cast("StepDefinition", step), certain=True):
-                        check_operation(self.context, self.dispatcher.builder.call(call))
+                        check_operation(self.context, self.dispatcher.builder.operation_call(call))
 
     def is_made(self, item: Numbered) -> bool:
         """Whether there was no such thing before: to take that back is to remove it."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import DefinitionError, closest_names, counted, did_you_mean
+from ..errors import DefinitionError, closest_names, count_of, did_you_mean
 from ..registry import NODES
 from .checks.command_tree import (
     CommandLines,
@@ -43,7 +43,7 @@ from .checks.commands import (
 )
 from .checks.listener import event_findings, route_findings, signin_findings, source_findings
 from .checks.operations import address_problems, fetch_findings, header_findings, operation_problems, paginator_findings
-from .checks.references import adapter, allowed_keys, link_findings, shape_places, together_findings
+from .checks.references import adapter_of, allowed_keys, link_findings, shape_places, together_findings
 from .checks.requests import endless_schemas, reading_findings, safety_findings, schema_problems
 from .checks.resources import (
     host_findings,
@@ -55,7 +55,7 @@ from .checks.resources import (
     toolset_findings,
 )
 from .desugar import is_derived
-from .problem import Finding, Findings, Problem, spot, stale_by, word_problem
+from .problem import Finding, Findings, Problem, spot_with_bases, stale_by, word_problem
 from .renames import lost_definition
 from .shape import COMPLETED, KINDS
 from .shape.base import SOME_WORDS
@@ -176,12 +176,12 @@ def refuse_problems(problems: list[Problem], definitions: Definitions) -> None:
         told = {word_problem(problem, definitions) for problem in _told_once(problems)}
         details = sorted({*told, *definitions.idle, *(each.text for each in definitions.stale)}, key=_by_line)
         count = len(details)
-        raise DefinitionError(f"{counted(count, 'problem')} in definitions", details=details)
+        raise DefinitionError(f"{count_of(count, 'problem')} in definitions", details=details)
 
 
 def _told_once(problems: list[Problem]) -> Iterator[Problem]:
     """Without those that a definition has of another one that it is built on, and that is told of itself."""
-    found = [(problem, spot(problem.definition, problem.finding.path)) for problem in problems]
+    found = [(problem, spot_with_bases(problem.definition, problem.finding.path)) for problem in problems]
     own = {(at.file.path, at.keys, problem.finding.text) for problem, at in found if at.owner is problem.definition}
     for problem, at in found:
         if at.owner is problem.definition or (at.file.path, at.keys, problem.finding.text) not in own:
@@ -201,10 +201,11 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
         yield Problem(definition, Finding((), text))
         return
     try:
-        adapter(definition.kind).validate_python(definition.table)
+        adapter_of(definition.kind).validate_python(definition.table)
     except ValidationError as error:
         items: list[tuple[Path, dict[str, Any]]] = [
-            (_real(definition.table, item["loc"]), dict(item)) for item in error.errors(include_url=False)
+            (_place_without_alternatives(definition.table, item["loc"]), dict(item))
+            for item in error.errors(include_url=False)
         ]
         for path, item in items:
             types = {each["type"] for at, each in items if at == path}
@@ -214,10 +215,10 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
             if of_a_form and any(other[: len(path)] == path and other != path for other, _ in items):
                 continue  # it has several forms, and another one comes nearer
             also = ", or true or false" if item["type"] == "literal_error" and "bool_type" in types else ""
-            yield Problem(definition, Finding(path, _expected(definition, path, item, definitions) + also))
+            yield Problem(definition, Finding(path, _expected_text(definition, path, item, definitions) + also))
 
 
-def _real(table: Any, location: Path) -> Path:
+def _place_without_alternatives(table: Any, location: Path) -> Path:
     """A place without the names that pydantic gives to alternatives and keys."""
     path: Path = ()
     for place, key in enumerate(location):
@@ -230,12 +231,12 @@ def _real(table: Any, location: Path) -> Path:
     return path
 
 
-def _expected(definition: Definition, path: Path, item: dict[str, Any], definitions: Definitions) -> str:
+def _expected_text(definition: Definition, path: Path, item: dict[str, Any], definitions: Definitions) -> str:
     if item["type"] == "extra_forbidden":
         known = [*allowed_keys(definition.kind, definition.table, path[:-1]), "remove"]
         return "nothing to remove" if path[-1] == "remove" else f"unknown key{did_you_mean(str(path[-1]), known)}"
     if item["type"] == "missing":
-        return f"required key is missing{_meant(definition, definitions) if len(path) == 1 else ''}"
+        return f"required key is missing{_meant_definition(definition, definitions) if len(path) == 1 else ''}"
     if item["type"] == "literal_error":
         return f"unknown value {item['input']!r}, expected one of {item['ctx']['expected']}"
     if item["type"] == "string_pattern_mismatch" and item["ctx"]["pattern"] == SOME_WORDS:
@@ -244,7 +245,7 @@ def _expected(definition: Definition, path: Path, item: dict[str, Any], definiti
     return f"{item['msg'][:1].lower()}{item['msg'][1:]}{given}"
 
 
-def _meant(definition: Definition, definitions: Definitions) -> str:
+def _meant_definition(definition: Definition, definitions: Definitions) -> str:
     """Where a definition is not whole, and another one has nearly its id: this may have been meant to change that."""
     others = [id for kind, id in definitions if kind == definition.kind and id != definition.id]
     near = closest_names(definition.id, others)

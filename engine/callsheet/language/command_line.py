@@ -42,7 +42,7 @@ def bind_words(words: Sequence[str], own: Sequence[Param], shared: Sequence[Para
             positional += [word] * (word != "--")
             positional += position
         elif word.startswith("-") and word != "-":
-            name, value = _option(word, position, params)
+            name, value = _option_value(word, position, params)
             if params[name].get("multiple"):
                 values.setdefault(name, []).append(value)
             else:
@@ -51,7 +51,7 @@ def bind_words(words: Sequence[str], own: Sequence[Param], shared: Sequence[Para
             positional.append(word)
     arguments = [param for param in own if param.get("kind") == "argument"]
     named = [param for param in own if param.get("positional") and param["name"] not in values]
-    return values | _arguments(positional, [*arguments, *named])
+    return values | _argument_values(positional, [*arguments, *named])
 
 
 def missing_parameters(values: Mapping[str, Any], own: Sequence[Param]) -> list[str]:
@@ -64,7 +64,7 @@ def is_required(param: Param) -> bool:
     return bool(param.get("required", usual))
 
 
-def _option(word: str, following: Iterator[str], params: Mapping[str, Param]) -> tuple[str, Any]:
+def _option_value(word: str, following: Iterator[str], params: Mapping[str, Param]) -> tuple[str, Any]:
     name, sign, value = _split_option(word, params)
     if params[name].get("kind") == "flag":
         return name, True
@@ -88,7 +88,7 @@ def _split_option(word: str, params: Mapping[str, Param]) -> tuple[str, str, str
     return name, sign, value
 
 
-def _arguments(words: Sequence[str], params: Sequence[Param]) -> dict[str, Any]:
+def _argument_values(words: Sequence[str], params: Sequence[Param]) -> dict[str, Any]:
     """One word for each argument; those that are left over go to the one that takes several."""
     values: dict[str, Any] = {}
     extra = max(0, len(words) - len(params))

@@ -20,7 +20,7 @@ Ast = dict[str, Any]
 @lru_cache(maxsize=8192)
 def compile_fast(expression: str) -> Evaluate:
     """The same as `template.compile_expression`, faster where the expression is simple. Raises `TemplateError`."""
-    checked, compiled = compile_expression(expression), _compiled(expression)
+    checked, compiled = compile_expression(expression), _compiled_expression(expression)
     if compiled is None or not _may_fail(expression_tree(expression) or {}):
         return compiled or checked
 
@@ -34,7 +34,7 @@ def compile_fast(expression: str) -> Evaluate:
 
 
 @lru_cache(maxsize=8192)
-def _compiled(expression: str) -> Evaluate | None:
+def _compiled_expression(expression: str) -> Evaluate | None:
     node = expression_tree(expression)
     return compile_node(node) if node else None
 
@@ -70,7 +70,7 @@ def _first_names(node: Any, found: set[str]) -> None:
 def compile_condition(expression: str) -> Callable[[Any], bool]:
     """Whether an expression is true of a scope, as JMESPath sees truth; an expression that fails is not."""
     evaluate = compile_fast(expression)  # raises where it cannot be used
-    evaluate = _compiled(expression) or evaluate
+    evaluate = _compiled_expression(expression) or evaluate
 
     def holds(scope: Any) -> bool:
         try:
@@ -91,14 +91,14 @@ def compile_node(node: Ast) -> Evaluate | None:
     return maker(node, children)
 
 
-def _field(node: Ast, _: list[Any]) -> Evaluate:
+def _compile_field(node: Ast, _: list[Any]) -> Evaluate:
     name = node["value"]
     return lambda value: value.get(name) if type(value) is dict else None
 
 
-def _subexpression(node: Ast, parts: list[Any]) -> Evaluate:
+def _compile_subexpression(node: Ast, parts: list[Any]) -> Evaluate:
     if all(child["type"] == "field" for child in node["children"]):
-        return _path([child["value"] for child in node["children"]])
+        return _compile_path([child["value"] for child in node["children"]])
 
     def walk(value: Any) -> Any:
         for part in parts:
@@ -108,7 +108,7 @@ def _subexpression(node: Ast, parts: list[Any]) -> Evaluate:
     return walk
 
 
-def _path(names: list[str]) -> Evaluate:
+def _compile_path(names: list[str]) -> Evaluate:
     """The usual case, `a.b.c`: one function for all steps, without a loop for two."""
     first, last = names[0], names[-1]
 
@@ -126,7 +126,7 @@ def _path(names: list[str]) -> Evaluate:
     return step_twice if len(names) == 2 else walk
 
 
-def _or(_: Ast, parts: list[Any]) -> Evaluate:
+def _compile_or(_: Ast, parts: list[Any]) -> Evaluate:
     first, second = parts
 
     def either(value: Any) -> Any:
@@ -138,7 +138,7 @@ def _or(_: Ast, parts: list[Any]) -> Evaluate:
     return either
 
 
-def _and(_: Ast, parts: list[Any]) -> Evaluate:
+def _compile_and(_: Ast, parts: list[Any]) -> Evaluate:
     first, second = parts
 
     def both(value: Any) -> Any:
@@ -148,12 +148,12 @@ def _and(_: Ast, parts: list[Any]) -> Evaluate:
     return both
 
 
-def _not(_: Ast, parts: list[Any]) -> Evaluate:
+def _compile_not(_: Ast, parts: list[Any]) -> Evaluate:
     (first,) = parts
     return lambda value: not is_true(first(value))
 
 
-def _function(node: Ast, parts: list[Any]) -> Evaluate | None:
+def _compile_function(node: Ast, parts: list[Any]) -> Evaluate | None:
     name = node["value"]
     if name == "not_null" and parts and not any(map(_may_fail, node["children"])):
         return _not_null(parts)
@@ -198,20 +198,20 @@ def _not_null(parts: list[Any]) -> Evaluate:
     return first
 
 
-def _literal(node: Ast, _: list[Any]) -> Evaluate:
+def _compile_literal(node: Ast, _: list[Any]) -> Evaluate:
     constant = node["value"]
     return lambda _: constant
 
 
-def _identity(_: Ast, __: list[Any]) -> Evaluate:
+def _compile_identity(_: Ast, __: list[Any]) -> Evaluate:
     return lambda value: value
 
 
-def _comparator(node: Ast, parts: list[Any]) -> Evaluate | None:
+def _compile_comparator(node: Ast, parts: list[Any]) -> Evaluate | None:
     first, second = parts
     compare = _ORDER.get(node["value"])
     if compare is None:
-        return _equality(node["value"], first, second)
+        return _compile_equality(node["value"], first, second)
 
     def ordered(value: Any) -> Any:
         left, right = first(value), second(value)
@@ -221,13 +221,13 @@ def _comparator(node: Ast, parts: list[Any]) -> Evaluate | None:
     return ordered
 
 
-def _equality(sign: str, first: Evaluate, second: Evaluate) -> Evaluate:
+def _compile_equality(sign: str, first: Evaluate, second: Evaluate) -> Evaluate:
     if sign == "eq":
-        return lambda value: equal(first(value), second(value))
-    return lambda value: not equal(first(value), second(value))
+        return lambda value: equal_values(first(value), second(value))
+    return lambda value: not equal_values(first(value), second(value))
 
 
-def equal(left: Any, right: Any) -> bool:
+def equal_values(left: Any, right: Any) -> bool:
     """As JMESPath compares: a boolean is never a number."""
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
@@ -246,14 +246,14 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 _MAKERS: dict[str, Callable[[Ast, list[Any]], Evaluate | None]] = {
-    "field": _field,
-    "subexpression": _subexpression,
-    "or_expression": _or,
-    "and_expression": _and,
-    "not_expression": _not,
-    "function_expression": _function,
-    "literal": _literal,
-    "identity": _identity,
-    "current": _identity,
-    "comparator": _comparator,
+    "field": _compile_field,
+    "subexpression": _compile_subexpression,
+    "or_expression": _compile_or,
+    "and_expression": _compile_and,
+    "not_expression": _compile_not,
+    "function_expression": _compile_function,
+    "literal": _compile_literal,
+    "identity": _compile_identity,
+    "current": _compile_identity,
+    "comparator": _compile_comparator,
 }

@@ -31,14 +31,20 @@ def complete_commands(definitions: Definitions) -> None:
     for definition in definitions.values():
         table = definition.table
         if definition.kind == "command" and "builtin" not in table:
-            table["on"] = {word: _different(table, word) for word in table.get("on", {})}
-            table.update(_stepped(table))
+            table["on"] = {word: _differences_on(table, word) for word in table.get("on", {})}
+            table.update(_call_as_steps(table))
             _drop_rules(table)
-            if _pages(definitions, table):
+            if _prints_pages(definitions, table):
                 table["pages"] = True
-                table["counts"] = "count" not in _taken(table)  # else the word is its own, with a meaning of its own
+                table["counts"] = "count" not in _taken_names(
+                    table
+                )  # else the word is its own, with a meaning of its own
                 _add_params(table, paging)
-            if journal and not _taken(table) & _taken({"params": journal}) and _changes_items(definitions, table):
+            if (
+                journal
+                and not _taken_names(table) & _taken_names({"params": journal})
+                and _changes_items(definitions, table)
+            ):
                 table["journal"] = definition.id
                 _add_params(table, journal)
 
@@ -50,10 +56,10 @@ def _name_program(definitions: Definitions) -> None:
         for definition in definitions.values():
             if definition.kind in ("command", "group"):
                 for table in (definition.table, *definition.table.get("params", ())):
-                    table.update({key: _filled(table[key], words) for key in ("help", "about") if key in table})
+                    table.update({key: _filled_words(table[key], words) for key in ("help", "about") if key in table})
 
 
-def _filled(text: str, words: dict[str, str]) -> str:
+def _filled_words(text: str, words: dict[str, str]) -> str:
     for name, word in words.items():
         text = text.replace(name, word)
     return text
@@ -66,11 +72,11 @@ def _params_of_programs(definitions: Definitions, key: str) -> list[Table]:
 
 def _add_params(table: Table, further: list[Table]) -> None:
     """But for those whose names the command uses itself."""
-    taken = _taken(table)
+    taken = _taken_names(table)
     table["params"] = [*table.get("params", ()), *(param for param in further if param["name"] not in taken)]
 
 
-def _taken(table: Table) -> set[str]:
+def _taken_names(table: Table) -> set[str]:
     return {name for param in table.get("params", ()) for name in (param["name"], *param.get("aliases", ()))}
 
 
@@ -78,21 +84,21 @@ def _changes_items(definitions: Definitions, table: Table) -> bool:
     """Whether it changes each item of a list, so that it can be written down what became of them."""
     steps = [step for here in (table, *deployment_variants(table).values()) for step in here["step"] if "each" in step]
     calls = [part["call"] for step in steps for part in step["each"]["step"] if "call" in part]
-    operations = [operation for call in calls if (operation := _operation(definitions, call)) is not None]
+    operations = [operation for call in calls if (operation := _operation_of(definitions, call)) is not None]
     return any(class_of_operation(operation.table) in CHANGES for operation in operations)
 
 
-def _different(table: Table, deployment: str) -> Table:
+def _differences_on(table: Table, deployment: str) -> Table:
     """What differs on a deployment, its call as steps; a change of arguments alone keeps the command's own call."""
     different: Table = table["on"][deployment]
     here = on_deployment(table, deployment)
-    if not different.keys() & {*CALLS, *_KEPT} and _rules(here) == _rules(table):
+    if not different.keys() & {*CALLS, *_KEPT} and _rules_of(here) == _rules_of(table):
         return different
     rest = {key: value for key, value in different.items() if key not in {*ACTION, *_KEPT}}
     return {**rest, **_steps_of(here)}
 
 
-def _stepped(table: Table) -> Table:
+def _call_as_steps(table: Table) -> Table:
     stepped = _steps_of(table)
     for key in (*ACTION, *_KEPT):
         table.pop(key, None)
@@ -102,7 +108,7 @@ def _stepped(table: Table) -> Table:
 def _steps_of(table: Table) -> Table:
     """The rules and steps of its parameters are its first steps."""
     steps = table.get("step") or [{key: table[key] for key in ACTION if key in table}]
-    before = [*_rules(table), *_of_params(table, "step")]
+    before = [*_rules_of(table), *_of_params(table, "step")]
     if "keep" not in table:
         return {"step": [*before, *steps]}
     return {"step": [*before, *_as_for_items(table, steps)], "result": f"{{{_ONE}[0]}}"}
@@ -118,7 +124,7 @@ def _as_for_items(table: Table, steps: list[Table]) -> list[Table]:
     return [*steps[:first], {"as": _ONE, "each": {**each, **more, "keep": keep}}]
 
 
-def _rules(table: Table) -> list[Table]:
+def _rules_of(table: Table) -> list[Table]:
     return _of_params(table, "refuse")
 
 
@@ -138,26 +144,26 @@ def prints_list(definitions: Definitions, table: Table) -> bool:
     """The same of a command that is not completed yet."""
     if "builtin" in table:
         return False
-    there = {word: _different(table, word) for word in table.get("on", {})}
-    return _pages(definitions, {**table, "on": there, **_steps_of(table)})
+    there = {word: _differences_on(table, word) for word in table.get("on", {})}
+    return _prints_pages(definitions, {**table, "on": there, **_steps_of(table)})
 
 
-def _pages(definitions: Definitions, table: Table) -> bool:
+def _prints_pages(definitions: Definitions, table: Table) -> bool:
     """Whether it prints a list: of pages as they arrive, or out of an answer that comes whole."""
     if "items" in table:
         return True
     each = [table, *deployment_variants(table).values()]
-    return "result" not in table and any(_streams(definitions, step) for here in each for step in here["step"])
+    return "result" not in table and any(_streams_items(definitions, step) for here in each for step in here["step"])
 
 
-def _streams(definitions: Definitions, step: Table) -> bool:
-    operation = _operation(definitions, step.get("call", ""))
+def _streams_items(definitions: Definitions, step: Table) -> bool:
+    operation = _operation_of(definitions, step.get("call", ""))
     if operation is None or {"as", "value", "batch"} & step.keys():
         return False
     return any(here.get("paginate") for here in (operation.table, *deployment_variants(operation.table).values()))
 
 
-def _operation(definitions: Definitions, id: str) -> Definition | None:
+def _operation_of(definitions: Definitions, id: str) -> Definition | None:
     names = (id, id.partition(".")[2], present_id(definitions, "operation", id))
     return next((found for name in names if (found := definitions.get(("operation", name))) is not None), None)
 
@@ -185,10 +191,12 @@ def unfold_resources(definitions: Definitions) -> None:
     """Add the parts of every resource, each under the id of that."""
     for resource in [each for each in definitions.values() if each.kind == RESOURCE]:
         for within, kind in PARTS.items():
-            table = resource.table.get(within, _kept(definitions, resource.table) if within == "snapshot" else None)
+            table = resource.table.get(
+                within, _kept_for_undo(definitions, resource.table) if within == "snapshot" else None
+            )
             if isinstance(table, dict):
                 known = {"title": title_of(resource.id, resource.table)} if kind in _TITLED else {}
-                known |= _listed(resource.table) if within == "find" and _only_matches(table) else {}
+                known |= _listed_candidates(resource.table) if within == "find" and _only_matches(table) else {}
                 part = Definition(kind, resource.id, {**known, **table}, resource.files[0])
                 part.files, part.within = resource.files, within
                 definitions[kind, resource.id] = part
@@ -199,7 +207,7 @@ def _only_matches(find: Table) -> bool:
     return "match" in find and "call" not in find
 
 
-def _listed(resource: Table) -> Table:
+def _listed_candidates(resource: Table) -> Table:
     """The candidates are the things that are listed."""
     listing = resource.get("list")
     found = {key: listing[key] for key in _CANDIDATES if key in listing} if isinstance(listing, dict) else {}
@@ -211,7 +219,7 @@ def is_derived(definition: Definition, definitions: Definitions) -> bool:
     return bool(definition.within) and definition.within not in definitions[RESOURCE, definition.id].table
 
 
-def _kept(definitions: Definitions, resource: Table) -> Table | None:
+def _kept_for_undo(definitions: Definitions, resource: Table) -> Table | None:
     """What a thing was and what puts it back, where it can be read and changed and nothing else is said."""
     on = resource.get(ON, {})
     if not isinstance(on, dict) or not all(isinstance(here, dict) for here in on.values()):

@@ -95,10 +95,10 @@ def file_name(text: str) -> str:
     stem, ending = os.path.splitext(plain)
     if len(ending) > _ENDING:
         stem, ending = plain, ""
-    return _cut(stem, _LONGEST_FILE_NAME - len(ending.encode())) + ending
+    return _cut_to_bytes(stem, _LONGEST_FILE_NAME - len(ending.encode())) + ending
 
 
-def _cut(text: str, size: int) -> str:
+def _cut_to_bytes(text: str, size: int) -> str:
     """The text cut between characters, to so many bytes."""
     return text.encode()[:size].decode(errors="ignore")
 
@@ -115,7 +115,7 @@ def written_moment(text: str | None, form: str, *, past: bool = False) -> str:
     `%f` is milliseconds here. A time without zone is local; what is of the `past` is written in local time. Raises
     `UsageError`.
     """
-    moment = parsed(text or "now", past=past)
+    moment = parse_moment(text or "now", past=past)
     moment = moment.astimezone() if past else moment
     return moment.strftime(form.replace("%f", f"{moment.microsecond // 1000:03d}"))
 
@@ -132,17 +132,17 @@ def iso_moment(text: str, form: str) -> str:
     """
     if not _WORDY.fullmatch(text.strip()):
         return text
-    moment = parsed(text)
+    moment = parse_moment(text)
     return (moment.astimezone(UTC) if form == "date-time" else moment).strftime(_FORMS[form])
 
 
 def list_days(first: str, last: str) -> list[str]:
     """Each day from the first to the last, in local time, both included; at most 1000. Raises `UsageError`."""
-    start, end = (parsed(text, past=True).astimezone().date() for text in (first, last))
+    start, end = (parse_moment(text, past=True).astimezone().date() for text in (first, last))
     return [str(start + timedelta(days=n)) for n in range(min((end - start).days + 1, _MOST_DAYS))]
 
 
-def parsed(text: str, *, past: bool = False) -> datetime:
+def parse_moment(text: str, *, past: bool = False) -> datetime:
     """An ISO date or time, `now`, `today`, `tomorrow`, the next day of a name (`friday`), or so far from now (`+3d`).
 
     So far may stand behind another time, too: `monday +2w`. Of what is `past`, the day of a name is the last one, today
@@ -152,12 +152,12 @@ def parsed(text: str, *, past: bool = False) -> datetime:
     now = datetime.now(UTC).astimezone()
     if word == "now":
         return now
-    days = _DAYS.get(word, _until(word, now, past=past))
+    days = _DAYS.get(word, _days_until(word, now, past=past))
     if days is not None:
         return now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=days)
     try:
         if match := _FROM_NOW.fullmatch(word):
-            start = parsed(match[1].upper(), past=past) if match[1] else now
+            start = parse_moment(match[1].upper(), past=past) if match[1] else now
             length = int(match[3]) * _UNITS[match[4]]
             return start - length if match[2] == "-" else start + length
         moment = datetime.fromisoformat(text.strip())
@@ -168,7 +168,7 @@ def parsed(text: str, *, past: bool = False) -> datetime:
         raise UsageError(f"{text!r} is not a valid time{near}", hint=hint) from None
 
 
-def _until(word: str, now: datetime, *, past: bool) -> int | None:
+def _days_until(word: str, now: datetime, *, past: bool) -> int | None:
     """Days until the next day of that name, or of its first three letters; a week where that is today."""
     found = [place for place, name in enumerate(_WEEKDAYS) if word in (name, name[:3])]
     if not found:
@@ -290,7 +290,7 @@ class Functions(functions.Functions):
     @functions.signature(_TEXT, {"types": ["array"]})
     def _func_join(self, separator: str, items: list[Any]) -> str:
         """The members of a list as one text, numbers too; those that are null are left out."""
-        return separator.join(_text(item) for item in items if item is not None)
+        return separator.join(_text_of(item) for item in items if item is not None)
 
     @functions.signature(_TEXT)
     def _func_slug(self, text: str) -> str:
@@ -373,7 +373,7 @@ class Functions(functions.Functions):
         """
         return [
             {"name": name, "items": gone}
-            for name, items in _pairs(after)
+            for name, items in _pairs_of(after)
             if isinstance(items, list)
             and isinstance(there := (before or {}).get(name), list)
             and (gone := [item for item in there if not any(_stands_for(each, item) for each in items)])
@@ -384,7 +384,7 @@ class Functions(functions.Functions):
         """What a table has by the names of another, in its words where both say the same; null where it has no name."""
         table = there or {}
         return {
-            name: value if _is_so(table.get(name), value) else table.get(name) for name, value in _pairs(wanted)
+            name: value if _is_so(table.get(name), value) else table.get(name) for name, value in _pairs_of(wanted)
         } or None
 
     @functions.signature(_ANY, _ANY)
@@ -419,7 +419,7 @@ class Functions(functions.Functions):
     @functions.signature(_ANY)
     def _func_filename(self, text: Any) -> str:
         """A name that stays inside its directory: no separators, control characters or leading dots, nor too long."""
-        return file_name(_text(text))
+        return file_name(_text_of(text))
 
     @functions.signature(_TEXT)
     def _func_basename(self, path: str) -> str:
@@ -477,24 +477,26 @@ class Functions(functions.Functions):
     @functions.signature(_ANY, _TEXT)
     def _func_unwound(self, items: Any, name: str) -> list[dict[str, Any]]:
         """The members of a list that each item has by that name, each with what its item says beside them."""
-        objects = _objects(items)
+        objects = _require_objects(items)
         rest = [{key: item[key] for key in item if key != name} for item in objects]
-        return [{**of, **each} for of, item in zip(rest, objects, strict=True) for each in _objects(item.get(name))]
+        return [
+            {**of, **each} for of, item in zip(rest, objects, strict=True) for each in _require_objects(item.get(name))
+        ]
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _objects(items: Any) -> list[dict[str, Any]]:
+def _require_objects(items: Any) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-def _text(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else dump_json(value)
 
 
-def _pairs(table: Any) -> Iterable[tuple[str, Any]]:
+def _pairs_of(table: Any) -> Iterable[tuple[str, Any]]:
     return table.items() if isinstance(table, dict) else ()
 
 
@@ -504,10 +506,10 @@ def _is_so(there: Any, wanted: Any) -> bool:
         return len(there) == len(wanted) and all(any(_stands_for(each, item) for each in wanted) for item in there)
     if isinstance(wanted, str) and isinstance(there, str):
         return wanted.splitlines() == there.splitlines()
-    return (not _says(wanted) and not _says(there)) or _stands_for(wanted, there)
+    return (not _says_something(wanted) and not _says_something(there)) or _stands_for(wanted, there)
 
 
-def _says(value: Any) -> bool:
+def _says_something(value: Any) -> bool:
     return value not in (None, "", [], {})
 
 
@@ -529,7 +531,7 @@ def parse_expression(expression: str) -> Any:
             parsed = _PARSER.parse(expression)
         if _negates_a_root(parsed.parsed):
             raise exceptions.JMESPathError("!a.b is read as (!a).b: write !(a.b)")
-        for call in _calls(parsed.parsed):
+        for call in _function_calls(parsed.parsed):
             _check_call(call["value"], call["children"])
         if "`" in expression and not _is_finite(parsed.parsed):
             raise exceptions.JMESPathError("a number in ` ` is too large, or none: no request could hold it")
@@ -581,12 +583,12 @@ def evaluate_parsed(parsed: Any, value: Any, scope: Any) -> Any:
     return RootInterpreter(_OPTIONS, scope).visit(parsed.parsed, value)
 
 
-def _calls(node: Any) -> Iterator[Any]:
+def _function_calls(node: Any) -> Iterator[Any]:
     if node["type"] == "function_expression":
         yield node
     for child in node["children"]:
         if isinstance(child, dict):
-            yield from _calls(child)
+            yield from _function_calls(child)
 
 
 def _check_call(name: str, arguments: list[Any]) -> None:
@@ -596,7 +598,7 @@ def _check_call(name: str, arguments: list[Any]) -> None:
     signature = Functions.FUNCTION_TABLE[name]["signature"]
     least = len(signature)
     if len(arguments) < least or (len(arguments) > least and not (signature and signature[-1].get("variadic"))):
-        raise exceptions.JMESPathError(f"{name}() takes {_counted(least)}, not {len(arguments)}")
+        raise exceptions.JMESPathError(f"{name}() takes {_counted_text(least)}, not {len(arguments)}")
     for place, (wanted, argument) in enumerate(zip(signature, arguments, strict=False), 1):
         kind = _literal_kind(argument)
         if wanted["types"] and kind is not None and kind not in {each.partition("-")[0] for each in wanted["types"]}:
@@ -604,7 +606,7 @@ def _check_call(name: str, arguments: list[Any]) -> None:
             raise exceptions.JMESPathError(f"{name}(): argument {place} must be of type {expected}, not {kind}")
 
 
-def _counted(number: int) -> str:
+def _counted_text(number: int) -> str:
     return f"{number} argument{'s'[: number != 1]}"
 
 

@@ -30,9 +30,9 @@ def json_schema() -> JsonObject:
     whole: list[JsonObject] = []
     for kind, shape in KINDS.items():
         schema = _with_names(TypeAdapter(shape).json_schema(ref_template="#/$defs/{model}"))
-        whole += _whole(kind, schema)
+        whole += _whole_definition_rules(kind, schema)
         shared.update(schema.pop("$defs", {}))
-        shared[f"kind.{kind}"] = _removable(schema)
+        shared[f"kind.{kind}"] = _removable_schema(schema)
         properties[kind] = {"type": "object", "additionalProperties": {"$ref": f"#/$defs/kind.{kind}"}}
     return {
         "$schema": NAME,
@@ -41,28 +41,30 @@ def json_schema() -> JsonObject:
         "properties": {
             LANGUAGE: {"enum": list(range(1, NEWEST + 1)), "description": "The version that this file is written in."},
             **properties,
-            EXTEND: _defaults("What changes definitions that are there."),
-            "defaults": _defaults("Keys that every definition of a kind in this file starts from.", of_one=True),
+            EXTEND: _defaults_schema("What changes definitions that are there."),
+            "defaults": _defaults_schema("Keys that every definition of a kind in this file starts from.", of_one=True),
         },
         "additionalProperties": False,
         "allOf": whole,
-        "$defs": {name: _together(_removable_part(_partial(schema))) for name, schema in sorted(shared.items())},
+        "$defs": {
+            name: _with_key_rules(_removable_part(_partial_schema(schema))) for name, schema in sorted(shared.items())
+        },
     }
 
 
-def _together(schema: JsonObject) -> JsonObject:
+def _with_key_rules(schema: JsonObject) -> JsonObject:
     """With the rules about keys that cannot stand together, and those that a kind of handler does not read."""
     title = str(schema.get("title"))
-    found = [_rule(rule.having, rule.values, rule.without) for rule in RULES.get(title, ()) if rule.without]
+    found = [_rule_schema(rule.having, rule.values, rule.without) for rule in RULES.get(title, ()) if rule.without]
     if BY_ENTRY in schema:
         registry, key, shared = schema[BY_ENTRY]
         for name in REGISTRIES[registry]:
             unread = schema["properties"].keys() - own_keys(registry, name).keys() - {*shared}
-            found.append(_rule(key, (name,), tuple(sorted(unread))))
+            found.append(_rule_schema(key, (name,), tuple(sorted(unread))))
     return {**schema, "allOf": found} if found else schema
 
 
-def _rule(having: str, values: tuple[Any, ...], without: tuple[str, ...]) -> JsonObject:
+def _rule_schema(having: str, values: tuple[Any, ...], without: tuple[str, ...]) -> JsonObject:
     given: JsonObject = {"required": [having]}
     if values:
         given["properties"] = {having: {"enum": list(values)}}
@@ -87,14 +89,14 @@ def _with_names(schema: Any) -> Any:
     return {**{key: _with_names(part) for key, part in schema.items()}, **known}
 
 
-def _defaults(text: str, *, of_one: bool = False) -> JsonObject:
+def _defaults_schema(text: str, *, of_one: bool = False) -> JsonObject:
     tables: JsonObject = {kind: {"$ref": f"#/$defs/kind.{kind}"} for kind in KINDS}
     if not of_one:
         tables = {kind: {"type": "object", "additionalProperties": table} for kind, table in tables.items()}
     return {"type": "object", "description": text, "properties": tables, "additionalProperties": False}
 
 
-def _whole(kind: str, schema: JsonObject) -> list[JsonObject]:
+def _whole_definition_rules(kind: str, schema: JsonObject) -> list[JsonObject]:
     """What a new definition needs, unless the file's defaults, or what it is like, may give that."""
     required = schema.get("required")
     if not required:
@@ -106,7 +108,7 @@ def _whole(kind: str, schema: JsonObject) -> list[JsonObject]:
     return [{"if": newest, "then": {"properties": {kind: {"additionalProperties": table}}}}]
 
 
-def _removable(schema: JsonObject) -> JsonObject:
+def _removable_schema(schema: JsonObject) -> JsonObject:
     removal = {
         "anyOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "string"}}],
         "description": "In an overlay: take the definition away, or these keys of it.",
@@ -124,7 +126,7 @@ def _removable_part(schema: JsonObject) -> JsonObject:
     return {**schema, "properties": {**schema["properties"], "remove": removal}}
 
 
-def _partial(schema: JsonObject) -> JsonObject:
+def _partial_schema(schema: JsonObject) -> JsonObject:
     """The schema without requirements, except the names by which listed tables are told apart."""
     required = [key for key in schema.get("required", ()) if key == "name"]
     rest = {key: value for key, value in schema.items() if key != "required"}

@@ -58,13 +58,13 @@ def files_of(layer: Layer) -> list[tuple[str, int]]:
     """
     if os.path.isfile(layer.directory):
         return [(layer.directory, 0)]
-    found = [(entry.path, depth) for entry, depth in _entries(layer) if entry.name.endswith(SUFFIX)]
+    found = [(entry.path, depth) for entry, depth in _directory_entries(layer) if entry.name.endswith(SUFFIX)]
     return sorted(found, key=lambda file: (-file[1], file[0]))
 
 
 def entries_of(layer: Layer) -> list[str]:
     """The definition files of a layer and the directories they lie in."""
-    return [entry.path for entry, _ in _entries(layer)]
+    return [entry.path for entry, _ in _directory_entries(layer)]
 
 
 def state_of(layer: Layer) -> str:
@@ -73,14 +73,14 @@ def state_of(layer: Layer) -> str:
     An installed package is not edited but replaced, and that shows in the times of its few directories; asking for each
     file's would cost more than all else at the start once there are many.
     """
-    lines = [_state(layer.directory)] if layer.frozen else []
-    for entry, _ in _entries(layer):
+    lines = [_file_state(layer.directory)] if layer.frozen else []
+    for entry, _ in _directory_entries(layer):
         if not (layer.frozen and entry.name.endswith(SUFFIX)):
-            lines.append(_state(entry.path))
+            lines.append(_file_state(entry.path))
     return "\n".join(sorted(lines))
 
 
-def _state(path: str) -> str:
+def _file_state(path: str) -> str:
     try:
         status = os.stat(path)
     except OSError as error:  # a link to nothing, say: reading it will tell
@@ -88,9 +88,9 @@ def _state(path: str) -> str:
     return f"{path} {status.st_size} {status.st_mtime_ns}"
 
 
-def _entries(layer: Layer) -> list[tuple[os.DirEntry[str], int]]:
+def _directory_entries(layer: Layer) -> list[tuple[os.DirEntry[str], int]]:
     try:
-        return list(_walk(layer.directory, 0))
+        return list(_walk_directory(layer.directory, 0))
     except (FileNotFoundError, NotADirectoryError):
         if layer.optional:
             return []
@@ -100,13 +100,13 @@ def _entries(layer: Layer) -> list[tuple[os.DirEntry[str], int]]:
         raise DefinitionError(f"{error.filename}: {error.strerror}") from None
 
 
-def _walk(directory: str, depth: int) -> Iterator[tuple[os.DirEntry[str], int]]:
+def _walk_directory(directory: str, depth: int) -> Iterator[tuple[os.DirEntry[str], int]]:
     with os.scandir(directory) as entries:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
             if entry.is_dir():
                 yield entry, depth
-                yield from _walk(entry.path, depth + 1)
+                yield from _walk_directory(entry.path, depth + 1)
             elif entry.name.endswith(SUFFIX):
                 yield entry, depth

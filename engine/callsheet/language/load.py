@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DefinitionError, UsageError, counted, did_you_mean
+from ..errors import DefinitionError, UsageError, count_of, did_you_mean
 from ..paths import config_directory, shipped_definitions
 from .desugar import unfold_resources
 from .layers import COMMON, Layer, files_of, layers_with, variable_of
@@ -58,12 +58,12 @@ def definition_layers(program: str, environ: Mapping[str, str], *, own: bool = T
 def used_by(program: str, environ: Mapping[str, str], *, own: bool = True) -> list[str]:
     """The programs that one uses, and those that these use, in the order in which their definitions are laid."""
     found: list[str] = []
-    _collect(program, environ, own, [], found)
+    _collect_programs(program, environ, own, [], found)
     return found
 
 
-def _collect(program: str, environ: Mapping[str, str], own: bool, above: list[str], found: list[str]) -> None:
-    for name, where in _uses(_own_layers(program, environ, own)).items():
+def _collect_programs(program: str, environ: Mapping[str, str], own: bool, above: list[str], found: list[str]) -> None:
+    for name, where in _uses_of_programs(_own_layers(program, environ, own)).items():
         if name in (*above, program):
             raise DefinitionError(f"{where}: uses: {name!r} uses this program itself")
         known = program_names(environ, own=own)
@@ -71,7 +71,7 @@ def _collect(program: str, environ: Mapping[str, str], own: bool, above: list[st
             others = [each for each in known if each not in (*above, program)]
             raise DefinitionError(f"{where}: uses: no program {name!r}{did_you_mean(name, others)}")
         if name not in found:
-            _collect(name, environ, own, [*above, program], found)
+            _collect_programs(name, environ, own, [*above, program], found)
             found.append(name)
 
 
@@ -84,7 +84,7 @@ def bare_program(program: str, environ: Mapping[str, str]) -> Table:
     if program in built_in:
         return {}
     try:
-        uses = _uses(_own_layers(program, environ, own=True))
+        uses = _uses_of_programs(_own_layers(program, environ, own=True))
         title = program_table(program, environ).get("title")
     except DefinitionError:
         uses, title = {}, None
@@ -119,7 +119,7 @@ def _programs_in(text: str) -> Table:
     return programs if isinstance(programs, dict) else {}
 
 
-def _uses(found: Iterable[Layer]) -> dict[str, str]:
+def _uses_of_programs(found: Iterable[Layer]) -> dict[str, str]:
     """The programs that the last file names which names any, and where."""
     uses: dict[str, str] = {}
     for layer in found:
@@ -263,9 +263,9 @@ def merge_all(definitions: Definitions, without: Collection[tuple[str, str, str]
     """
     merger = _Merger(definitions)
     for definition in definitions.values():
-        merger.build(definition, ())
+        merger.build_definition(definition, ())
     for definition in definitions.values():
-        merger.fill(definition)
+        merger.fill_parameters(definition)
     told = [(problem, stale_by(problem, definitions, without)) for problem in merger.problems]
     definitions.stale += [stale for _, stale in told if stale is not None]
     return [word_problem(problem, definitions) for problem, stale in told if stale is None]
@@ -277,23 +277,23 @@ class _Merger:
         self.problems: list[Problem] = []
         self._built: set[tuple[str, str]] = set()
 
-    def build(self, definition: Definition, way: tuple[str, ...]) -> None:
+    def build_definition(self, definition: Definition, way: tuple[str, ...]) -> None:
         """`way` leads from the definition that was begun with to the one that is built on this one."""
         if (definition.kind, definition.id) in self._built:
             return
         self._built.add((definition.kind, definition.id))
-        base = self._base(definition, (*way, definition.id))
+        base = self._base_of(definition, (*way, definition.id))
         if base is None:
             definition.table = merge_tables({}, definition.laid[0])
         else:
-            under = _heritable(definition, base)
+            under = _heritable_keys(definition, base)
             self._note_idle(definition, 0, under)
-            definition.table = lay_over(under, _without(definition.laid[0], {LIKE}))
+            definition.table = lay_over(under, _table_without(definition.laid[0], {LIKE}))
         for place, table in enumerate(definition.laid[1:], 1):
             self._note_idle(definition, place, definition.table)
-            definition.table = lay_over(definition.table, table if base is None else _without(table, {LIKE}))
+            definition.table = lay_over(definition.table, table if base is None else _table_without(table, {LIKE}))
 
-    def _base(self, definition: Definition, way: tuple[str, ...]) -> Definition | None:
+    def _base_of(self, definition: Definition, way: tuple[str, ...]) -> Definition | None:
         said = [table[LIKE] for table in definition.laid if isinstance(table.get(LIKE), str)]
         if not said or definition.kind not in _KINDS:
             return None
@@ -302,13 +302,13 @@ class _Merger:
             self.problems.append(Problem(definition, Finding((LIKE,), "too many are built on each other here")))
             return None
         if base is None or base.id in way:
-            self.problems.append(Problem(definition, self._missing(definition.kind, said[-1], (LIKE,), way)))
+            self.problems.append(Problem(definition, self._missing_base(definition.kind, said[-1], (LIKE,), way)))
             return None
-        self.build(base, way)
+        self.build_definition(base, way)
         definition.inherited.append(Inherited((), base))
         return base
 
-    def _missing(self, kind: str, id: str, at: Path, way: tuple[str, ...] = ()) -> Finding:
+    def _missing_base(self, kind: str, id: str, at: Path, way: tuple[str, ...] = ()) -> Finding:
         if id in way:
             return Finding(at, f"it is built on itself: {' → '.join([*way, id])}")
         known = [other for of, other in self.definitions if of == kind and other not in way]
@@ -322,26 +322,28 @@ class _Merger:
             text = f'{kind} "{id}": {key}: nothing to remove{near}'
             self.definitions.idle.append(f"{place_in(file, kind, id, *path)}: {text}")
 
-    def fill(self, definition: Definition) -> None:
+    def fill_parameters(self, definition: Definition) -> None:
         """Put shared parameters below those that are like them."""
         definition.table = _with_own_lists(definition.table)
         if definition.kind in ("command", "view"):
             self._add_parts(definition)
         for at, holder, key in _param_lists(definition.kind, definition.table):
-            holder[key] = [self._filled(definition, (*at, place), param) for place, param in enumerate(holder[key])]
+            holder[key] = [self._fill_param(definition, (*at, place), param) for place, param in enumerate(holder[key])]
         if definition.kind != STEPS:
             definition.table = self._with_shared_steps(definition, definition.table, ())
 
     def _add_parts(self, definition: Definition) -> None:
         """Behind a command's own steps those of its parts, each named as the part; below its view what they show."""
         view = definition.kind == "view"
-        parts = [part for part in self._parts if definition.id == (self._view_of(part) if view else _command_of(part))]
+        parts = [
+            part for part in self._shared_parts if definition.id == (self._view_of(part) if view else _command_of(part))
+        ]
         if not parts:
             return
         key = "detail" if view else "step"
         listed = list(definition.table.get(key, ()))
         for part in parts:
-            for place, shown in enumerate([_shown(part)] if view else _read(part)):
+            for place, shown in enumerate([_shown_by_part(part)] if view else _steps_of_part(part)):
                 if shown in listed:  # pasted from what `definitions show` prints
                     continue
                 inside: Path = () if view else ("step", place)
@@ -353,7 +355,7 @@ class _Merger:
             definition.table.setdefault("result", f"{{ {{{members}}} }}")
 
     @cached_property
-    def _parts(self) -> list[Definition]:
+    def _shared_parts(self) -> list[Definition]:
         found = [definition for (kind, _), definition in self.definitions.items() if kind == PART]
         return sorted(found, key=lambda part: (_order_of(part), part.id))
 
@@ -366,7 +368,7 @@ class _Merger:
         found = dict(table)
         for key, value in table.items():
             if key in _STEPS and isinstance(value, list):
-                found[key] = self._expanded(definition, value, (*at, key))
+                found[key] = self._expand_steps(definition, value, (*at, key))
             elif key in _AROUND_STEPS and isinstance(value, dict):
                 found[key] = self._with_shared_steps(definition, value, (*at, key))
             elif key == ON and isinstance(value, dict):
@@ -376,7 +378,7 @@ class _Merger:
                 }
         return found
 
-    def _expanded(self, definition: Definition, steps: list[Any], at: Path) -> list[Any]:
+    def _expand_steps(self, definition: Definition, steps: list[Any], at: Path) -> list[Any]:
         expanded: list[Any] = []
         for place, step in enumerate(steps):
             if not isinstance(step, dict):
@@ -391,7 +393,7 @@ class _Merger:
         """`first` is the place of the first of them in its list."""
         id, shared = step[USE], self.definitions.get((STEPS, step[USE]))
         if shared is None:
-            self.problems.append(Problem(definition, self._missing(STEPS, id, (*at, USE))))
+            self.problems.append(Problem(definition, self._missing_base(STEPS, id, (*at, USE))))
             return [step]
         if further := sorted(step.keys() - {USE}):
             text = f"the shared steps say all that is done; remove {further[0]!r}, or say it in a step before"
@@ -402,16 +404,16 @@ class _Merger:
             definition.inherited.append(Inherited((*at[:-1], first + place), shared, ("step", place), at))
         return found
 
-    def _filled(self, definition: Definition, at: Path, param: Any) -> Any:
+    def _fill_param(self, definition: Definition, at: Path, param: Any) -> Any:
         id = param.get(LIKE) if isinstance(param, dict) else None
         if not isinstance(id, str):
             return param
         shared = self.definitions.get((SHARED, id))
         if shared is None:
-            self.problems.append(Problem(definition, self._missing(SHARED, id, (*at, LIKE))))
+            self.problems.append(Problem(definition, self._missing_base(SHARED, id, (*at, LIKE))))
             return param
         definition.inherited.append(Inherited(at, shared))
-        return lay_over(shared.table, _without(param, {LIKE}))
+        return lay_over(shared.table, _table_without(param, {LIKE}))
 
 
 def _command_of(part: Definition) -> str | None:
@@ -424,7 +426,7 @@ def _order_of(part: Definition) -> int:
     return order if isinstance(order, int) else 0
 
 
-def _read(part: Definition) -> list[Any]:
+def _steps_of_part(part: Definition) -> list[Any]:
     """A part's steps. The last one is named as the part, and none of them stops the others."""
     steps = part.table.get("step")
     found = [dict(step) for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
@@ -436,43 +438,46 @@ def _read(part: Definition) -> list[Any]:
     return found
 
 
-def _shown(part: Definition) -> Table:
+def _shown_by_part(part: Definition) -> Table:
     kept = {key: part.table[key] for key in ("title", "line") if key in part.table}
     return {**kept, "items": to_identifier(part.id)}
 
 
-def _heritable(definition: Definition, base: Definition) -> Table:
+def _heritable_keys(definition: Definition, base: Definition) -> Table:
     """What goes over to the definition that is built on it."""
     whole: Table = base.table
     if definition.kind != "command":
         return whole
-    table = _without(whole, _OWN)
+    table = _table_without(whole, _OWN)
     verbs = {verb for said in definition.laid for verb in _VERBS & said.keys()}
     if not verbs:
         return table
     same = verbs == {"call"} and "call" in table
-    here = _without(table, {"safety"} if same else _DOING)
-    there = {word: _without(part, _DOING) if _acts(part) or not same else part for word, part in _there(here).items()}
+    here = _table_without(table, {"safety"} if same else _DOING)
+    there = {
+        word: _table_without(part, _DOING) if _acts_itself(part) or not same else part
+        for word, part in _tables_by_name(here).items()
+    }
     kept = {word: part for word, part in there.items() if part}
-    return {**_without(here, {ON}), **({ON: kept} if kept else {})}
+    return {**_table_without(here, {ON}), **({ON: kept} if kept else {})}
 
 
-def _acts(table: Table) -> bool:
+def _acts_itself(table: Table) -> bool:
     return bool(_VERBS & table.keys())
 
 
-def _there(table: Table) -> dict[str, Table]:
+def _tables_by_name(table: Table) -> dict[str, Table]:
     there = table.get(ON)
     return {word: part for word, part in there.items() if isinstance(part, dict)} if isinstance(there, dict) else {}
 
 
-def _without(table: Table, keys: frozenset[str] | set[str]) -> Table:
+def _table_without(table: Table, keys: frozenset[str] | set[str]) -> Table:
     return {key: value for key, value in table.items() if key not in keys}
 
 
 def _with_own_lists(table: Table) -> Table:
     """A copy as deep as lists of parameters lie: a file and other definitions may hold the same tables."""
-    there = {word: dict(part) for word, part in _there(table).items()}
+    there = {word: dict(part) for word, part in _tables_by_name(table).items()}
     return {**table, ON: {**table[ON], **there}} if there else dict(table)
 
 
@@ -481,7 +486,7 @@ def _param_lists(kind: str, table: Table) -> Iterator[tuple[Path, Table, str]]:
     for of, key in _PARAMS:
         if kind == of and isinstance(table.get(key), list):
             yield (key,), table, key
-    for deployment, here in _there(table).items() if kind == "command" else ():
+    for deployment, here in _tables_by_name(table).items() if kind == "command" else ():
         if isinstance(here.get("params"), list):
             yield (ON, deployment, "params"), here, "params"
 
@@ -518,7 +523,7 @@ def load_definitions(
     problems += merge_all(definitions, without)
     if problems:
         problems += definitions.idle
-        raise DefinitionError(f"{counted(len(problems), 'problem')} in definitions", details=problems)
+        raise DefinitionError(f"{count_of(len(problems), 'problem')} in definitions", details=problems)
     _take_over(definitions)
     unfold_resources(definitions)
     hold_classes(definitions)
@@ -547,18 +552,18 @@ def overlay_definition(
 ) -> None:
     """Lay a file over what was read before it, and add what is wrong with that to the problems."""
     file = file if file.shipped else with_resources(definitions, file)
-    for kind, written, given in _entries(file, problems):
+    for kind, written, given in _entries_of_file(file, problems):
         if (file.path, kind, written) in without:
             continue
-        id, table = _present(definitions, file, kind, written, given)
+        id, table = _in_present_words(definitions, file, kind, written, given)
         known = definitions.get((kind, id))
         if known is None and (instead := gone_definition(definitions, kind, id)) is not None and not file.shipped:
             text = f'{place_in(file, kind, written)}: {kind} "{id}" is gone: {instead}'
             definitions.stale.append(Stale(file.path, kind, written, text))
-        elif (fault := _unlike(definitions, file, kind, id)) is not None:
+        elif (fault := _why_unlike(definitions, file, kind, id)) is not None:
             problems.append(f'{place_in(file, kind, written)}: {kind} "{id}": {fault}')
         elif table.get("remove") is True:
-            problems += _remove(definitions, Definition(kind, id, {}, file))
+            problems += _remove_definitions(definitions, Definition(kind, id, {}, file))
         elif known is None:
             definitions[kind, id] = Definition(kind, id, table, file)
         elif (kind, written) not in file.extends and _is_beside(file, known):
@@ -573,7 +578,9 @@ def _is_beside(file: SourceFile, known: Definition) -> bool:
     return any(other.layer == file.layer and other.depth == file.depth for other in known.files)
 
 
-def _present(definitions: Definitions, file: SourceFile, kind: str, id: str, table: Table) -> tuple[str, Table]:
+def _in_present_words(
+    definitions: Definitions, file: SourceFile, kind: str, id: str, table: Table
+) -> tuple[str, Table]:
     """What an older file says, in the words of today; each other word is noted."""
     if file.shipped:
         return id, table
@@ -589,7 +596,7 @@ def _present(definitions: Definitions, file: SourceFile, kind: str, id: str, tab
     return now, with_new_keys(table, found)
 
 
-def _unlike(definitions: Definitions, file: SourceFile, kind: str, id: str) -> str | None:
+def _why_unlike(definitions: Definitions, file: SourceFile, kind: str, id: str) -> str | None:
     """Why a table cannot say that it extends a definition, or that it is one."""
     known = definitions.get((kind, id))
     is_extending = (kind, file.written.get((kind, id), id)) in file.extends
@@ -599,7 +606,7 @@ def _unlike(definitions: Definitions, file: SourceFile, kind: str, id: str) -> s
         return None
     if any(other.path == file.path for other in known.files) or file.tables[kind][id].get("remove") is True:
         return None
-    return f"it is defined already: write [{EXTEND}.{kind}.{_key(id)}] to change it"
+    return f"it is defined already: write [{EXTEND}.{kind}.{_folded_id(id)}] to change it"
 
 
 def _nothing_to_extend(definitions: Definitions, kind: str, id: str) -> str:
@@ -610,11 +617,11 @@ def _nothing_to_extend(definitions: Definitions, kind: str, id: str) -> str:
     return f"nothing to extend{did_you_mean(id, (other for of, other in definitions if of == kind))}"
 
 
-def _key(id: str) -> str:
+def _folded_id(id: str) -> str:
     return id if id.replace("-", "").replace("_", "").isalnum() and id.isascii() else f'"{id}"'
 
 
-def _remove(definitions: Definitions, removal: Definition) -> list[str]:
+def _remove_definitions(definitions: Definitions, removal: Definition) -> list[str]:
     key = removal.kind, removal.id
     known = definitions.pop(key, None)
     if known is None:
@@ -625,7 +632,7 @@ def _remove(definitions: Definitions, removal: Definition) -> list[str]:
     return []
 
 
-def _entries(file: SourceFile, problems: list[str]) -> Iterator[tuple[str, str, Table]]:
+def _entries_of_file(file: SourceFile, problems: list[str]) -> Iterator[tuple[str, str, Table]]:
     defaults = file.tables.get(DEFAULTS, {})
     wrong = _wrong_defaults(defaults, file)
     if wrong is not None:

@@ -47,11 +47,11 @@ def merge_tables(under: Table, over: Table, *, afresh: bool = False) -> Table:
         inside = afresh and key not in _VALUES
         if isinstance(value, dict):
             if key in merged and value.get("remove") is True:
-                if not _removes(below):
+                if not _is_removal(below):
                     del merged[key]
             else:
                 merged[key] = merge_tables(below if isinstance(below, dict) else {}, value, afresh=inside)
-        elif _named(value) and _named(below):
+        elif _has_names(value) and _has_names(below):
             merged[key] = _merge_named(below or [], value, afresh=inside)
         else:
             merged[key] = value
@@ -73,12 +73,12 @@ def removed_keys(over: Table) -> list[Any] | None:
     return gone if isinstance(gone, list) else None
 
 
-def _removes(below: Any) -> bool:
+def _is_removal(below: Any) -> bool:
     """A removal in an `on` table stays one for what that is laid over, however often it is said."""
     return isinstance(below, dict) and below.get("remove") is True
 
 
-def _named(value: Any) -> bool:
+def _has_names(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(x, dict) and _has_name(x) for x in value)
 
 
@@ -97,7 +97,7 @@ def _merge_named(under: list[Table], over: list[Table], *, afresh: bool) -> list
         elif item.get("remove") is not True:
             added.append(item)
     merged = [merge_tables(item, changes.get(item["name"], {}), afresh=afresh) for item in under]
-    kept = {item["name"] for item in under if _removes(item)}
+    kept = {item["name"] for item in under if _is_removal(item)}
     gone = {name for name, item in changes.items() if item.get("remove") is True and name not in kept}
     return [item for item in merged if item["name"] not in gone] + added
 
@@ -121,7 +121,7 @@ def _idle_items(under: Table, over: Table) -> Iterator[tuple[tuple[str | int, ..
             continue
         if isinstance(value, dict) and isinstance(below, dict):
             yield from (((key, *path), near) for path, near in _idle_items(below, value))
-        elif _named(value):
+        elif _has_names(value):
             items = below if isinstance(below, list) else []
             names = [each["name"] for each in items if isinstance(each, dict) and "name" in each]
             for place, item in enumerate(value):

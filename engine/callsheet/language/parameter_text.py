@@ -53,14 +53,14 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-def _string(text: str, format_: str) -> str:
+def _string_fault(text: str, format_: str) -> str:
     check = _FORMATS.get(format_)
     if check and not check(text):
         raise InvalidValue(f"expected a {format_}, not {text!r}")
     return text
 
 
-def _integer(text: str, format_: str) -> str:
+def _integer_fault(text: str, format_: str) -> str:
     if not _INTEGER.fullmatch(text):
         raise InvalidValue(f"expected a whole number, not {text!r}")
     bound = _RANGES.get(format_)
@@ -69,7 +69,7 @@ def _integer(text: str, format_: str) -> str:
     return text.removeprefix("+")
 
 
-def _number(text: str, _format: str) -> str:
+def _number_fault(text: str, _format: str) -> str:
     try:
         finite = math.isfinite(float(text))
     except ValueError:
@@ -79,7 +79,7 @@ def _number(text: str, _format: str) -> str:
     return text
 
 
-def _boolean(text: str, _format: str) -> str:
+def _boolean_fault(text: str, _format: str) -> str:
     if text.lower() not in {"true", "false"}:
         raise InvalidValue(f"expected true or false, not {text!r}")
     return text.lower()
@@ -111,16 +111,16 @@ _FORMATS: dict[str, Callable[[str], bool]] = {
     "date-time": _is_moment,
 }
 _TYPES: dict[str, Callable[[str, str], str]] = {
-    "string": _string,
-    "integer": _integer,
-    "number": _number,
-    "boolean": _boolean,
+    "string": _string_fault,
+    "integer": _integer_fault,
+    "number": _number_fault,
+    "boolean": _boolean_fault,
 }
 
 
 def checked_text(value: Any, type_: str, param: OperationParam | Mapping[str, Any]) -> str:
     """The text to send for one value (of a list: for one item), or `InvalidValue`."""
-    text = _TYPES.get(type_, _string)(text_of(value), param.get("format", ""))
+    text = _TYPES.get(type_, _string_fault)(text_of(value), param.get("format", ""))
     _check_enum(text, param)
     _check_bounds(text, type_, param)
     if "pattern" in param and not re.search(param["pattern"], text):

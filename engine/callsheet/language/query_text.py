@@ -38,22 +38,26 @@ def among_condition(field: str, values: Iterable[str | None]) -> str | None:
     found = list(values)
     wanted = [value for value in found if value is not None and not value.startswith(EXCEPT)]
     refused = [value.removeprefix(EXCEPT) for value in found if value is not None and value.startswith(EXCEPT)]
-    either = [_equals(field, wanted, "=", "in")] if wanted else []
+    either = [_equals_condition(field, wanted, "=", "in")] if wanted else []
     either += [f"{field} is EMPTY"] if None in found else []
-    conditions = [_any(either)] if either else []
+    conditions = [_any_condition(either)] if either else []
     if named := [value for value in refused if value]:
-        conditions.append(_any([_equals(field, named, "!=", "not in"), *([] if either else [f"{field} is EMPTY"])]))
+        conditions.append(
+            _any_condition(
+                [_equals_condition(field, named, "!=", "not in"), *([] if either else [f"{field} is EMPTY"])]
+            )
+        )
     conditions += [f"{field} is not EMPTY"] if "" in refused else []
     return " AND ".join(conditions) or None
 
 
-def _equals(field: str, values: list[str], one: str, several: str) -> str:
+def _equals_condition(field: str, values: list[str], one: str, several: str) -> str:
     if len(values) == 1:
         return f"{field} {one} {quote_query_text(values[0])}"
     return f"{field} {several} ({', '.join(map(quote_query_text, values))})"
 
 
-def _any(conditions: list[str]) -> str:
+def _any_condition(conditions: list[str]) -> str:
     return conditions[0] if len(conditions) == 1 else f"({' OR '.join(conditions)})"
 
 

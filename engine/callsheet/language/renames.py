@@ -25,7 +25,7 @@ class Renamed(NamedTuple):
 
 def gone_definition(definitions: Definitions, kind: str, id: str) -> str | None:
     """What to use instead of a definition that there was once."""
-    return _table(definitions, kind, "gone").get(id)
+    return _renames_table(definitions, kind, "gone").get(id)
 
 
 def lost_definition(definitions: Definitions, kind: str, id: str) -> str | None:
@@ -42,18 +42,18 @@ def present_id(definitions: Definitions, kind: str, id: str) -> str:
     """What a built-in definition is called now. One that has the old id comes first."""
     if (kind, id) in definitions:
         return id
-    return _table(definitions, kind, "ids").get(id, id)
+    return _renames_table(definitions, kind, "ids").get(id, id)
 
 
 def former_ids(definitions: Definitions, kind: str) -> dict[str, str]:
     """Earlier ids of what is there, and what each is called now."""
-    return {old: now for old, now in _table(definitions, kind, "ids").items() if (kind, now) in definitions}
+    return {old: now for old, now in _renames_table(definitions, kind, "ids").items() if (kind, now) in definitions}
 
 
 def renamed_keys(definitions: Definitions, kind: str, table: Table) -> list[Renamed]:
     """The keys of a table that have other names now, the innermost first."""
-    keys = _table(definitions, kind, "keys")
-    return list(_found(keys, table, (), ())) if keys else []
+    keys = _renames_table(definitions, kind, "keys")
+    return list(_keys_renamed(keys, table, (), ())) if keys else []
 
 
 class Moved(NamedTuple):
@@ -71,7 +71,7 @@ def moved_definition(definitions: Definitions, file: SourceFile) -> list[Moved]:
     found: list[Moved] = []
     there = file.tables.get(RESOURCE, {})
     for kind, ids in file.tables.items():
-        said = _said(definitions, kind) if isinstance(ids, dict) and isinstance(there, dict) else {}
+        said = _renames_said(definitions, kind) if isinstance(ids, dict) and isinstance(there, dict) else {}
         for id, table in ids.items() if said else ():
             now = present_id(definitions, kind, id)
             if not isinstance(table, dict) or not isinstance(there.get(now, {}), dict):
@@ -110,16 +110,16 @@ def with_resources(definitions: Definitions, file: SourceFile) -> SourceFile:
 def with_new_keys(table: Table, found: list[Renamed]) -> Table:
     """A copy of the table with these keys renamed; each stays in its place."""
     for path, now in found:
-        table = _changed(table, path, now)
+        table = _changed_at(table, path, now)
     return table
 
 
-def _table(definitions: Definitions, kind: str, part: str) -> dict[str, str]:
-    found = _said(definitions, kind).get(part)
+def _renames_table(definitions: Definitions, kind: str, part: str) -> dict[str, str]:
+    found = _renames_said(definitions, kind).get(part)
     return found if isinstance(found, dict) else {}
 
 
-def _said(definitions: Definitions, kind: str) -> Table:
+def _renames_said(definitions: Definitions, kind: str) -> Table:
     """What all files together say was different in a kind: this is asked while definitions are read."""
     definition = definitions.get((KIND, kind))
     found: Table = {}
@@ -128,14 +128,14 @@ def _said(definitions: Definitions, kind: str) -> Table:
     return found
 
 
-def _found(keys: dict[str, str], value: Any, names: tuple[str, ...], path: Path) -> Iterator[Renamed]:
+def _keys_renamed(keys: dict[str, str], value: Any, names: tuple[str, ...], path: Path) -> Iterator[Renamed]:
     if isinstance(value, list):
         for place, item in enumerate(value):
-            yield from _found(keys, item, names, (*path, place))
+            yield from _keys_renamed(keys, item, names, (*path, place))
     elif isinstance(value, dict):
         for key, item in value.items():
             here = _without_ways((*names, key))
-            yield from _found(keys, item, here, (*path, key))
+            yield from _keys_renamed(keys, item, here, (*path, key))
             now = keys.get(".".join(here))
             if now is not None and now not in value:
                 yield Renamed((*path, key), now)
@@ -150,10 +150,10 @@ def _without_ways(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _changed(value: Any, path: Path, now: str) -> Any:
+def _changed_at(value: Any, path: Path, now: str) -> Any:
     first, rest = path[0], path[1:]
     if isinstance(value, list):
-        return [_changed(item, rest, now) if place == first else item for place, item in enumerate(value)]
+        return [_changed_at(item, rest, now) if place == first else item for place, item in enumerate(value)]
     if not rest:
         return {now if key == first else key: item for key, item in value.items()}
-    return {key: _changed(item, rest, now) if key == first else item for key, item in value.items()}
+    return {key: _changed_at(item, rest, now) if key == first else item for key, item in value.items()}

@@ -37,33 +37,33 @@ def names_in(value: Any) -> Iterator[str]:
 
 def root_names(expression: str) -> Iterator[str]:
     """The names an expression looks up in its scope: `page` and `title` in `not_null(title, page.title)`."""
-    yield from _roots(_tree(expression))
+    yield from _roots_of(_syntax_tree(expression))
 
 
 def marked_names(expression: str) -> Iterator[str]:
     """The names that an expression takes from the whole scope, whatever it is applied to: those after a `$`."""
-    yield from _marked(_tree(expression))
+    yield from _marked_below(_syntax_tree(expression))
 
 
 def comparisons_in(expression: str) -> Iterator[tuple[str, Any]]:
     """What names of the scope are compared with, where that is written out: `state` and "open" in `state == 'open'`."""
-    yield from _comparisons(_tree(expression))
+    yield from _comparisons_below(_syntax_tree(expression))
 
 
 def is_constant(expression: str) -> bool:
     """Whether it parses and is the same whatever it is applied to."""
-    tree = _tree(expression)
+    tree = _syntax_tree(expression)
     return tree is not _BROKEN and not any(node["type"] in _LOOKING for node in _all_nodes(tree))
 
 
 def looks_at_all(expression: str) -> bool:
     """Whether it takes its whole scope, as `@` does at its beginning: then it may use any name there."""
-    return _looks_at_all(_tree(expression))
+    return _looks_at_all(_syntax_tree(expression))
 
 
 def begins_in_all(expression: str) -> bool:
     """Whether it parses and takes its whole scope, which is never what a template of a command means."""
-    tree = _tree(expression)
+    tree = _syntax_tree(expression)
     return tree is not _BROKEN and _looks_at_all(tree)
 
 
@@ -72,11 +72,11 @@ def names_of_items(expression: str) -> Iterator[str]:
 
     What follows a dot, or is chosen as `items[].{id: id}`, is plainly a part of what is before it, and none of them.
     """
-    yield from _of_items(_tree(expression), within=False)
+    yield from _of_items(_syntax_tree(expression), within=False)
 
 
 @lru_cache(maxsize=4096)  # a check asks for several kinds of names of one expression, and commands share many
-def _tree(expression: str) -> Node:
+def _syntax_tree(expression: str) -> Node:
     from jmespath import exceptions
 
     from .functions import parse_expression
@@ -88,43 +88,43 @@ def _tree(expression: str) -> Node:
     return parsed
 
 
-def _nodes(children: list[Any]) -> Iterator[Node]:
+def _syntax_nodes(children: list[Any]) -> Iterator[Node]:
     return (child for child in children if isinstance(child, dict))
 
 
-def _roots(node: Node) -> Iterator[str]:
+def _roots_of(node: Node) -> Iterator[str]:
     """Only the first part of a path, a pipe or a projection sees the scope; the others see what came before them."""
-    children = list(_nodes(node.get("children", [])))
+    children = list(_syntax_nodes(node.get("children", [])))
     if node["type"] == "field":
         yield node["value"].removeprefix(ROOT)
     elif node["type"] in _RELATIVE or node["type"] == "key_val_pair":
-        yield from _roots(children[0])
+        yield from _roots_of(children[0])
         for child in children[1:]:
-            yield from _marked(child)
+            yield from _marked_below(child)
     elif node["type"] == "expref":
-        yield from _marked(children[0])
+        yield from _marked_below(children[0])
     else:
         for child in children:
-            yield from _roots(child)
+            yield from _roots_of(child)
 
 
-def _comparisons(node: Node) -> Iterator[tuple[str, Any]]:
-    children = list(_nodes(node.get("children", [])))
+def _comparisons_below(node: Node) -> Iterator[tuple[str, Any]]:
+    children = list(_syntax_nodes(node.get("children", [])))
     if node["type"] == "comparator" and {child["type"] for child in children} == {"field", "literal"}:
         name, literal = sorted(children, key=lambda child: str(child["type"]))
         yield name["value"].removeprefix(ROOT), literal["value"]
     for child in children[:1] if node["type"] in _RELATIVE or node["type"] == "key_val_pair" else children:
-        yield from _comparisons(child)
+        yield from _comparisons_below(child)
 
 
 def _all_nodes(node: Node) -> Iterator[Node]:
     yield node
-    for child in _nodes(node.get("children", [])):
+    for child in _syntax_nodes(node.get("children", [])):
         yield from _all_nodes(child)
 
 
 def _looks_at_all(node: Node) -> bool:
-    children = list(_nodes(node.get("children", [])))
+    children = list(_syntax_nodes(node.get("children", [])))
     if node["type"] in ("current", "identity"):
         return True
     if node["type"] == "expref":
@@ -133,48 +133,48 @@ def _looks_at_all(node: Node) -> bool:
     return any(map(_looks_at_all, seen))
 
 
-def _marked(node: Node) -> Iterator[str]:
+def _marked_below(node: Node) -> Iterator[str]:
     """The names of the whole scope that something uses which sees an item."""
     if node["type"] == "field" and node["value"].startswith(ROOT):
         yield node["value"].removeprefix(ROOT)
-    for child in _nodes(node.get("children", [])):
-        yield from _marked(child)
+    for child in _syntax_nodes(node.get("children", [])):
+        yield from _marked_below(child)
 
 
 def _of_items(node: Node, *, within: bool) -> Iterator[str]:
     """`within` is whether a name that stands here is looked up in an item."""
-    children = list(_nodes(node.get("children", [])))
+    children = list(_syntax_nodes(node.get("children", [])))
     kind = node["type"]
     if kind == "field" and within and not node["value"].startswith(ROOT):
         yield node["value"]
     elif kind == "filter_projection":
         yield from _of_items(children[0], within=within)
-        yield from _behind(children[1])
+        yield from _names_behind(children[1])
         yield from _of_items(children[2], within=True)
     elif kind in _RELATIVE:
         yield from _of_items(children[0], within=within)
         for child in children[1:]:
-            yield from _behind(child)
+            yield from _names_behind(child)
     elif kind == "expref" or (kind in _CHOSEN and within):
         for child in children:
-            yield from _behind(child)
+            yield from _names_behind(child)
     else:
         for child in children:
             yield from _of_items(child, within=within)
 
 
-def _behind(node: Node) -> Iterator[str]:
+def _names_behind(node: Node) -> Iterator[str]:
     """What follows something: a path of its own is a part of that, anything else begins anew with its names."""
     if node["type"] == "field":
         return
     if node["type"] in _RELATIVE:
-        children = list(_nodes(node["children"]))
-        yield from _behind(children[0])
+        children = list(_syntax_nodes(node["children"]))
+        yield from _names_behind(children[0])
         if node["type"] == "filter_projection":
-            yield from _behind(children[1])
+            yield from _names_behind(children[1])
             yield from _of_items(children[2], within=True)
         else:
             for child in children[1:]:
-                yield from _behind(child)
+                yield from _names_behind(child)
         return
     yield from _of_items(node, within=True)

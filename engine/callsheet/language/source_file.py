@@ -37,14 +37,14 @@ def line_of(text: str, path: Path) -> int:
 
     `text` must be valid TOML. Integers in `path` index into arrays.
     """
-    offsets = _offsets(text)
+    offsets = _offsets_of_keys(text)
     known = (path[:length] for length in range(len(path), 0, -1))
     nearest = next((offsets[part] for part in known if part in offsets), None)
     return 1 if nearest is None else text.count("\n", 0, nearest) + 1
 
 
 @lru_cache(maxsize=4)
-def _offsets(text: str) -> dict[Path, int]:
+def _offsets_of_keys(text: str) -> dict[Path, int]:
     """Where each key stands for the first time. It is kept: a file with one fault often has many."""
     offsets: dict[Path, int] = {}
     for path, offset in keys_of(text):
@@ -52,7 +52,7 @@ def _offsets(text: str) -> dict[Path, int]:
     return offsets
 
 
-def holds(tables: Any, path: Path) -> bool:
+def holds_path(tables: Any, path: Path) -> bool:
     """Whether parsed TOML has a value at `path`."""
     for key in path:
         in_table = isinstance(tables, dict) and key in tables
@@ -73,7 +73,7 @@ def path_in(tables: Any, merged: Any, path: Path) -> Path | None:
     for key in path:
         merged = merged[key] if isinstance(key, int) or (isinstance(merged, dict) and key in merged) else None
         here = _same_name(tables, merged, key) if isinstance(key, int) else key
-        if not holds(tables, (here,)):
+        if not holds_path(tables, (here,)):
             return None
         tables = tables[here]
         translated += (here,)
@@ -96,21 +96,21 @@ def keys_of(text: str) -> Iterator[tuple[Path, int]]:
     """
     table: Path = ()
     counts: dict[Path, int] = {}
-    position = _skip(text, 0)
+    position = _skip_to_value(text, 0)
     while position < len(text):
         start = position
         if text[position] == "[":
             double = text.startswith("[[", position)
-            keys, position = _key(text, position + 1 + double)
-            table = _header(keys, counts, double=double)
+            keys, position = _key_at(text, position + 1 + double)
+            table = _header_path(keys, counts, double=double)
             yield from ((table[:length], start) for length in range(1, len(table) + 1))
             position = text.find("\n", position)
             position = len(text) if position < 0 else position
         else:
-            keys, position = _key(text, position)
+            keys, position = _key_at(text, position)
             yield from ((table + keys[:length], start) for length in range(1, len(keys) + 1))
-            position = yield from _value(text, position + 1, table + keys)
-        position = _skip(text, position)
+            position = yield from _value_keys(text, position + 1, table + keys)
+        position = _skip_to_value(text, position)
 
 
 def part_of_key(text: str, offset: int, number: int) -> tuple[int, int]:
@@ -119,15 +119,15 @@ def part_of_key(text: str, offset: int, number: int) -> tuple[int, int]:
     while text[position] == "[":
         position += 1
     while True:
-        position = _spaces(text, position)
+        position = _skip_spaces(text, position)
         bare = _BARE.match(text, position)
-        end = position + len(_string(text, position) or (bare.group() if bare else ""))
+        end = position + len(_string_end(text, position) or (bare.group() if bare else ""))
         if number == 0:
             return position, end
-        number, position = number - 1, _spaces(text, end) + 1
+        number, position = number - 1, _skip_spaces(text, end) + 1
 
 
-def _header(keys: Path, counts: dict[Path, int], *, double: bool) -> Path:
+def _header_path(keys: Path, counts: dict[Path, int], *, double: bool) -> Path:
     """The full path of a table header: names of arrays of tables are followed by the current index."""
     path: Path = ()
     for place, key in enumerate(keys):
@@ -139,65 +139,65 @@ def _header(keys: Path, counts: dict[Path, int], *, double: bool) -> Path:
     return path
 
 
-def _key(text: str, position: int) -> tuple[Path, int]:
+def _key_at(text: str, position: int) -> tuple[Path, int]:
     """A dotted key; the returned offset is at the `=` or `]` behind it."""
     keys: Path = ()
     while True:
-        position = _spaces(text, position)
-        match = _string(text, position)
+        position = _skip_spaces(text, position)
+        match = _string_end(text, position)
         if match:
             keys += (tomllib.loads(f"key = {match}")["key"],)
         else:
             bare = _BARE.match(text, position)
             match = bare.group() if bare else ""
             keys += (match,)
-        position = _spaces(text, position + len(match))
+        position = _skip_spaces(text, position + len(match))
         if text[position : position + 1] != ".":
             return keys, position
         position += 1
 
 
-def _value(text: str, position: int, path: Path) -> Generator[tuple[Path, int], None, int]:
+def _value_keys(text: str, position: int, path: Path) -> Generator[tuple[Path, int], None, int]:
     """Yields the keys inside a value; returns the offset behind it."""
-    position = _skip(text, position)
-    match = _string(text, position)
+    position = _skip_to_value(text, position)
+    match = _string_end(text, position)
     if match:
         return position + len(match)
     opening = text[position : position + 1]
     if opening == "[":
-        return (yield from _array(text, position + 1, path))
+        return (yield from _array_keys(text, position + 1, path))
     if opening == "{":
-        return (yield from _inline(text, position + 1, path))
+        return (yield from _inline_table_keys(text, position + 1, path))
     scalar = _SCALAR.match(text, position)
     return max(scalar.end(), position + 1) if scalar else position + 1
 
 
-def _array(text: str, position: int, path: Path) -> Generator[tuple[Path, int], None, int]:
+def _array_keys(text: str, position: int, path: Path) -> Generator[tuple[Path, int], None, int]:
     index = 0
-    position = _skip(text, position)
+    position = _skip_to_value(text, position)
     while position < len(text) and text[position] != "]":
         item = (*path, index)
         yield item, position
-        position = _skip(text, (yield from _value(text, position, item)))
+        position = _skip_to_value(text, (yield from _value_keys(text, position, item)))
         if text[position : position + 1] == ",":
-            position = _skip(text, position + 1)
+            position = _skip_to_value(text, position + 1)
         index += 1
     return position + 1
 
 
-def _inline(text: str, position: int, path: Path) -> Generator[tuple[Path, int], None, int]:
-    position = _skip(text, position)
+def _inline_table_keys(text: str, position: int, path: Path) -> Generator[tuple[Path, int], None, int]:
+    position = _skip_to_value(text, position)
     while position < len(text) and text[position] != "}":
         start = position
-        keys, position = _key(text, position)
+        keys, position = _key_at(text, position)
         yield from ((path + keys[:length], start) for length in range(1, len(keys) + 1))
-        position = _skip(text, (yield from _value(text, position + 1, path + keys)))
+        position = _skip_to_value(text, (yield from _value_keys(text, position + 1, path + keys)))
         if text[position : position + 1] == ",":
-            position = _skip(text, position + 1)
+            position = _skip_to_value(text, position + 1)
     return position + 1
 
 
-def _string(text: str, position: int) -> str:
+def _string_end(text: str, position: int) -> str:
     for pattern in _STRINGS:
         match = pattern.match(text, position)
         if match:
@@ -205,12 +205,12 @@ def _string(text: str, position: int) -> str:
     return ""
 
 
-def _skip(text: str, position: int) -> int:
+def _skip_to_value(text: str, position: int) -> int:
     match = _BLANK.match(text, position)
     return match.end() if match else position
 
 
-def _spaces(text: str, position: int) -> int:
+def _skip_spaces(text: str, position: int) -> int:
     match = _SPACES.match(text, position)
     return match.end() if match else position
 
@@ -314,7 +314,7 @@ def read_definition_file(path: str, layer: int = 0, depth: int = 0, *, shipped: 
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        line, problem = _where(str(error))
+        line, problem = _where_in_message(str(error))
         raise DefinitionError(f"{path}:{line or _last_line(text)}: not TOML: {problem}") from None
     except RecursionError:
         raise DefinitionError(f"{path}:{_deepest_line(text)}: nested too deeply") from None
@@ -322,10 +322,10 @@ def read_definition_file(path: str, layer: int = 0, depth: int = 0, *, shipped: 
         raise DefinitionError(f"{path}:1: not TOML: {error}") from None
     if deep := way_too_deep(tables):
         raise DefinitionError(f"{path}:{line_of(text, deep)}: {'.'.join(map(str, deep[:2]))}: nested too deeply")
-    return _divided(SourceFile(path, layer, depth, tables, shipped=shipped), text)
+    return _divided_file(SourceFile(path, layer, depth, tables, shipped=shipped), text)
 
 
-def _divided(file: SourceFile, text: str) -> SourceFile:
+def _divided_file(file: SourceFile, text: str) -> SourceFile:
     """With what `extend` holds among the other tables, and the version of the language on its own."""
     tables = dict(file.tables)
     language, extending = tables.pop(LANGUAGE, 1), tables.pop(EXTEND, {})
@@ -385,7 +385,7 @@ def text_of(path: str) -> str:
         raise DefinitionError(f"{path}: {error.strerror}") from None
 
 
-def _where(message: str) -> tuple[str, str]:
+def _where_in_message(message: str) -> tuple[str, str]:
     """The line that the parser names, or nothing where it names the end of the file, and what it says."""
     problem, _, place = message.partition(" (at ")
     line = place.removeprefix("line ").partition(",")[0].rstrip(")")

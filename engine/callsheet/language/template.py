@@ -68,12 +68,12 @@ def compile_expression(expression: str) -> Callable[[Any], Any]:
     A plain path is followed without loading the JMESPath library: most placeholders and columns are one.
     """
     if _PATH.match(expression):
-        return partial(_follow, expression.split("."))
+        return partial(_follow_keys, expression.split("."))
     apply = _compile_jmespath(expression)
     return lambda scope: apply(scope, scope)
 
 
-def _follow(keys: list[str], value: Any) -> Any:
+def _follow_keys(keys: list[str], value: Any) -> Any:
     """As JMESPath does it: whatever has a `get` has parts."""
     for key in keys:
         get = getattr(value, "get", None)

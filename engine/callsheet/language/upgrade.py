@@ -56,7 +56,7 @@ Edit = tuple[int, int, str]
 Key = tuple[str, str]
 
 
-def upgrades(found: list[Layer], wanted: Collection[str] = ()) -> Iterator[Upgrade]:
+def find_upgrades(found: list[Layer], wanted: Collection[str] = ()) -> Iterator[Upgrade]:
     """What could be changed in a person's files, or in those that are `wanted`.
 
     Raises `DefinitionError` for a file that cannot be read, or that only a person can divide.
@@ -66,56 +66,56 @@ def upgrades(found: list[Layer], wanted: Collection[str] = ()) -> Iterator[Upgra
         for path, depth in files_of(layer):
             file = read_definition_file(path, number, depth, shipped=layer.shipped)
             if path in wanted or not (wanted or layer.shipped):
-                yield _upgraded(file, definitions)
+                yield _upgraded_file(file, definitions)
             overlay_definition(definitions, file, [])
 
 
-def _upgraded(file: SourceFile, definitions: Definitions) -> Upgrade:
+def _upgraded_file(file: SourceFile, definitions: Definitions) -> Upgrade:
     text = text_of(file.path)
-    parts = list(_parts(text))
-    words = list(_words(file, definitions, parts))
+    parts = list(_parts_of_text(text))
+    words = list(_renamed_words(file, definitions, parts))
     if file.language == NEWEST:
-        return _rewritten(file, definitions, words, None)
+        return _rewritten_file(file, definitions, words, None)
     changing = {
         (kind, id)
-        for kind, id, _ in _tables(file)
+        for kind, id, _ in _tables_of_file(file)
         if (kind, present_id(definitions, kind, id)) in definitions and (kind, id) not in file.extends
     }
-    edits = [*words, *_extending(file.path, text, parts, changing)]
-    return _rewritten(file, definitions, edits, _version(text, parts))
+    edits = [*words, *_extending_edits(file.path, text, parts, changing)]
+    return _rewritten_file(file, definitions, edits, _version_edit(text, parts))
 
 
-def _rewritten(file: SourceFile, definitions: Definitions, edits: list[Edit], version: Edit | None) -> Upgrade:
+def _rewritten_file(file: SourceFile, definitions: Definitions, edits: list[Edit], version: Edit | None) -> Upgrade:
     """`version` stands before all other edits."""
-    text, raw = text_of(file.path), _raw(file.path)
+    text, raw = text_of(file.path), _raw_text(file.path)
     last = [version] if version else []
-    after = _applied(_applied(text, edits), last)
+    after = _applied_edits(_applied_edits(text, edits), last)
     _check_same(file, definitions, after)
-    places, ends = _places(raw), "\r\n" if raw.partition("\n")[0].endswith("\r") else "\n"
+    places, ends = _file_offsets(raw), "\r\n" if raw.partition("\n")[0].endswith("\r") else "\n"
     theirs = [(places[start], places[end], new.replace("\n", ends)) for start, end, new in (*edits, *last)]
-    written = _applied(_applied(raw, theirs[: len(edits)]), theirs[len(edits) :])
+    written = _applied_edits(_applied_edits(raw, theirs[: len(edits)]), theirs[len(edits) :])
     return Upgrade(file.path, text, after, len(theirs), written.encode())
 
 
-def _raw(path: str) -> str:
+def _raw_text(path: str) -> str:
     """A file's text with its own line ends, and the byte order mark where it has one."""
     with open(path, encoding="utf-8", newline="") as file:
         return file.read()
 
 
-def _places(raw: str) -> list[int]:
+def _file_offsets(raw: str) -> list[int]:
     """Where each character of the text that was read stands in the file, and where the file ends."""
     start = int(raw.startswith("\ufeff"))
     return [place for place in range(start, len(raw)) if raw[place - 1 : place + 1] != "\r\n"] + [len(raw)]
 
 
-def _tables(file: SourceFile) -> Iterator[tuple[str, str, Table]]:
+def _tables_of_file(file: SourceFile) -> Iterator[tuple[str, str, Table]]:
     for kind, tables in file.tables.items():
         if kind != DEFAULTS and isinstance(tables, dict):
             yield from ((kind, id, table) for id, table in tables.items() if isinstance(table, dict))
 
 
-def _parts(text: str) -> Iterator[_Part]:
+def _parts_of_text(text: str) -> Iterator[_Part]:
     last, number, table = -1, 0, False
     for path, offset in keys_of(text):
         if isinstance(path[-1], int):
@@ -126,18 +126,18 @@ def _parts(text: str) -> Iterator[_Part]:
         number += 1
 
 
-def _words(file: SourceFile, definitions: Definitions, parts: list[_Part]) -> Iterator[Edit]:
+def _renamed_words(file: SourceFile, definitions: Definitions, parts: list[_Part]) -> Iterator[Edit]:
     """Names of keys and ids that are others now."""
     names = dict(_moved_words(file, definitions))
-    for kind, id, table in _tables(file):
+    for kind, id, table in _tables_of_file(file):
         above: Path = (EXTEND, kind, id) if (kind, id) in file.extends else (kind, id)
-        names |= {(*above, *path): _quoted(now) for path, now in _old_keys(file, definitions, kind, table)}
+        names |= {(*above, *path): _quoted_key(now) for path, now in _old_keys(file, definitions, kind, table)}
         now = present_id(definitions, kind, id)
         if now != id:
-            names.setdefault(above, _quoted(now))
+            names.setdefault(above, _quoted_key(now))
     defaults = file.tables.get(DEFAULTS, {})
     for kind, table in defaults.items() if isinstance(defaults, dict) else ():
-        names |= {(DEFAULTS, kind, *path): _quoted(now) for path, now in _old_keys(file, definitions, kind, table)}
+        names |= {(DEFAULTS, kind, *path): _quoted_key(now) for path, now in _old_keys(file, definitions, kind, table)}
     for part in parts:
         if part.path in names:
             yield part.start, part.end, names[part.path]
@@ -149,9 +149,9 @@ def _moved_words(file: SourceFile, definitions: Definitions) -> Iterator[tuple[P
         above: Path = (EXTEND,) if (kind, id) in file.extends else ()
         yield (*above, kind), RESOURCE
         if keys is None:
-            yield (*above, kind, id), f"{_quoted(now)}.{within}"
+            yield (*above, kind, id), f"{_quoted_key(now)}.{within}"
         for key in keys or ():
-            yield (*above, kind, id, key), f"{within}.{_quoted(key)}"
+            yield (*above, kind, id, key), f"{within}.{_quoted_key(key)}"
 
 
 def _old_keys(file: SourceFile, definitions: Definitions, kind: str, table: Table) -> list[Renamed]:
@@ -159,11 +159,11 @@ def _old_keys(file: SourceFile, definitions: Definitions, kind: str, table: Tabl
     return renamed_keys(definitions, kind, table) if file.language < NEWEST else []
 
 
-def _quoted(key: str) -> str:
+def _quoted_key(key: str) -> str:
     return key if key.isascii() and key.replace("-", "").replace("_", "").isalnum() else f'"{key}"'
 
 
-def _extending(path: str, text: str, parts: list[_Part], changing: set[Key]) -> Iterator[Edit]:
+def _extending_edits(path: str, text: str, parts: list[_Part], changing: set[Key]) -> Iterator[Edit]:
     """`extend.` before each table, and each key of the whole file, that is about a definition which is there."""
     for place, part in enumerate(parts):
         if not part.is_first or part.path[0] in (EXTEND, DEFAULTS, LANGUAGE):
@@ -189,7 +189,7 @@ def _ids_below(parts: list[_Part], place: int) -> set[Key]:
     return found
 
 
-def _version(text: str, parts: list[_Part]) -> Edit:
+def _version_edit(text: str, parts: list[_Part]) -> Edit:
     """`language = 2` before everything, behind the comment that a file begins with."""
     said = next((part for part in parts if part.path == (LANGUAGE,)), None)
     if said is not None:
@@ -203,7 +203,7 @@ def _version(text: str, parts: list[_Part]) -> Edit:
     return start, start, f"{'' if ended else chr(10)}{LANGUAGE} = {NEWEST}\n\n"
 
 
-def _applied(text: str, edits: list[Edit]) -> str:
+def _applied_edits(text: str, edits: list[Edit]) -> str:
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
@@ -214,7 +214,7 @@ def _check_same(file: SourceFile, definitions: Definitions, after: str) -> None:
     said = tomllib.loads(after)
     extended = said.get(EXTEND, {})
     file = with_resources(definitions, file)
-    for kind, id, table in _tables(file):
+    for kind, id, table in _tables_of_file(file):
         now = present_id(definitions, kind, id)
         new = extended.get(kind, {}).get(now, said.get(kind, {}).get(now))
         if new != with_new_keys(table, _old_keys(file, definitions, kind, table)):

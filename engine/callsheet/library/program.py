@@ -266,7 +266,7 @@ class ProgramGroup:
         return ProgramCommand(self._session, f"{self._words} {default}")(*args, **values)
 
     def _children(self) -> dict[str, Child]:
-        children = self._session.catalog.children(self._words)
+        children = self._session.catalog.children_of(self._words)
         return {python_name(child.name): child for child in children if not child.hidden}
 
 

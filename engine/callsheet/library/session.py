@@ -18,7 +18,7 @@ from ..commands.context import Context
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, name_program
 from ..language.parameters import to_identifier
-from ..output.columns import Columns, FormatContext, plain, with_names
+from ..output.columns import Columns, FormatContext, plain_cell, with_names
 from ..policy.policy_sources import from_variable
 from ..sites.site import CatalogNames
 from ..terminal import escape_line
@@ -129,16 +129,14 @@ class _Kept:
     def __init__(self, call: ScriptCall) -> None:
         self._call = call
 
-    def items(self, items: Iterable[Any]) -> None:
+    def print_items(self, items: Iterable[Any]) -> None:
         self._call.keep_items(items)
 
-    def one(self, value: Any) -> None:
+    def print_one(self, value: Any) -> None:
         if isinstance(value, list):
-            self.items(value)
+            self.print_items(value)
         else:
             self._call.things.append(value)
-
-    value = one
 
 
 # Results as HTML for a notebook. Every text is escaped: what others wrote is shown and never acts.
@@ -153,9 +151,9 @@ def rows_table(
     """The columns of the view, as a terminal has them."""
     if not rows:
         return "<p>no results</p>"
-    columns = with_names(Columns(view, None, context).resolve(rows, _SHOWN_COLUMNS), rows, context)
+    columns = with_names(Columns(view, None, context).resolve_columns(rows, _SHOWN_COLUMNS), rows, context)
     head = _row("th", [column.name for column in columns])
-    body = "".join(_row("td", [column.cell(row, context) for column in columns]) for row in rows)
+    body = "".join(_row("td", [column.cell_of(row, context) for column in columns]) for row in rows)
     more = "<p>and more</p>" if has_more else ""
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{more}"
 
@@ -164,11 +162,11 @@ def record_table(thing: dict[str, Any], view: ViewDefinition | None, context: Fo
     """Every column that says something, a line each, then the parts that the view shows in full."""
     columns = with_names(Columns(view, None, context).all_columns, [thing], context)
     if columns:
-        lines = [[column.name, column.cell(thing, context)] for column in columns]
+        lines = [[column.name, column.cell_of(thing, context)] for column in columns]
     else:
-        lines = [[name, plain(value, context)] for name, value in thing.items()]
+        lines = [[name, plain_cell(value, context)] for name, value in thing.items()]
     parts = detailed_fields(thing, view, context) if view else {}
-    lines += [[name.upper(), plain(value, context)] for name, value in parts.items()]
+    lines += [[name.upper(), plain_cell(value, context)] for name, value in parts.items()]
     return f"<table><tbody>{''.join(_line(name, text) for name, text in lines if text)}</tbody></table>"
 
 
@@ -265,7 +263,7 @@ class Rows(Iterator[dict[str, Any]]):
         formats, fields = self._call.formats(), None
         for row in self:
             if fields is None:
-                fields = [field_of(column) for column in chosen.resolve([row], _COLUMNS)]
+                fields = [field_of(column) for column in chosen.resolve_columns([row], _COLUMNS)]
             yield {field.name: field.read(row, formats) for field in fields}
 
     def __repr__(self) -> str:

@@ -181,7 +181,7 @@ _PARAM_TYPES = {"integer": WHOLE, "number": NUMBER, "path": PATH, "duration": TE
 def group_stubs(catalog: Catalog, words: str, name: str, own: str = "", taken: Collection[str] = ()) -> str:
     """The class of a group after those of the groups in it. `own` are its further lines, with the names `taken`."""
     below, lines = "", own
-    for child in catalog.children(words):
+    for child in catalog.children_of(words):
         attribute, inside = python_name(child.name), f"{words} {child.name}".strip()
         if child.hidden or not is_name(attribute) or attribute in taken:
             continue

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import duration_seconds
-from ..errors import CallsheetError, counted
+from ..errors import CallsheetError, count_of
 from .asyncio_helpers import Repeated, cancel_all
 from .byte_budget import budget_of
 from .dispatcher import Runner, SynchronousDispatcher
@@ -270,7 +270,7 @@ class Assembly:
         if limits.limit is not None:
             self.log.note(
                 f"{limits.limit} open files are allowed (ulimit -n), which leaves room for"
-                f" {counted(limits.connections, 'connection')} instead of {definition['max_connections']}"
+                f" {count_of(limits.connections, 'connection')} instead of {definition['max_connections']}"
             )
         return Limits(
             self.max_body,

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 
-from ..errors import CallsheetError, counted
+from ..errors import CallsheetError, count_of
 from .event_table import Generations, Heartbeats, create_memory
 from .server.listening_sockets import supports_reuse_port
 from .worker_process import VARIABLE, WorkerAssignment, starting_file
@@ -124,7 +124,7 @@ class Supervisor:
         os.remove(starting_file(self._directory))
         if not self._stopping:
             self._ready()
-            self._note(f"ready: {counted(len(self._workers), 'worker')}")
+            self._note(f"ready: {count_of(len(self._workers), 'worker')}")
         while True:
             self._reap()
             if self._stopping and all(worker.process is None for worker in self._workers):

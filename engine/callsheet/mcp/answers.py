@@ -230,7 +230,7 @@ class Collected:
         """Whether the command printed nothing."""
         return self.records is None and self.thing is None
 
-    def items(self, items: Iterable[Any]) -> None:
+    def print_items(self, items: Iterable[Any]) -> None:
         raw = []
         for count, item in enumerate(items, 1):
             raw.append(item)
@@ -238,17 +238,15 @@ class Collected:
         self.raw = raw
         self.records = [*(self.records or []), *self._flat(raw)]
 
-    def one(self, value: Any) -> None:
+    def print_one(self, value: Any) -> None:
         if isinstance(value, list):
-            self.items(value)
+            self.print_items(value)
         elif isinstance(value, dict):
             self.raw = [value]
             found = self._whole(value, self._view) if self._view and not self._asked else self._asked_of(value)
             self.thing = {**(self.thing or {}), **found} if isinstance(self.thing, dict) else found
         else:
             self.thing = value
-
-    value = one
 
     def _whole(self, value: Any, view: ViewDefinition) -> JsonObject:
         """A change answers with the address of the thing, too."""
@@ -259,14 +257,16 @@ class Collected:
     def _asked_of(self, value: Any) -> JsonObject:
         """With all that was asked for: what is empty is an answer too."""
         names = (
-            [name_of_field(column.name) for column in self._columns.resolve([value], _WIDEST)] if self._asked else []
+            [name_of_field(column.name) for column in self._columns.resolve_columns([value], _WIDEST)]
+            if self._asked
+            else []
         )
         return {**dict.fromkeys(names), **self._flat([value])[0]}
 
     def _flat(self, items: list[Any]) -> list[Any]:
         if self._view is None and not self._asked:
             return [self._readable(item) for item in items]
-        shown = self._columns.resolve(items, _WIDEST)
+        shown = self._columns.resolve_columns(items, _WIDEST)
         fields = [field_of(column) for column in with_names(shown, items, self._context)]
         return [flat_record(item, fields, self._context) for item in items]
 

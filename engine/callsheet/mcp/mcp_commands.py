@@ -209,11 +209,11 @@ def tools(context: Context, values: ParameterValues) -> None:
             }
             for name, commands in found.items()
         ]
-        context.output(context.catalog.get("view", "toolset")).items(rows)
+        context.output(context.catalog.get("view", "toolset")).print_items(rows)
         return
     output = context.output(context.catalog.get("view", "tool"))  # before the tools: they have no options for output
     offered = toolbox_of(context, values).tools.values()
-    output.items(
+    output.print_items(
         {
             "name": tool.name,
             "class": tool.safety,

@@ -96,7 +96,7 @@ def list_hosts(context: Context, values: ParameterValues) -> None:
         for scope, path in _files(context, definition, values).items():
             state = _state(context, host, definition, path, values)
             rows.append({"name": host, "title": definition["title"], "scope": scope, "file": path, "state": state})
-    context.output(context.catalog.get("view", "host")).items(rows)
+    context.output(context.catalog.get("view", "host")).print_items(rows)
 
 
 def _files(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, str]:
@@ -197,4 +197,4 @@ def _save(context: Context, place: HostEntry, text: str, done: str, definition: 
         if "then" in definition["servers"]:
             context.note(definition["servers"]["then"])
     row = {"name": place.host, "file": path, "state": done if changed else "unchanged"}
-    context.output(context.catalog.get("view", "host-change")).one(row)
+    context.output(context.catalog.get("view", "host-change")).print_one(row)

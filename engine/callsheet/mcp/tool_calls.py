@@ -14,7 +14,7 @@ from ..commands.context import Journaling
 from ..errors import CallsheetError, UsageError, did_you_mean, name_program
 from ..language.safety import CHANGES
 from ..output.clean_text import describe_error
-from ..output.columns import identifying
+from ..output.columns import id_columns
 from ..policy.policy import PolicySource, class_rules, read_only
 from ..registry import READ_MORE
 from .answers import SIZE, Collected, Rests, cut, cut_text, rendered, size
@@ -121,9 +121,9 @@ class ToolContext(CallContext):
         return super().formats()._replace(names=self._names, address=self.web_address)
 
     def output_with(self, view: ViewDefinition | None, columns: str | None, *, settled: bool = False) -> Any:
-        from ..output.columns import split
+        from ..output.columns import split_columns
 
-        asked = split(columns) if columns else None
+        asked = split_columns(columns) if columns else None
         self._printed = Collected(view, asked, self.formats(), settled=settled, tick=self._watch.on_items)
         return self._printed
 
@@ -278,7 +278,7 @@ class Toolbox:
         if view is None:
             return fields
         names = {name_of_field(column["name"]): column["name"] for column in view["columns"]}
-        own = [column["name"] for column in identifying(view)]
+        own = [column["name"] for column in id_columns(view)]
         return list(dict.fromkeys([*own, *(names.get(name_of_field(field), field) for field in fields)]))
 
     def _answer(self, tool: Tool, context: ToolContext) -> ToolAnswer:

@@ -11,7 +11,7 @@ import re
 import secrets
 from typing import Any
 
-from ..output.clean_text import lines
+from ..output.clean_text import clean_lines
 
 # Soft hyphens, zero-width spaces, marks and overrides of direction, invisible operators, byte-order marks, fillers
 # that look like nothing, annotations, and tags (which repeat ASCII invisibly).
@@ -43,7 +43,7 @@ def clean(text: str) -> str:
     """The text as a person sees it. Line breaks, tabs and everything visible stay."""
     if text.isascii() and text.isprintable() and "&" not in text and "```" not in text and "~~~" not in text:
         return text
-    text = "\t".join(lines(part) for part in text.split("\t"))
+    text = "\t".join(clean_lines(part) for part in text.split("\t"))
     for _ in range(_ROUNDS):  # what is removed may have stood inside something else that is to be removed
         before = text
         text = _IDEOGRAPHIC.sub("", _SELECTORS.sub("", _JOINERS.sub("", _INVISIBLE.sub("", text))))

@@ -21,7 +21,7 @@ from .document import Document, read_document
 from .operation_definitions import DocumentedReply, ImportRules, assign_ids, operation_of, reply_of
 from .schemas import Schemas
 from .security import CredentialPlace, add_access, credentials_of, take_out
-from .unsaid import gathered, unsaid_of_document
+from .unsaid import gathered_notes, unsaid_of_document
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
@@ -45,7 +45,7 @@ class ImportResult(NamedTuple):
     earlier: EarlierImport
 
     @property
-    def difference(self) -> ImportDifference:
+    def difference_to_earlier(self) -> ImportDifference:
         return difference_from(self.earlier, self.operations)
 
 
@@ -79,7 +79,7 @@ def import_document(
     `path` is where the text was, if files beside it may belong to it.
     Raises `DefinitionError` when the text is not an OpenAPI 3 document or refers to what it does not hold.
     """
-    with _worded(name):
+    with _worded_errors(name):
         document = read_document(text, name, path)
         if server is not None:
             document.tree["servers"] = [{"url": server}]
@@ -89,7 +89,7 @@ def import_document(
         further: dict[str, JsonObject] | None = {} if introduce is not None and server is None else None
         rules = ImportRules(paginators or {}, experimental, descriptions, further)
         replies: dict[str, DocumentedReply] | None = {} if with_replies else None
-        operations = _operations(document, schemas, rules, notes, taken, replies)
+        operations = _operation_definitions(document, schemas, rules, notes, taken, replies)
         introduction = (
             {} if introduce is None else introduction_of(document, product, introduce, title, base_url, notes)
         )
@@ -97,19 +97,19 @@ def import_document(
             notes += add_access(introduction, product, found)
         if further:
             introduction["service"] |= further
-        told = gathered(notes)
+        told = gathered_notes(notes)
         result = ImportResult({}, operations, schemas.definitions, told, introduction, replies or {}, earlier)
         return _with_files(result, product)
 
 
 def _take_credentials_out(document: Document, names: Collection[CredentialPlace]) -> list[CredentialPlace]:
-    calls = list(document.calls([])) if names else []
+    calls = list(document.http_operations([])) if names else []
     found = credentials_of(document, calls, names)
     take_out(document, calls, found)
     return found
 
 
-def without(result: ImportResult, product: str, reasons: Mapping[str, str]) -> ImportResult:
+def without_operations(result: ImportResult, product: str, reasons: Mapping[str, str]) -> ImportResult:
     """The same without some operations; `reasons` say by id why each is left out."""
     kept = {id: table for id, table in result.operations.items() if id not in reasons}
     notes = [f"{result.operations[id]['http']} is left out: {reason}" for id, reason in reasons.items()]
@@ -117,12 +117,12 @@ def without(result: ImportResult, product: str, reasons: Mapping[str, str]) -> I
 
 
 def _with_files(result: ImportResult, product: str) -> ImportResult:
-    former = names_since(result.earlier, result.difference, result.operations, product)
+    former = names_since(result.earlier, result.difference_to_earlier, result.operations, product)
     files = files_of(product, result.operations, result.schemas, result.introduction, former)
     return result._replace(files=files)
 
 
-def _operations(
+def _operation_definitions(
     document: Document,
     schemas: Schemas,
     rules: ImportRules,
@@ -132,21 +132,21 @@ def _operations(
 ) -> dict[str, OperationDefinition]:
     """One that cannot be read is left out with a note; when none can, that is an error."""
     left_out: list[tuple[str, str]] = []
-    calls = list(document.calls(left_out))
+    calls = list(document.http_operations(left_out))
     operations = {}
     for id, call in zip(assign_ids(calls, schemas.product, taken), calls, strict=True):
-        before, said = schemas.state(), len(notes)
+        before, said = schemas.save_state(), len(notes)
         where = f"{call.method} {call.path}"
         try:
-            with _worded(where):
+            with _worded_errors(where):
                 table = operation_of(document, call, id, schemas, rules, notes=notes)
                 if replies is not None:
                     replies[id] = reply_of(document, call, table)
                 operations[id] = table
         except DefinitionError as error:
-            schemas.restore(before)
+            schemas.restore_state(before)
             del notes[said:]
-            left_out.append((where, _bare(error.message, where, document.name)))
+            left_out.append((where, _bare_message(error.message, where, document.name)))
     if not operations and not left_out:
         raise DefinitionError(f"{document.name}: the document has no operations")
     told = [f"{where} is left out: {reason}" for where, reason in left_out]
@@ -157,7 +157,7 @@ def _operations(
     return operations
 
 
-def _bare(message: str, *before: str) -> str:
+def _bare_message(message: str, *before: str) -> str:
     """A message without the places that stand before it."""
     for place in before:
         message = message.removeprefix(f"{place}: ")
@@ -165,7 +165,7 @@ def _bare(message: str, *before: str) -> str:
 
 
 @contextmanager
-def _worded(where: str) -> Iterator[None]:
+def _worded_errors(where: str) -> Iterator[None]:
     """A document may hold anything anywhere: what cannot be read is a fault of the document, not of the engine."""
     try:
         yield

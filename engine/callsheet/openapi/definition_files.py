@@ -16,7 +16,7 @@ from ..language.source_file import EXTEND
 from ..output_files import write_output_file
 from .document import Document, url_path
 from .operation_definitions import file_slug
-from .schemas import first_paragraph, references
+from .schemas import first_paragraph, schema_references
 from .security import access_of
 from .webhooks import source_of_webhooks
 
@@ -39,79 +39,81 @@ def definition_file_text(kinds: Mapping[str, Mapping[str, Mapping[str, Any]]], a
     blocks = []
     for kind, tables in kinds.items():
         for id, table in tables.items():
-            blocks.append("\n".join(_table((kind, id), table, above=f"{above}." if above else "")))
+            blocks.append("\n".join(_table_text((kind, id), table, above=f"{above}." if above else "")))
     return "\n\n".join(blocks) + "\n"
 
 
-def _table(path: tuple[str, ...], table: Mapping[str, Any], brackets: str = "[]", above: str = "") -> Iterator[str]:
+def _table_text(
+    path: tuple[str, ...], table: Mapping[str, Any], brackets: str = "[]", above: str = ""
+) -> Iterator[str]:
     """A table's header, its own lines, and after them the tables that do not fit on a line."""
     begin, end = brackets[: len(brackets) // 2], brackets[len(brackets) // 2 :]
-    yield f"{begin}{above}{'.'.join(map(_key, path))}{end}"
+    yield f"{begin}{above}{'.'.join(map(_toml_key, path))}{end}"
     apart = []
     for key, value in table.items():
         if _stands_apart(key, value, len(path)):
             apart.append((key, value))
         else:
-            yield from _lines(key, value)
+            yield from _key_lines(key, value)
     for key, value in apart:
         if isinstance(value, list):
             for item in value:
                 yield ""
-                yield from _table((*path, key), item, "[[]]", above)
+                yield from _table_text((*path, key), item, "[[]]", above)
         else:
             yield ""
-            yield from _table((*path, key), value, above=above)
+            yield from _table_text((*path, key), value, above=above)
 
 
 def _stands_apart(key: str, value: Any, depth: int) -> bool:
     if isinstance(value, dict):
-        return (key in _ALWAYS_APART and depth == 2) or not _fits(key, value)
+        return (key in _ALWAYS_APART and depth == 2) or not _fits_in_line(key, value)
     if _is_tables(value) and key not in _ALWAYS_LISTED:
-        return any(len(_inline(item)) + 3 > WIDTH for item in value)
+        return any(len(_inline_value(item)) + 3 > WIDTH for item in value)
     return False
 
 
-def _fits(key: str, value: Any) -> bool:
-    return len(_key(key)) + 3 + len(_inline(value)) <= WIDTH
+def _fits_in_line(key: str, value: Any) -> bool:
+    return len(_toml_key(key)) + 3 + len(_inline_value(value)) <= WIDTH
 
 
 def _is_tables(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
-def _lines(key: str, value: Any) -> Iterator[str]:
-    if _is_tables(value) and (key in _ALWAYS_LISTED or not _fits(key, value)):
-        yield f"{_key(key)} = ["
+def _key_lines(key: str, value: Any) -> Iterator[str]:
+    if _is_tables(value) and (key in _ALWAYS_LISTED or not _fits_in_line(key, value)):
+        yield f"{_toml_key(key)} = ["
         for item in value:
-            yield from _listed(item)
+            yield from _listed_table(item)
         yield "]"
-    elif isinstance(value, list) and not _fits(key, value):
-        yield f"{_key(key)} = ["
-        yield from _wrapped(value, "  ")
+    elif isinstance(value, list) and not _fits_in_line(key, value):
+        yield f"{_toml_key(key)} = ["
+        yield from _wrapped_values(value, "  ")
         yield "]"
     else:
-        yield f"{_key(key)} = {_inline(value)}"
+        yield f"{_toml_key(key)} = {_inline_value(value)}"
 
 
-def _listed(item: Mapping[str, Any]) -> Iterator[str]:
+def _listed_table(item: Mapping[str, Any]) -> Iterator[str]:
     """One table of a list; where it is too long its longest list goes over several lines."""
-    line = f"  {_inline(item)},"
+    line = f"  {_inline_value(item)},"
     lists = [key for key, value in item.items() if isinstance(value, list)]
     if len(line) <= WIDTH or not lists:
         yield line
         return
-    long = max(lists, key=lambda key: len(_inline(item[key])))
+    long = max(lists, key=lambda key: len(_inline_value(item[key])))
     short = {key: value for key, value in item.items() if key != long}
-    opening = _inline(short).removesuffix(" }")
-    yield f"  {opening}, {_key(long)} = ["
-    yield from _wrapped(item[long], "    ")
+    opening = _inline_value(short).removesuffix(" }")
+    yield f"  {opening}, {_toml_key(long)} = ["
+    yield from _wrapped_values(item[long], "    ")
     yield "  ] },"
 
 
-def _wrapped(values: list[Any], indent: str) -> Iterator[str]:
+def _wrapped_values(values: list[Any], indent: str) -> Iterator[str]:
     line = indent
     for value in values:
-        piece = f"{_inline(value)},"
+        piece = f"{_inline_value(value)},"
         if line != indent and len(line) + len(piece) + 1 > WIDTH:
             yield line
             line = indent
@@ -119,22 +121,22 @@ def _wrapped(values: list[Any], indent: str) -> Iterator[str]:
     yield line
 
 
-def _inline(value: Any) -> str:
+def _inline_value(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = ", ".join(f"{_key(key)} = {_inline(item)}" for key, item in value.items())
+        pairs = ", ".join(f"{_toml_key(key)} = {_inline_value(item)}" for key, item in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_inline, value))}]"
+        return f"[{', '.join(map(_inline_value, value))}]"
     if isinstance(value, str):
-        return _quoted(value)
+        return _toml_quoted(value)
     return json.dumps(value)
 
 
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _quoted(key)
+def _toml_key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _toml_quoted(key)
 
 
-def _quoted(text: str) -> str:
+def _toml_quoted(text: str) -> str:
     """A text in quotes; one with backslashes in the quotes that leave them alone, where it can be."""
     if "\\" in text and text.isprintable() and "'" not in text:
         return f"'{text}'"
@@ -175,10 +177,10 @@ def files_of(
     by_file: dict[str, dict[str, OperationDefinition]] = {}
     for id, table in operations.items():
         by_file.setdefault(file_slug(table.get("tag", "")) or UNTAGGED, {})[id] = table
-    homes = _homes(by_file, schemas)
+    homes = _homes_of_schemas(by_file, schemas)
     texts: dict[str, Mapping[str, Tables]] = {}
     for name in sorted(by_file):
-        texts[name] = _tagged(by_file[name], {id: schemas[id] for id in sorted(homes) if homes[id] == name})
+        texts[name] = _tables_by_tag(by_file[name], {id: schemas[id] for id in sorted(homes) if homes[id] == name})
     if shared := {id: schemas[id] for id in sorted(homes) if homes[id] == SHARED}:
         texts[SHARED] = {"schema": shared}
     if introduction:
@@ -190,16 +192,16 @@ def files_of(
     return {f"{directory_of(product)}/{name}.toml": text for name, text in found.items()}
 
 
-def _homes(by_file: Mapping[str, Mapping[str, OperationDefinition]], schemas: Tables) -> dict[str, str]:
+def _homes_of_schemas(by_file: Mapping[str, Mapping[str, OperationDefinition]], schemas: Tables) -> dict[str, str]:
     """Schema id → the file it stands in: that of the only tag that needs it, or the shared one."""
     homes: dict[str, str] = {}
     for name, operations in by_file.items():
-        for id in reached((table.get("body", {}).get("schema") for table in operations.values()), schemas):
+        for id in schemas_needed((table.get("body", {}).get("schema") for table in operations.values()), schemas):
             homes[id] = name if homes.get(id, name) == name else SHARED
     return homes
 
 
-def reached(roots: Iterable[str | None], schemas: Tables) -> set[str]:
+def schemas_needed(roots: Iterable[str | None], schemas: Tables) -> set[str]:
     """The schemas that are needed for some, these included."""
     found: set[str] = set()
     waiting = [root for root in roots if root]
@@ -207,11 +209,11 @@ def reached(roots: Iterable[str | None], schemas: Tables) -> set[str]:
         id = waiting.pop()
         if id not in found:
             found.add(id)
-            waiting.extend(references(schemas[id]))
+            waiting.extend(schema_references(schemas[id]))
     return found
 
 
-def _tagged(operations: Mapping[str, OperationDefinition], schemas: Tables) -> dict[str, Tables]:
+def _tables_by_tag(operations: Mapping[str, OperationDefinition], schemas: Tables) -> dict[str, Tables]:
     first = next(iter(operations.values()))
     common = {key: value for key, value in (("product", first["product"]), ("tag", first.get("tag"))) if value}
     own = {
@@ -283,18 +285,18 @@ ERRORS = (
 def introduction_of(
     document: Document, product: str, order: int, title: str | None, base_url: str | None, notes: list[str]
 ) -> dict[str, JsonObject]:
-    servers = document.servers()
+    servers = document.server_urls()
     url = base_url or next((server for server in servers if _is_absolute(server)), None)
-    info = document.table(document.tree.get("info"))
+    info = document.table_of(document.tree.get("info"))
     name = title or first_paragraph(info.get("title")) or product
     service: JsonObject = {"title": name}
     if url:
-        service["base_url"] = _root(url) if base_url is None else base_url.rstrip("/")
+        service["base_url"] = _root_of_url(url) if base_url is None else base_url.rstrip("/")
     table: JsonObject = {"title": name, "order": order, "service": product}
     if servers and (base := url_path(servers[0])):
         table["base"] = base
     table["errors"] = ERRORS
-    docs = document.table(document.tree.get("externalDocs")).get("url")
+    docs = document.table_of(document.tree.get("externalDocs")).get("url")
     if isinstance(docs, str) and _is_absolute(docs):
         table["docs"] = docs.replace("{", "{{").replace("}", "}}")
     access = access_of(document, product, url or "", notes)
@@ -310,7 +312,7 @@ def _is_absolute(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
-def _root(url: str) -> str:
+def _root_of_url(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -365,11 +367,11 @@ def read_earlier(target: str, product: str) -> EarlierImport:
 
 def difference_from(before: EarlierImport, operations: Mapping[str, OperationDefinition]) -> ImportDifference:
     """An operation with the method and path of one that is gone is that one under a new id."""
-    at = {_call(table["http"]): id for id, table in operations.items() if id not in before.operations}
-    lost = {id: _call(table["http"]) for id, table in before.operations.items() if id not in operations}
+    at = {_call_without_base(table["http"]): id for id, table in operations.items() if id not in before.operations}
+    lost = {id: _call_without_base(table["http"]) for id, table in before.operations.items() if id not in operations}
     renamed = {id: at[call] for id, call in lost.items() if call in at}
     kept = {**{id: id for id in before.operations if id in operations}, **renamed}
-    said = {now: _changes(before.operations[id], operations[now]) for id, now in kept.items()}
+    said = {now: _changes_in_words(before.operations[id], operations[now]) for id, now in kept.items()}
     return ImportDifference(
         [id for id in operations if id not in kept.values()] if before.operations else [],
         [id for id in lost if id not in renamed],
@@ -392,19 +394,19 @@ def names_since(
         "ids": {old: now for old, now in ids.items() if old not in operations and now in operations},
         "gone": {old: text for old, text in gone.items() if old not in operations and old not in found.renamed},
     }
-    return {key: dict(sorted(_qualified(part, product).items())) for key, part in table.items() if part}
+    return {key: dict(sorted(_qualified_names(part, product).items())) for key, part in table.items() if part}
 
 
-def _qualified(names: Mapping[str, str], product: str) -> dict[str, str]:
+def _qualified_names(names: Mapping[str, str], product: str) -> dict[str, str]:
     bare = {id: said for id, said in names.items() if not id.startswith(f"{product}.")}
     return {**{f"{product}.{id}": said for id, said in bare.items()}, **names}
 
 
-def _call(http: str) -> str:
+def _call_without_base(http: str) -> str:
     return _PARAMETER.sub("{}", http)
 
 
-def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def _changes_in_words(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     told = []
     for key, what in _COMPARED.items():
         if key == "params":
@@ -418,9 +420,9 @@ def _changed_params(before: Any, now: Any) -> list[str]:
     old, new = ({param["name"]: param for param in params} for params in (before, now))
     came = [f"+{name}" for name in new if name not in old]
     went = [f"-{name}" for name in old if name not in new]
-    differ = [name for name in new if name in old and _meant(old[name]) != _meant(new[name])]
+    differ = [name for name in new if name in old and _meant_by_param(old[name]) != _meant_by_param(new[name])]
     return [*came, *went, *differ]
 
 
-def _meant(param: Mapping[str, Any]) -> dict[str, Any]:
+def _meant_by_param(param: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in param.items() if key not in ("help", "title")}

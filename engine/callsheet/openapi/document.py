@@ -37,24 +37,24 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 def parse_document(text: str, name: str) -> Any:
     """Raises `DefinitionError` with the line of a syntax error; `name` is how the message calls the text."""
-    value = _json(text, name) if text.lstrip()[:1] in ("{", "[") else _yaml(text, name)
-    return _sayable(value, name) if _UNSAYABLE.search(text) else value
+    value = _parse_json_document(text, name) if text.lstrip()[:1] in ("{", "[") else _parse_yaml_document(text, name)
+    return _sayable_value(value, name) if _UNSAYABLE.search(text) else value
 
 
-def _sayable(value: Any, name: str) -> Any:
+def _sayable_value(value: Any, name: str) -> Any:
     """What definitions can say too: a half of a surrogate pair is replaced, a number without an end refused."""
     if isinstance(value, str):
         return _HALVES.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {_sayable(key, name): _sayable(inner, name) for key, inner in value.items()}
+        return {_sayable_value(key, name): _sayable_value(inner, name) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_sayable(inner, name) for inner in value]
+        return [_sayable_value(inner, name) for inner in value]
     if isinstance(value, float) and not isfinite(value):
         raise DefinitionError(f"{name}: {value} is a number that definitions cannot hold")
     return value
 
 
-def _json(text: str, name: str) -> Any:
+def _parse_json_document(text: str, name: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -64,11 +64,11 @@ def _json(text: str, name: str) -> Any:
         raise DefinitionError(f"{name}: nested too deeply") from None
 
 
-def _yaml(text: str, name: str) -> Any:
+def _parse_yaml_document(text: str, name: str) -> Any:
     import yaml
 
     try:
-        return _loader()(text).get_single_data()
+        return _yaml_loader()(text).get_single_data()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
@@ -79,7 +79,7 @@ def _yaml(text: str, name: str) -> Any:
         raise DefinitionError(f"{name}: nested too deeply") from None
 
 
-def _loader() -> Any:
+def _yaml_loader() -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -107,7 +107,7 @@ def with_files_beside(tree: Any, name: str, path: str) -> Any:
     """`path` is where the document is. Raises `DefinitionError` for a file that cannot be read or is elsewhere."""
     if not isinstance(tree, dict):
         return tree
-    return _Bundle(name, path).whole(tree)
+    return _Bundle(name, path).whole_document(tree)
 
 
 class _Bundle:
@@ -118,43 +118,43 @@ class _Bundle:
         self.files: JsonObject = {}
         self.size = 0
 
-    def whole(self, tree: JsonObject) -> JsonObject:
-        found: JsonObject = self._pointing(tree, self.main)
+    def whole_document(self, tree: JsonObject) -> JsonObject:
+        found: JsonObject = self._with_references(tree, self.main)
         return {**found, FILES: self.files} if self.files else found
 
-    def _pointing(self, node: Any, of_file: str) -> Any:
+    def _with_references(self, node: Any, of_file: str) -> Any:
         """With references to where their targets are in the one document."""
         if isinstance(node, list):
-            return [self._pointing(each, of_file) for each in node]
+            return [self._with_references(each, of_file) for each in node]
         if not isinstance(node, dict):
             return node
-        found = {key: value if key in _DATA else self._pointing(value, of_file) for key, value in node.items()}
+        found = {key: value if key in _DATA else self._with_references(value, of_file) for key, value in node.items()}
         if isinstance(reference := node.get("$ref"), str):
-            found["$ref"] = self._reference(reference, of_file)
+            found["$ref"] = self._reference_in_bundle(reference, of_file)
         return found
 
-    def _reference(self, reference: str, of_file: str) -> str:
+    def _reference_in_bundle(self, reference: str, of_file: str) -> str:
         file, _, fragment = reference.partition("#")
         if _ADDRESS.match(reference) or (not file and of_file == self.main):
             return reference
         path = posixpath.normpath(posixpath.join(posixpath.dirname(of_file), unquote(file))) if file else of_file
-        place = "" if path == self.main else f"/{FILES}/{self._place(path, reference)}"
+        place = "" if path == self.main else f"/{FILES}/{self._place_of_file(path, reference)}"
         return f"#{place}{fragment.rstrip('/') if fragment.startswith('/') else ''}"
 
-    def _place(self, path: str, reference: str) -> str:
+    def _place_of_file(self, path: str, reference: str) -> str:
         """The key under which a file is; it is read where it is named first."""
         if path not in self.names:
             if len(self.names) >= _MOST_FILES:
                 raise DefinitionError(f"{self.name}: more than {_MOST_FILES} files belong to it")
-            text = self._text(path, reference)
+            text = self._text_of_file(path, reference)
             stem = re.sub(r"[^\w.-]+", "-", posixpath.splitext(posixpath.basename(path))[0]) or "file"
             taken = set(self.names.values())
             others = (f"{stem}-{number}" for number in range(2, _MOST_FILES + 2))
             self.names[path] = stem if stem not in taken else next(each for each in others if each not in taken)
-            self.files[self.names[path]] = self._pointing(parse_document(text, path), path)
+            self.files[self.names[path]] = self._with_references(parse_document(text, path), path)
         return self.names[path]
 
-    def _text(self, path: str, reference: str) -> str:
+    def _text_of_file(self, path: str, reference: str) -> str:
         there = os.path.realpath(os.path.join(self.root, *path.split("/")))
         if posixpath.isabs(path) or not there.startswith(os.path.join(self.root, "")):
             raise DefinitionError(
@@ -205,14 +205,14 @@ _FLOWS = {"application": "clientCredentials", "accessCode": "authorizationCode"}
 
 def as_openapi_3(tree: JsonObject) -> JsonObject:
     """A tree of its own. What cannot be read is taken over as it is, so that it is told where OpenAPI is read."""
-    return _Converter(tree).document()
+    return _Converter(tree).convert_document()
 
 
 class _Converter:
     def __init__(self, tree: JsonObject) -> None:
         self.tree = tree
 
-    def document(self) -> JsonObject:
+    def convert_document(self) -> JsonObject:
         tree = self.tree
         kept: JsonObject = {key: tree[key] for key in ("info", "tags", "externalDocs", "security") if key in tree}
         extensions = {key: value for key, value in tree.items() if str(key).startswith("x-")}
@@ -221,53 +221,57 @@ class _Converter:
             "openapi": "3.0.3",
             **kept,
             **extensions,
-            "servers": self._servers(),
-            "paths": _each(paths, self._path) if isinstance(paths, dict) else paths,
+            "servers": self._convert_servers(),
+            "paths": _convert_each(paths, self._convert_path) if isinstance(paths, dict) else paths,
             "components": {
-                "schemas": _each(_table(tree.get("definitions")), _schema),
-                "securitySchemes": _each(_table(tree.get("securityDefinitions")), _security_scheme),
+                "schemas": _convert_each(_as_table(tree.get("definitions")), _convert_schema),
+                "securitySchemes": _convert_each(_as_table(tree.get("securityDefinitions")), _security_scheme),
             },
         }
 
-    def _servers(self) -> list[JsonObject]:
+    def _convert_servers(self) -> list[JsonObject]:
         host, base = self.tree.get("host"), str(self.tree.get("basePath") or "").rstrip("/")
-        schemes = [scheme for scheme in _words(self.tree.get("schemes")) if scheme in ("http", "https")] or ["https"]
+        schemes = [scheme for scheme in _words_in_list(self.tree.get("schemes")) if scheme in ("http", "https")] or [
+            "https"
+        ]
         if not host:
             return [{"url": base or "/"}]
         return [{"url": f"{scheme}://{host}{base}"} for scheme in sorted(schemes, reverse=True)]
 
-    def _path(self, item: Any) -> Any:
-        item = self._resolved(item)
+    def _convert_path(self, item: Any) -> Any:
+        item = self._resolve_shared(item)
         if not isinstance(item, dict):
             return item
-        shared = [self._resolved(each) for each in _list(item.get("parameters"))]
+        shared = [self._resolve_shared(each) for each in _as_list(item.get("parameters"))]
         found: JsonObject = {key: value for key, value in item.items() if key not in (*_METHODS, "parameters")}
         for method in _METHODS:
             if isinstance(item.get(method), dict):
-                found[method] = self._operation(item[method], shared)
+                found[method] = self._convert_operation(item[method], shared)
         return found
 
-    def _operation(self, operation: JsonObject, shared: list[Any]) -> JsonObject:
-        own = [self._resolved(each) for each in _list(operation.get("parameters"))]
-        said = {_key(each) for each in own}
-        parameters = [*(each for each in shared if _key(each) not in said), *own]
+    def _convert_operation(self, operation: JsonObject, shared: list[Any]) -> JsonObject:
+        own = [self._resolve_shared(each) for each in _as_list(operation.get("parameters"))]
+        said = {_parameter_key(each) for each in own}
+        parameters = [*(each for each in shared if _parameter_key(each) not in said), *own]
         in_body = [each for each in parameters if isinstance(each, dict) and each.get("in") in ("body", "formData")]
         left_out = ("parameters", "responses", "consumes", "produces", "schemes")
         found: JsonObject = {key: value for key, value in operation.items() if key not in left_out}
-        found["parameters"] = [_parameter(each) for each in parameters if each not in in_body]
-        if body := self._body(in_body, self._media(operation, "consumes")):
+        found["parameters"] = [_convert_parameter(each) for each in parameters if each not in in_body]
+        if body := self._convert_body(in_body, self._media_types(operation, "consumes")):
             found["requestBody"] = body
-        produces = self._media(operation, "produces") or [_JSON]
-        found["responses"] = _each(_table(operation.get("responses")), lambda each: self._response(each, produces))
+        produces = self._media_types(operation, "produces") or [_JSON]
+        found["responses"] = _convert_each(
+            _as_table(operation.get("responses")), lambda each: self._convert_response(each, produces)
+        )
         return found
 
-    def _media(self, operation: JsonObject, key: str) -> list[str]:
-        return _words(operation[key] if key in operation else self.tree.get(key))
+    def _media_types(self, operation: JsonObject, key: str) -> list[str]:
+        return _words_in_list(operation[key] if key in operation else self.tree.get(key))
 
-    def _body(self, parameters: list[JsonObject], consumes: list[str]) -> JsonObject | None:
+    def _convert_body(self, parameters: list[JsonObject], consumes: list[str]) -> JsonObject | None:
         whole = next((each for each in parameters if each["in"] == "body"), None)
         if whole is not None:
-            schema = _schema(whole.get("schema", {}))
+            schema = _convert_schema(whole.get("schema", {}))
             content = {media: {"schema": schema} for media in consumes or [_JSON]}
             said: JsonObject = {key: whole[key] for key in ("description", "required") if key in whole}
             return {**said, "content": content}
@@ -276,7 +280,7 @@ class _Converter:
         has_files = any(each.get("type") == "file" for each in parameters)
         forms = [media for media in consumes if media in (_FORM, _MULTIPART)]
         media = _MULTIPART if has_files else (forms or [_FORM])[0]
-        properties = {str(each.get("name")): _schema(_values(each)) for each in parameters}
+        properties = {str(each.get("name")): _convert_schema(_values_schema(each)) for each in parameters}
         required = [str(each.get("name")) for each in parameters if each.get("required") is True]
         schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
         encoding = {
@@ -287,21 +291,21 @@ class _Converter:
         content = {media: {"schema": schema, **({"encoding": encoding} if encoding else {})}}
         return {"required": bool(required), "content": content}
 
-    def _response(self, response: Any, produces: Iterable[str]) -> Any:
-        response = self._resolved(response)
+    def _convert_response(self, response: Any, produces: Iterable[str]) -> Any:
+        response = self._resolve_shared(response)
         if not isinstance(response, dict):
             return response
         found: JsonObject = {
             key: value for key, value in response.items() if key not in ("schema", "headers", "examples")
         }
         if "schema" in response:
-            schema = _schema(response["schema"])
+            schema = _convert_schema(response["schema"])
             found["content"] = {media: {"schema": schema} for media in produces}
         if isinstance(response.get("headers"), dict):
-            found["headers"] = _each(response["headers"], _header)
+            found["headers"] = _convert_each(response["headers"], _convert_header)
         return found
 
-    def _resolved(self, node: Any) -> Any:
+    def _resolve_shared(self, node: Any) -> Any:
         """What a reference to a shared parameter, response or path stands for; a broken one as it is."""
         seen: set[str] = set()
         while isinstance(node, dict) and isinstance(reference := node.get("$ref"), str) and reference not in seen:
@@ -310,48 +314,48 @@ class _Converter:
             for part in reference[2:].split("/"):
                 found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
             if found is None:
-                return _schema(node)
+                return _convert_schema(node)
             node = found
         return node
 
 
-def _parameter(parameter: Any) -> Any:
+def _convert_parameter(parameter: Any) -> Any:
     if not isinstance(parameter, dict):
         return parameter
     left_out = (*_OF_VALUES, "collectionFormat", "allowEmptyValue")
     found: JsonObject = {key: value for key, value in parameter.items() if key not in left_out}
     if "type" in parameter:
-        found["schema"] = _schema(_values(parameter, described=False))
+        found["schema"] = _convert_schema(_values_schema(parameter, described=False))
     if parameter.get("type") == "array":
         style = _STYLES.get(parameter.get("collectionFormat", "csv"), {})
         found |= style if parameter.get("in") == "query" else {}
     return found
 
 
-def _header(header: Any) -> Any:
+def _convert_header(header: Any) -> Any:
     return (
-        {**_described(header), "schema": _schema(_values(header, described=False))}
+        {**_described_schema(header), "schema": _convert_schema(_values_schema(header, described=False))}
         if isinstance(header, dict)
         else header
     )
 
 
-def _values(parameter: JsonObject, *, described: bool = True) -> JsonObject:
+def _values_schema(parameter: JsonObject, *, described: bool = True) -> JsonObject:
     found = {key: parameter[key] for key in _OF_VALUES if key in parameter}
-    return {**found, **(_described(parameter) if described else {})}
+    return {**found, **(_described_schema(parameter) if described else {})}
 
 
-def _described(node: JsonObject) -> JsonObject:
+def _described_schema(node: JsonObject) -> JsonObject:
     return {"description": node["description"]} if "description" in node else {}
 
 
-def _schema(node: Any) -> Any:
+def _convert_schema(node: Any) -> Any:
     """With references to where things are in OpenAPI 3, files as bytes, and what is said otherwise there."""
     if isinstance(node, list):
-        return [_schema(each) for each in node]
+        return [_convert_schema(each) for each in node]
     if not isinstance(node, dict):
         return node
-    found = {key: _schema(value) for key, value in node.items()}
+    found = {key: _convert_schema(value) for key, value in node.items()}
     if isinstance(reference := found.get("$ref"), str):
         old = next((old for old in _MOVED if reference.startswith(old)), "")
         found["$ref"] = _MOVED.get(old, "") + reference[len(old) :]
@@ -368,17 +372,17 @@ def _security_scheme(scheme: Any) -> Any:
     if not isinstance(scheme, dict) or scheme.get("type") not in ("basic", "oauth2"):
         return scheme
     if scheme["type"] == "basic":
-        return {"type": "http", "scheme": "basic", **_described(scheme)}
+        return {"type": "http", "scheme": "basic", **_described_schema(scheme)}
     flow = str(scheme.get("flow"))
     said = {key: scheme[key] for key in ("authorizationUrl", "tokenUrl") if key in scheme}
     return {
         "type": "oauth2",
-        **_described(scheme),
-        "flows": {_FLOWS.get(flow, flow): {**said, "scopes": _table(scheme.get("scopes"))}},
+        **_described_schema(scheme),
+        "flows": {_FLOWS.get(flow, flow): {**said, "scopes": _as_table(scheme.get("scopes"))}},
     }
 
 
-def _key(parameter: Any) -> tuple[Any, Any]:
+def _parameter_key(parameter: Any) -> tuple[Any, Any]:
     """One of an operation stands in the place of that of its path. There is one body."""
     if not isinstance(parameter, dict):
         return None, None
@@ -386,20 +390,20 @@ def _key(parameter: Any) -> tuple[Any, Any]:
     return (where, None if where == "body" else str(parameter.get("name")))
 
 
-def _each(table: Mapping[Any, Any], convert: Any) -> JsonObject:
+def _convert_each(table: Mapping[Any, Any], convert: Any) -> JsonObject:
     return {key: convert(value) for key, value in table.items()}
 
 
-def _table(value: Any) -> JsonObject:
+def _as_table(value: Any) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _words(value: Any) -> list[str]:
-    return [each for each in _list(value) if isinstance(each, str)]
+def _words_in_list(value: Any) -> list[str]:
+    return [each for each in _as_list(value) if isinstance(each, str)]
 
 
 # An OpenAPI 3 document, or one of Swagger 2.0: its operations and servers, references resolved on demand.
@@ -428,9 +432,9 @@ class Document:
 
     def __init__(self, name: str, tree: Any) -> None:
         self.name = name
-        self.tree = _checked(name, tree)
+        self.tree = _checked_document(name, tree)
 
-    def resolve(self, node: Any) -> Any:
+    def resolve_references(self, node: Any) -> Any:
         """What stands at the end of a chain of references; anything else is returned as it is."""
         seen: list[str] = []
         while isinstance(node, dict) and isinstance(node.get("$ref"), str):
@@ -438,61 +442,61 @@ class Document:
             if reference in seen:
                 raise DefinitionError(f"{self.name}: {reference} refers to itself")
             seen.append(reference)
-            node = self.at(reference)
+            node = self.value_at(reference)
         return node
 
-    def at(self, reference: str) -> Any:
+    def value_at(self, reference: str) -> Any:
         """What a local reference points to."""
         if not reference.startswith("#"):
             raise DefinitionError(
                 f"{self.name}: {reference!r} is in another file", hint="bundle the document into one file first"
             )
         node: Any = self.tree
-        for part in pointer(reference):
-            found = _step(node, part)
+        for part in pointer_parts(reference):
+            found = _step_into(node, part)
             if found is None:
                 raise DefinitionError(f"{self.name}: {reference!r} cannot be resolved: no {part!r}")
             node = found
         return node
 
-    def table(self, node: Any) -> JsonObject:
+    def table_of(self, node: Any) -> JsonObject:
         """A resolved mapping; anything else counts as empty."""
-        found = self.resolve(node)
+        found = self.resolve_references(node)
         return found if isinstance(found, dict) else {}
 
-    def servers(self) -> list[str]:
+    def server_urls(self) -> list[str]:
         return [url for server in self.tree.get("servers") or () if (url := server_url(server))]
 
-    def calls(self, left_out: list[tuple[str, str]]) -> Iterator[HttpOperation]:
+    def http_operations(self, left_out: list[tuple[str, str]]) -> Iterator[HttpOperation]:
         """Every operation, by path and then method; `left_out` gets the paths that cannot be read, and why."""
         for path, node in sorted(self.tree["paths"].items(), key=lambda pair: str(pair[0])):
             if not str(path).startswith("/"):
                 continue
             try:
-                item = self.table(node)
-                bare, query = _split(path)
+                item = self.table_of(node)
+                bare, query = _split_query(path)
                 if query:
                     item = {**item, "parameters": [*query, *(item.get("parameters") or ())]}
                 for method in METHODS:
                     operation = item.get(method)
                     if isinstance(operation, dict):
-                        yield HttpOperation(self._base(item, operation) + bare, method.upper(), operation, item)
+                        yield HttpOperation(self._base_url(item, operation) + bare, method.upper(), operation, item)
             except (DefinitionError, AttributeError, TypeError, ValueError) as error:
                 left_out.append((str(path), str(error).removeprefix(f"{self.name}: ")))
 
     def own_server(self, call: HttpOperation) -> str:
         """Scheme and host of an operation that has a server of its own on another host; empty for any other."""
-        first = next((urlsplit(each) for each in self.servers() if urlsplit(each).netloc), urlsplit(""))
+        first = next((urlsplit(each) for each in self.server_urls() if urlsplit(each).netloc), urlsplit(""))
         own = urlsplit(first_server(call.operation) or first_server(call.item))
         server = f"{own.scheme}://{own.netloc}"
         is_other = first.netloc and own.netloc and own.netloc != first.netloc
         return server if is_other and base_url_problem(server) is None else ""
 
-    def _base(self, item: JsonObject, operation: JsonObject) -> str:
+    def _base_url(self, item: JsonObject, operation: JsonObject) -> str:
         return url_path(next(filter(None, map(first_server, (operation, item, self.tree))), ""))
 
 
-def _split(path: str) -> tuple[str, list[JsonObject]]:
+def _split_query(path: str) -> tuple[str, list[JsonObject]]:
     """A path as it is sent, and its query as parameters with one value each; what is behind a # is never sent."""
     bare, _, query = path.partition("#")[0].partition("?")
     pairs = parse_qsl(query, keep_blank_values=True)
@@ -504,13 +508,13 @@ def _split(path: str) -> tuple[str, list[JsonObject]]:
     return re.sub(r"\{([^{}]+?)[+*]\}", r"{\1}", bare), fixed
 
 
-def pointer(reference: str) -> list[str]:
+def pointer_parts(reference: str) -> list[str]:
     """The decoded parts of `#/components/schemas/Pet`."""
     parts = reference[1:].strip("/").split("/")
     return [unquote(part).replace("~1", "/").replace("~0", "~") for part in parts if part]
 
 
-def _step(node: Any, part: str) -> Any:
+def _step_into(node: Any, part: str) -> Any:
     if isinstance(node, dict):
         return node.get(part)
     if isinstance(node, list) and part.isdigit() and int(part) < len(node):
@@ -566,7 +570,7 @@ def _of_another_kind(name: str, tree: JsonObject, version: str) -> DefinitionErr
     return DefinitionError(f"{name}: not an OpenAPI 3 document: {found}")
 
 
-def _checked(name: str, tree: Any) -> JsonObject:
+def _checked_document(name: str, tree: Any) -> JsonObject:
     if not isinstance(tree, dict):
         raise DefinitionError(f"{name}: not an OpenAPI document: expected a table at the top")
     if str(tree.get("swagger", "")).startswith("2"):

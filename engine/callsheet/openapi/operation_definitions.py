@@ -44,13 +44,13 @@ def paging_of(
     if call.method not in _ASKING:
         return None
     sendable = _parameter_names(document, call)
-    texts = _texts(document, call)
+    texts = _text_parameters(document, call)
     candidates = {name: table for name, table in paginators.items() if _can_ask(table, sendable, texts)}
     if not candidates:
         return None
     schema = reply_schema(document, call)
-    answer = _Answer(schema, properties_of(document, schema), _headers(document, call))
-    ranked = [(_fit(document, table, answer), name) for name, table in candidates.items()]
+    answer = _Answer(schema, properties_of(document, schema), _success_headers(document, call))
+    ranked = [(_fields_that_fit(document, table, answer), name) for name, table in candidates.items()]
     fits = [(fit, name) for fit, name in ranked if fit is not None]
     if not fits:
         sends = [
@@ -63,7 +63,7 @@ def paging_of(
     using = max(fits, key=lambda pair: (pair[0], candidates[pair[1]].get("size") in sendable))[1]
     if answer.is_array:
         return {"using": using}
-    items = _items(document, candidates[using], answer.properties)
+    items = _items_path(document, candidates[using], answer.properties)
     if items is None and _may_be_a_list(document, call, answer.properties, candidates[using], sendable):
         return {"using": using}
     if items is None:
@@ -87,10 +87,12 @@ def _can_ask(table: PaginatorDefinition, sendable: set[str], texts: set[str]) ->
     return table["send"] in sendable and not (kind.counted and is_text)
 
 
-def _texts(document: Document, call: HttpOperation) -> set[str]:
+def _text_parameters(document: Document, call: HttpOperation) -> set[str]:
     """The parameters that are documented as texts, and not as numbers that somebody called so."""
     return {
-        each["name"] for each in documented_parameters(document, call) if _is_text(document.table(each.get("schema")))
+        each["name"]
+        for each in documented_parameters(document, call)
+        if _is_text(document.table_of(each.get("schema")))
     }
 
 
@@ -111,14 +113,14 @@ def _may_be_a_list(
     Documents that are made out of code often say only what the items of a list are.
     """
     counted = page_kind(table["kind"]).numbered and {table["send"], table.get("size")} <= sendable
-    inner = [document.table(document.table(node).get("items")) for node in properties.values()]
+    inner = [document.table_of(document.table_of(node).get("items")) for node in properties.values()]
     holds_things = any("properties" in each for each in inner)
     return call.method == "GET" and counted and not holds_things and not call.path.endswith("}")
 
 
 def _parameter_names(document: Document, call: HttpOperation) -> set[str]:
     names = {parameter["name"] for parameter in documented_parameters(document, call) if parameter.get("in") == "query"}
-    content = document.table(call.operation.get("requestBody")).get("content") or {}
+    content = document.table_of(call.operation.get("requestBody")).get("content") or {}
     for media, entry in content.items():
         if is_json(media):
             names |= set(properties_of(document, (entry or {}).get("schema")))
@@ -129,9 +131,9 @@ def reply_schema(document: Document, call: HttpOperation) -> JsonObject:
     """The schema of the JSON that a success answers, or what its example tells; empty when there is neither."""
     responses = call.operation.get("responses") or {}
     for code in success_codes(responses):
-        for media, entry in (document.table(responses[code]).get("content") or {}).items():
+        for media, entry in (document.table_of(responses[code]).get("content") or {}).items():
             if is_json(media) or media == "*/*":
-                found: JsonObject = document.table((entry or {}).get("schema"))
+                found: JsonObject = document.table_of((entry or {}).get("schema"))
                 return (
                     found if {"type", "properties", "allOf"} & set(found) else _of_example((entry or {}).get("example"))
                 )
@@ -163,7 +165,7 @@ def properties_of(document: Document, schema: Any) -> JsonObject:
     merged: JsonObject = {}
     waiting, seen = [schema], set()
     while waiting:
-        table = document.table(waiting.pop())
+        table = document.table_of(waiting.pop())
         if id(table) not in seen:
             seen.add(id(table))
             merged |= table.get("properties") or {}
@@ -171,7 +173,7 @@ def properties_of(document: Document, schema: Any) -> JsonObject:
     return merged
 
 
-def _fit(document: Document, table: PaginatorDefinition, answer: _Answer) -> int | None:
+def _fields_that_fit(document: Document, table: PaginatorDefinition, answer: _Answer) -> int | None:
     """How many of the fields that a paginator reads stand in the reply; none when it cannot be this one."""
     kind = page_kind(table["kind"])
     reads_headers = table.get("reads") == "headers"
@@ -194,19 +196,19 @@ def _is_header(expression: str, headers: Mapping[str, Any]) -> bool:
     return all(("link" if path[0] == "links" else path[0]) in headers for path in field_paths(expression))
 
 
-def _headers(document: Document, call: HttpOperation) -> JsonObject:
+def _success_headers(document: Document, call: HttpOperation) -> JsonObject:
     """The documented headers of a success, by their lower-case names."""
     responses = call.operation.get("responses") or {}
     return {
         str(name).lower(): entry
         for code in success_codes(responses)
-        for name, entry in (document.table(responses[code]).get("headers") or {}).items()
+        for name, entry in (document.table_of(responses[code]).get("headers") or {}).items()
     }
 
 
 def has_fields(expression: str, document: Document, properties: Mapping[str, Any]) -> bool:
     """Whether every path in a JMESPath expression begins, and as far as the schema tells goes on, in it."""
-    return all(_resolves(document, properties, path) for path in field_paths(expression))
+    return all(_path_resolves(document, properties, path) for path in field_paths(expression))
 
 
 def field_paths(expression: str) -> set[tuple[str, ...]]:
@@ -214,15 +216,15 @@ def field_paths(expression: str) -> set[tuple[str, ...]]:
     return set(paths_in_expression(parse_expression(expression).parsed))
 
 
-def _resolves(document: Document, properties: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+def _path_resolves(document: Document, properties: Mapping[str, Any], path: tuple[str, ...]) -> bool:
     if path[0] not in properties:
         return False
     inner = properties_of(document, properties[path[0]])
-    return len(path) == 1 or not inner or _resolves(document, inner, path[1:])
+    return len(path) == 1 or not inner or _path_resolves(document, inner, path[1:])
 
 
-def _items(document: Document, table: PaginatorDefinition, properties: Mapping[str, Any]) -> str | None:
-    lists = [name for name, node in properties.items() if document.table(node).get("type") == "array"]
+def _items_path(document: Document, table: PaginatorDefinition, properties: Mapping[str, Any]) -> str | None:
+    lists = [name for name, node in properties.items() if document.table_of(node).get("type") == "array"]
     usual = [name for name in table.get("items", ()) if name in lists]
     rest = [name for name in lists if name not in _BESIDE]
     if usual or len(rest) == 1:
@@ -234,7 +236,7 @@ def _items(document: Document, table: PaginatorDefinition, properties: Mapping[s
 
 def _usual_list(document: Document, properties: Mapping[str, Any]) -> str | None:
     """A list under a usual name, in a reply that has everything in one member."""
-    found = [name for name in LISTS if document.table(properties.get(name)).get("type") == "array"]
+    found = [name for name in LISTS if document.table_of(properties.get(name)).get("type") == "array"]
     return found[0] if found else None
 
 
@@ -258,43 +260,45 @@ def reply_of(document: Document, call: HttpOperation, table: Mapping[str, Any]) 
         return DocumentedReply(is_list=False, items=None, fields={})
     schema = reply_schema(document, call)
     if schema.get("type") == "array":
-        return DocumentedReply(is_list=True, items=None, fields=_fields(document, schema.get("items")))
+        return DocumentedReply(is_list=True, items=None, fields=_documented_fields(document, schema.get("items")))
     properties = properties_of(document, schema)
     items = table.get("paginate", {}).get("items") or _list_in(document, properties)
     if items:
         inner: Any = schema
         for name in items.split("."):
             inner = properties_of(document, inner).get(name)
-        return DocumentedReply(is_list=True, items=items, fields=_fields(document, document.table(inner).get("items")))
-    return DocumentedReply(is_list="paginate" in table, items=None, fields=_fields(document, schema))
+        return DocumentedReply(
+            is_list=True, items=items, fields=_documented_fields(document, document.table_of(inner).get("items"))
+        )
+    return DocumentedReply(is_list="paginate" in table, items=None, fields=_documented_fields(document, schema))
 
 
 def _list_in(document: Document, properties: Mapping[str, Any]) -> str | None:
     """The list that a reply is there for: one under a usual name, or the only member that is not a plain value."""
-    lists = [name for name, node in properties.items() if document.table(node).get("type") == "array"]
+    lists = [name for name, node in properties.items() if document.table_of(node).get("type") == "array"]
     usual = [name for name in LISTS if name in lists]
     if usual:
         return usual[0]
     plain = ("string", "integer", "number", "boolean")
-    rest = [name for name, node in properties.items() if document.table(node).get("type") not in plain]
+    rest = [name for name, node in properties.items() if document.table_of(node).get("type") not in plain]
     has_identity = {"id", "name", "key", "uuid"} & properties.keys()
     return lists[0] if len(lists) == 1 and not has_identity and len(rest) <= len(lists) + 1 else None
 
 
-def _fields(document: Document, schema: Any) -> dict[str, JsonObject]:
-    table = document.table(schema)
+def _documented_fields(document: Document, schema: Any) -> dict[str, JsonObject]:
+    table = document.table_of(schema)
     alternatives = table.get("oneOf") or table.get("anyOf") or ()
     found = dict(properties_of(document, table))
     for part in alternatives:
         found = {**properties_of(document, part), **found}
-    return {str(name): _facts(document, found[name]) for name in list(found)[:_MOST_FIELDS]}
+    return {str(name): _field_facts(document, found[name]) for name in list(found)[:_MOST_FIELDS]}
 
 
-def _facts(document: Document, schema: Any) -> JsonObject:
+def _field_facts(document: Document, schema: Any) -> JsonObject:
     """What a field holds; of a list also that its items are texts, which a parameter need not say."""
     facts = facts_of(document, schema)
     if facts.get("type") == "array" and "items" not in facts:
-        item = document.table(document.table(schema).get("items"))
+        item = document.table_of(document.table_of(schema).get("items"))
         facts |= {"items": "string"} if item.get("type") == "string" else {}
     return facts
 
@@ -318,18 +322,18 @@ def assign_ids(calls: Sequence[HttpOperation], product: str, taken: Collection[s
     tag, the next behind the path segment that tells them apart.
     """
     owners: dict[str, str] = dict.fromkeys(taken, "")
-    return [_assign(call, product, owners) for call in calls]
+    return [_assign_id(call, product, owners) for call in calls]
 
 
-def _assign(call: HttpOperation, product: str, owners: dict[str, str]) -> str:
-    for candidate in _candidates(call, product, owners):
+def _assign_id(call: HttpOperation, product: str, owners: dict[str, str]) -> str:
+    for candidate in _candidate_ids(call, product, owners):
         if candidate not in owners:
             owners[candidate] = call.path
             return candidate
     raise AssertionError("an endless row of candidates ended")
 
 
-def _candidates(call: HttpOperation, product: str, owners: dict[str, str]) -> Iterator[str]:
+def _candidate_ids(call: HttpOperation, product: str, owners: dict[str, str]) -> Iterator[str]:
     name = operation_name(call)
     yield name
     yield f"{product}.{name}"
@@ -393,7 +397,7 @@ def operation_of(
     operation = call.operation
     record: JsonObject = {"http": f"{call.method} {call.path}"}
     if rules.descriptions:
-        record |= _prose(operation)
+        record |= _title_and_help(operation)
     if params := params_of(document, call, notes, descriptions=rules.descriptions):
         record["params"] = params
     body = body_of(document, call, id, schemas, notes=notes, descriptions=rules.descriptions)
@@ -401,7 +405,7 @@ def operation_of(
         record["body"] = body or {"media": JSON}
     if paginate := paging_of(document, call, rules.paginators, notes):
         record["paginate"] = paginate
-    if (reply := _reply(document, call)) != "json":
+    if (reply := _reply_of_success(document, call)) != "json":
         record["reply"] = reply
     if takes_away(call, id):
         record["safety"] = "destroy"
@@ -412,7 +416,7 @@ def operation_of(
     if rules.experimental and _says(operation, rules.experimental):
         record["experimental"] = True
     if rules.servers is not None and (server := document.own_server(call)):
-        record["service"] = _further(document, call, schemas.product, server, rules.servers)
+        record["service"] = _further_service(document, call, schemas.product, server, rules.servers)
         how = "with" if rules.servers[record["service"]].get("credential") else "without"
         notes.append(f"{call.method} {call.path}: sent to {server}, {how} the credential")
     unsaid = unsaid_of_operation(document, call, at_its_own="service" in record)
@@ -420,7 +424,9 @@ def operation_of(
     return cast("OperationDefinition", {"product": schemas.product, "tag": first_tag(call), **record})
 
 
-def _further(document: Document, call: HttpOperation, product: str, server: str, known: dict[str, JsonObject]) -> str:
+def _further_service(
+    document: Document, call: HttpOperation, product: str, server: str, known: dict[str, JsonObject]
+) -> str:
     """The service of a server; it is shown the credential where the document asks for one."""
     secured = call.operation.get("security", document.tree.get("security"))
     key: JsonObject = {"credential": True} if secured and all(secured) else {}
@@ -432,28 +438,28 @@ def _further(document: Document, call: HttpOperation, product: str, server: str,
     return id
 
 
-def _prose(operation: Mapping[str, Any]) -> dict[str, str]:
+def _title_and_help(operation: Mapping[str, Any]) -> dict[str, str]:
     texts = {"title": operation.get("summary"), "help": operation.get("description")}
     return {key: text for key, raw in texts.items() if (text := first_paragraph(raw))}
 
 
-def _reply(document: Document, call: HttpOperation) -> str:
+def _reply_of_success(document: Document, call: HttpOperation) -> str:
     """What a success answers. Where reading something is answered by a bare redirect, that leads to a file."""
     responses = {str(code): response for code, response in (call.operation.get("responses") or {}).items()}
-    contents = {code: document.table(response).get("content") or {} for code, response in responses.items()}
+    contents = {code: document.table_of(response).get("content") or {} for code, response in responses.items()}
     codes = success_codes(responses)
     for code in codes:
         if contents[code] and code not in _EMPTY:
-            return _kind(document, contents[code])
+            return _kind_of_content(document, contents[code])
     if call.method == "GET" and any(code.startswith("3") and not contents[code] for code in responses):
         return "binary"
     return "none" if codes else "json"
 
 
-def _kind(document: Document, content: Mapping[str, Any]) -> str:
+def _kind_of_content(document: Document, content: Mapping[str, Any]) -> str:
     others = [media for media in content if not is_json(media) and media != ANY]
     if not others:
-        schemas = [document.table((entry or {}).get("schema")) for entry in content.values()]
+        schemas = [document.table_of((entry or {}).get("schema")) for entry in content.values()]
         return "binary" if any(schema.get("format") == "binary" for schema in schemas) else "json"
     # A document that lists JSON beside files says so of its errors or of one of several representations.
     return "json" if any(is_json(media) for media in content) and not _files(others) else "binary"

@@ -13,7 +13,7 @@ from ..language.checks.operations import argument_misfit
 from ..language.checks.references import pattern_fault
 from ..language.checks.requests import can_hold
 from ..language.source_file import way_too_deep
-from .document import FILES, Document, HttpOperation, pointer
+from .document import FILES, Document, HttpOperation, pointer_parts
 from .unsaid import unsaid_of_parameter
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 def facts_of(document: Document, schema: Any) -> JsonObject:
     """The keys of a parameter that its schema decides; a plain string says nothing."""
     known: _Known = {}
-    merged = _merged(document, schema, 0, known)
-    kind = _type(merged)
+    merged = _merged_schema(document, schema, 0, known)
+    kind = _type_of(merged)
     facts: JsonObject = {} if kind == "string" else {"type": kind}
     values = merged
     if kind == "array":
-        values = _merged(document, merged.get("items"), 0, known)
-        item = _type(values)
+        values = _merged_schema(document, merged.get("items"), 0, known)
+        item = _type_of(values)
         # No style says how objects or lists inside a list are written in a URL: their items are taken as text.
         facts |= {"items": item} if item in ("integer", "number", "boolean") else {}
     if isinstance(values.get("format"), str):
@@ -61,7 +61,7 @@ def facts_of(document: Document, schema: Any) -> JsonObject:
         facts["pattern"] = values["pattern"]
     if kind in ("integer", "number"):
         facts |= {key: merged[key] for key in ("minimum", "maximum") if _is_number(merged.get(key))}
-    if "default" in merged and (default := _default(merged["default"], kind)) is not None:
+    if "default" in merged and (default := _typed_default(merged["default"], kind)) is not None:
         facts["default"] = default
     return {
         key: value
@@ -70,32 +70,32 @@ def facts_of(document: Document, schema: Any) -> JsonObject:
     }
 
 
-def _merged(document: Document, schema: Any, depth: int, known: _Known) -> JsonObject:
+def _merged_schema(document: Document, schema: Any, depth: int, known: _Known) -> JsonObject:
     """One flat table out of references, `allOf`, and alternatives that agree on a type."""
-    found = document.table(schema)
+    found = document.table_of(schema)
     if depth > _DEEPEST:
         return dict(found)
     place = (id(found), depth)
     if place not in known:
-        known[place] = _flat(document, dict(found), depth, known)
+        known[place] = _flat_schema(document, dict(found), depth, known)
     return dict(known[place])
 
 
-def _flat(document: Document, table: JsonObject, depth: int, known: _Known) -> JsonObject:
+def _flat_schema(document: Document, table: JsonObject, depth: int, known: _Known) -> JsonObject:
     for part in table.pop("allOf", None) or ():
-        table = {**_merged(document, part, depth + 1, known), **table}
+        table = {**_merged_schema(document, part, depth + 1, known), **table}
     alternatives = table.pop("oneOf", None) or table.pop("anyOf", None)
     if alternatives:
-        table |= _common([_merged(document, part, depth + 1, known) for part in alternatives])
+        table |= _common_keywords([_merged_schema(document, part, depth + 1, known) for part in alternatives])
     if "const" in table:
         table["enum"] = [table.pop("const")]
     return table
 
 
-def _common(alternatives: list[JsonObject]) -> JsonObject:
+def _common_keywords(alternatives: list[JsonObject]) -> JsonObject:
     """What holds whichever alternative is taken."""
     real = [table for table in alternatives if table.get("type") != "null"]
-    kinds = {_type(table) for table in real}
+    kinds = {_type_of(table) for table in real}
     if len(kinds) != 1:
         return {"type": "string"}
     common: JsonObject = {"type": kinds.pop()}
@@ -106,8 +106,8 @@ def _common(alternatives: list[JsonObject]) -> JsonObject:
     return common
 
 
-def _type(table: Mapping[str, Any]) -> str:
-    named = [kind for kind in _names(table.get("type")) if kind in _TYPES]
+def _type_of(table: Mapping[str, Any]) -> str:
+    named = [kind for kind in _property_names(table.get("type")) if kind in _TYPES]
     if len(named) == 1:
         return named[0]
     if not named:
@@ -116,15 +116,15 @@ def _type(table: Mapping[str, Any]) -> str:
         if "items" in table:
             return "array"
         enum = [value for value in table.get("enum", ()) if value is not None]
-        return next((kind for kind in _TYPES if enum and all(fits(value, kind) for value in enum)), "string")
+        return next((kind for kind in _TYPES if enum and all(fits_type(value, kind) for value in enum)), "string")
     return "string"
 
 
-def _names(value: Any) -> Iterator[str]:
+def _property_names(value: Any) -> Iterator[str]:
     yield from [value] if isinstance(value, str) else value if isinstance(value, list) else ()
 
 
-def fits(value: Any, kind: str) -> bool:
+def fits_type(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     return isinstance(value, _TYPES[kind])
@@ -134,7 +134,7 @@ def _is_number(value: Any) -> bool:
     return can_hold("minimum", value)
 
 
-def _default(value: Any, kind: str) -> Any:
+def _typed_default(value: Any, kind: str) -> Any:
     """A default of the documented type, one written as text read as that type; nothing when it does not fit."""
     if isinstance(value, str) and kind == "boolean":
         return {"true": True, "false": False}.get(value.lower())
@@ -144,7 +144,7 @@ def _default(value: Any, kind: str) -> Any:
         return [piece.strip() for piece in value.split(",") if piece.strip()] or None
     if kind == "array" and not isinstance(value, list):
         return [value] if isinstance(value, int) else None
-    if not fits(value, kind) or value in ("", [], {}):
+    if not fits_type(value, kind) or value in ("", [], {}):
         return None
     return value
 
@@ -168,22 +168,22 @@ def not_exclusive(table: Any, schemas: Mapping[str, JsonObject]) -> None:
     elif isinstance(table, dict):
         parts = table.get("oneOf")
         if isinstance(parts, list) and "anyOf" not in table:
-            forms = [_resolved(part, schemas) for part in parts]
+            forms = [_resolved_part(part, schemas) for part in parts]
             if any(_least_fits(one, other) for one, other in permutations(forms, 2)):
                 table["anyOf"] = table.pop("oneOf")
         for item in table.values():
             not_exclusive(item, schemas)
 
 
-def _resolved(part: Any, schemas: Mapping[str, JsonObject]) -> JsonObject:
+def _resolved_part(part: Any, schemas: Mapping[str, JsonObject]) -> JsonObject:
     for _ in range(_AS_MANY_HOPS):
         if not isinstance(part, dict) or set(part) - _PROSE != {"ref"}:
             break
         part = schemas.get(part["ref"], {})
-    return _bare(part) if isinstance(part, dict) else {}
+    return _bare_schema(part) if isinstance(part, dict) else {}
 
 
-def _bare(schema: JsonObject) -> JsonObject:
+def _bare_schema(schema: JsonObject) -> JsonObject:
     return {key: value for key, value in schema.items() if key not in _PROSE}
 
 
@@ -203,7 +203,7 @@ def _is_taken(name: str, one: JsonObject, other: JsonObject) -> bool:
     said, known = one["properties"].get(name), other.get("properties", {})
     if name not in known:
         return "additionalProperties" not in other
-    return isinstance(said, dict) and (_bare(said) == _bare(known[name]) or not _bare(known[name]))
+    return isinstance(said, dict) and (_bare_schema(said) == _bare_schema(known[name]) or not _bare_schema(known[name]))
 
 
 def _is_among(kind: Any, kinds: Any) -> bool:
@@ -222,10 +222,10 @@ def first_paragraph(text: Any) -> str:
     text = re.sub(r"<\s*(?:br|/p|/li|/h\d)\s*/?>", "\n\n", text, flags=re.IGNORECASE)
     text = unescape(re.sub(r"<[^<>]*>", "", text))
     paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", text))
-    return _plain(next((paragraph for paragraph in paragraphs if _plain(paragraph)), ""))
+    return _plain_text(next((paragraph for paragraph in paragraphs if _plain_text(paragraph)), ""))
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
     text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"^\s*(?:#+|[-*+>]|\d+\.)\s+", "", text, flags=re.MULTILINE)
@@ -267,82 +267,84 @@ class Schemas:
         self._parted: set[str] = set()  # those whose alternatives were looked at
         self._siblings = not str(document.tree["openapi"]).startswith("3.0")
 
-    def state(self) -> tuple[dict[str, JsonObject], dict[str, str]]:
+    def save_state(self) -> tuple[dict[str, JsonObject], dict[str, str]]:
         return dict(self.definitions), dict(self._names)
 
-    def restore(self, state: tuple[dict[str, JsonObject], dict[str, str]]) -> None:
+    def restore_state(self, state: tuple[dict[str, JsonObject], dict[str, str]]) -> None:
         """Forget what was collected since, for an operation that cannot be read after all."""
         self.definitions, self._names = state
         self._taken = {*self.definitions, *self._names.values()}
         self._waiting, self._undecided = [], []
         self._parted &= self.definitions.keys()
 
-    def body(self, schema: Any, operation: str, request: Any) -> str | None:
+    def body_schema(self, schema: Any, operation: str, request: Any) -> str | None:
         """The id of a body's schema; nothing when the document allows any JSON."""
-        name = self._body(schema, operation, request)
+        name = self._body_schema(schema, operation, request)
         # Not where they are named: a chain of references may be longer than calls can be nested.
         while self._waiting:
             waiting, reference = self._waiting.pop()
-            self._define(waiting, self.convert(self.document.at(reference)))
+            self._define_schema(waiting, self.convert_schema(self.document.value_at(reference)))
         for parts, key, words in self._undecided:
-            parts[:] = [self._tagged(part, key, words) for part in parts]
+            parts[:] = [self._alternative_with_words(part, key, words) for part in parts]
         self._undecided = []
         for id in self.definitions.keys() - self._parted:
             not_exclusive(self.definitions[id], self.definitions)
         self._parted = set(self.definitions)
         return name
 
-    def _body(self, schema: Any, operation: str, request: Any) -> str | None:
+    def _body_schema(self, schema: Any, operation: str, request: Any) -> str | None:
         if isinstance(schema, dict) and isinstance(schema.get("$ref"), str) and len(schema) == 1:
-            return self._reference(schema["$ref"])
+            return self._convert_reference(schema["$ref"])
         if isinstance(request, dict) and isinstance(request.get("$ref"), str):
             reference = f"{request['$ref']}/schema"
             if reference not in self._names:
-                name = self._names[reference] = self._free_name(pointer(request["$ref"])[-1])
-                self._define(name, self.convert(schema))
+                name = self._names[reference] = self._free_name(pointer_parts(request["$ref"])[-1])
+                self._define_schema(name, self.convert_schema(schema))
             return self._names[reference]
-        table = self.convert(schema)
+        table = self.convert_schema(schema)
         if not table:
             return None
         name = self._free_name(operation.removeprefix(f"{self.product}."))
-        self._define(name, table)
+        self._define_schema(name, table)
         return name
 
-    def convert(self, schema: Any) -> JsonObject:
+    def convert_schema(self, schema: Any) -> JsonObject:
         """A schema in the words of JSON Schema 2020-12, `ref` for `$ref`, without prose and extensions."""
         if not isinstance(schema, dict):
             return {"not": {}} if schema is False else {}
         if isinstance(schema.get("$ref"), str):
-            reference = {"ref": self._reference(schema["$ref"])}
-            return {**reference, **self._keywords(schema)} if self._siblings else reference
-        return self._nullable(schema, self._keywords(schema))
+            reference = {"ref": self._convert_reference(schema["$ref"])}
+            return {**reference, **self._convert_keywords(schema)} if self._siblings else reference
+        return self._add_null(schema, self._convert_keywords(schema))
 
-    def _keywords(self, schema: JsonObject) -> JsonObject:
-        table = {key: schema[key] for key in _KEPT if key in schema and _holds(key, schema[key])}
+    def _convert_keywords(self, schema: JsonObject) -> JsonObject:
+        table = {key: schema[key] for key in _KEPT if key in schema and _says_something(key, schema[key])}
         for key in _ONE:
             if key in schema:
-                table |= self._single(key, schema[key])
+                table |= self._convert_keyword(key, schema[key])
         for key in _MANY:
-            if parts := [part for node in schema.get(key) or () if (part := self.convert(node)) or key != "allOf"]:
+            if parts := [
+                part for node in schema.get(key) or () if (part := self.convert_schema(node)) or key != "allOf"
+            ]:
                 table[key] = parts
         if isinstance(schema.get("discriminator"), dict):
-            table = self._distinguish(schema, table)
+            table = self._state_deciding_values(schema, table)
         for key in _NAMED:
             if isinstance(schema.get(key), dict) and schema[key]:
-                table[key] = {str(name): self.convert(node) for name, node in schema[key].items()}
+                table[key] = {str(name): self.convert_schema(node) for name, node in schema[key].items()}
         if self.descriptions and (text := first_paragraph(schema.get("description"))):
             table["description"] = text
-        return self._simplify(schema, table)
+        return self._simplify_alternatives(schema, table)
 
-    def _single(self, key: str, node: Any) -> JsonObject:
+    def _convert_keyword(self, key: str, node: Any) -> JsonObject:
         if key == "additionalProperties" and isinstance(node, bool):
             return {} if node else {key: False}
         if key == "items" and isinstance(node, list):
-            return {"prefixItems": [self.convert(part) for part in node]}
-        converted = self.convert(node)
+            return {"prefixItems": [self.convert_schema(part) for part in node]}
+        converted = self.convert_schema(node)
         return {key: converted} if converted or key not in ("additionalProperties", "items") else {}
 
-    def _distinguish(self, schema: JsonObject, table: JsonObject) -> JsonObject:
+    def _state_deciding_values(self, schema: JsonObject, table: JsonObject) -> JsonObject:
         """Alternatives that each state the value of the property which decides between them.
 
         JSON Schema knows no discriminator, and alternatives that differ in nothing else would all fit at once. A
@@ -356,29 +358,29 @@ class Schemas:
         for word, reference in (schema["discriminator"].get("mapping") or {}).items():
             local = reference if "/" in reference else f"#/components/schemas/{reference}"
             if local.startswith("#"):  # one in another file is none of the alternatives
-                words.setdefault(self._reference(local), []).append(word)
+                words.setdefault(self._convert_reference(local), []).append(word)
         self._undecided.append((table[key], name, words))  # decided when it is known what they refer to
         return {name: value for name, value in table.items() if name != "additionalProperties"}
 
-    def _tagged(self, part: JsonObject, name: str, words: dict[str, list[str]]) -> JsonObject:
+    def _alternative_with_words(self, part: JsonObject, name: str, words: dict[str, list[str]]) -> JsonObject:
         """The alternative with its deciding words, unless its own list of values knows none of them."""
         reference = part.get("ref")
         if reference is None:
             return part
         own = self.definitions[reference].get("properties", {}).get(name, {}).get("enum")
-        named = words.get(reference) or self._implied(reference)
+        named = words.get(reference) or self._words_implied(reference)
         values = [word for word in named if own is None or word in own]
         if not values:
             return part
         allowed = {"const": values[0]} if len(values) == 1 else {"enum": values}
         return {"ref": reference, "required": [name], "properties": {name: allowed}}
 
-    def _implied(self, id: str) -> list[str]:
+    def _words_implied(self, id: str) -> list[str]:
         """The word that stands for a schema which no mapping has: its name, where it has one in the document."""
         references = (reference for reference, name in self._names.items() if name == id)
         return [id.removeprefix(f"{self.product}.") for each in references if re.fullmatch(_NAMED_SCHEMA, each)][:1]
 
-    def _simplify(self, schema: JsonObject, table: JsonObject) -> JsonObject:
+    def _simplify_alternatives(self, schema: JsonObject, table: JsonObject) -> JsonObject:
         for exclusive, inclusive in _BOUNDS:
             # OpenAPI 3.0 has a flag where JSON Schema has the bound itself.
             if isinstance(table.get(exclusive), bool) and table.pop(exclusive) and inclusive in table:
@@ -403,9 +405,9 @@ class Schemas:
     def _read_only(self, schema: JsonObject, name: str) -> bool:
         """Whether a property is only ever answered, and so cannot be asked for in a request."""
         node = (schema.get("properties") or {}).get(name)
-        return isinstance(node, dict) and (node.get("readOnly") or self.document.table(node).get("readOnly")) is True
+        return isinstance(node, dict) and (node.get("readOnly") or self.document.table_of(node).get("readOnly")) is True
 
-    def _nullable(self, schema: JsonObject, table: JsonObject) -> JsonObject:
+    def _add_null(self, schema: JsonObject, table: JsonObject) -> JsonObject:
         named_null = isinstance(schema.get("enum"), list) and None in schema["enum"]
         if schema.get("nullable") is not True and not named_null:
             return table
@@ -413,17 +415,17 @@ class Schemas:
             return {**table, "type": [table["type"], "null"]}
         if not table or (isinstance(table.get("type"), list) and "enum" not in table):
             return table
-        table = {**table, "type": next((kind for kind in _types(table) if kind != "null"), None)}
+        table = {**table, "type": next((kind for kind in _types_of(table) if kind != "null"), None)}
         return {"anyOf": [{key: value for key, value in table.items() if value}, {"type": "null"}]}
 
-    def _reference(self, reference: str) -> str:
+    def _convert_reference(self, reference: str) -> str:
         if reference not in self._names:
             name = self._names[reference] = self._free_name(_name_of(reference))
-            self.document.at(reference)  # one that leads nowhere is told of where it is named
+            self.document.value_at(reference)  # one that leads nowhere is told of where it is named
             self._waiting.append((name, reference))
         return self._names[reference]
 
-    def _define(self, name: str, table: JsonObject) -> None:
+    def _define_schema(self, name: str, table: JsonObject) -> None:
         """Raises `DefinitionError` for a schema that no file of definitions can hold."""
         if way_too_deep({"schema": {name: table}}):
             raise DefinitionError(f"schema {name.removeprefix(f'{self.product}.')}: nested too deeply")
@@ -439,18 +441,18 @@ class Schemas:
 
 def _name_of(reference: str) -> str:
     """`#/components/schemas/Pet` → Pet; what lies deeper keeps its way there: Pet.tag. A whole file has its name."""
-    parts = pointer(reference)
+    parts = pointer_parts(reference)
     file, parts = (parts[1:2], parts[2:]) if parts[:1] == [FILES] else ([], parts)
     kept = (parts[2:] if parts[:1] == ["components"] else parts) or file
     return ".".join(re.sub(r"\s+", "-", part) for part in kept if part not in ("properties", "schemas", "$defs"))
 
 
-def _types(table: JsonObject) -> list[str]:
+def _types_of(table: JsonObject) -> list[str]:
     kind = table.get("type", [])
     return [kind] if isinstance(kind, str) else kind
 
 
-def _holds(key: str, value: Any) -> bool:
+def _says_something(key: str, value: Any) -> bool:
     """Whether a keyword says anything, and in the form it must have."""
     if key in ("required", "enum"):
         return isinstance(value, list) and bool(value)
@@ -467,19 +469,19 @@ def _holds_null(value: Any) -> bool:
     return value is None or (isinstance(value, list) and any(_holds_null(item) for item in value))
 
 
-def references(table: Any) -> Iterator[str]:
+def schema_references(table: Any) -> Iterator[str]:
     """Every schema id that a converted schema names."""
     if isinstance(table, list):
         for item in table:
-            yield from references(item)
+            yield from schema_references(item)
     elif isinstance(table, dict):
         for key, value in table.items():
             if key == "ref" and isinstance(value, str):
                 yield value
             elif key in _NAMED:
-                yield from references(list(value.values()))
+                yield from schema_references(list(value.values()))
             elif key in _ONE or key in _MANY:
-                yield from references(value)
+                yield from schema_references(value)
 
 
 # Documented parameters → `params` of an operation.
@@ -504,7 +506,7 @@ def params_of(document: Document, call: HttpOperation, notes: list[str], *, desc
         if place not in ("path", "query", "header"):
             notes.append(f"{call.method} {call.path}: {place} parameter {parameter.get('name')!r} is left out")
         elif not (place == "header" and str(parameter["name"]).lower() in _NOT_PARAMETERS):
-            record = _record(document, call, parameter, notes, descriptions=descriptions)
+            record = _parameter_record(document, call, parameter, notes, descriptions=descriptions)
             named = f"{call.method} {call.path}: {parameter['name']!r}"
             notes.extend(f"{named} {text}" for text in unsaid_of_parameter(document, parameter))
             if set(record) != {"name", "in", "required"} or place != "path":
@@ -516,14 +518,14 @@ def documented_parameters(document: Document, call: HttpOperation) -> list[JsonO
     """Parameters of the path item and the operation; the operation's own stand in the place of the item's."""
     merged: dict[tuple[Any, Any], JsonObject] = {}
     for node in (*(call.item.get("parameters") or ()), *(call.operation.get("parameters") or ())):
-        parameter = document.table(node)
+        parameter = document.table_of(node)
         if isinstance(parameter.get("name"), str) and parameter["name"]:
             merged[parameter.get("in"), parameter["name"]] = parameter
     placeholders = {piece.partition("}")[0] for piece in call.path.split("{")[1:]}
     return [found for key, found in merged.items() if key[0] != "path" or key[1] in placeholders]
 
 
-def _record(
+def _parameter_record(
     document: Document, call: HttpOperation, parameter: Mapping[str, Any], notes: list[str], *, descriptions: bool
 ) -> JsonObject:
     facts = facts_of(document, parameter.get("schema"))
@@ -536,7 +538,7 @@ def _record(
         record["required"] = True
     record |= facts
     if facts.get("type") in ("array", "object"):
-        record |= _style(parameter)
+        record |= _list_style(parameter)
     if "content" in parameter:
         notes.append(f"{call.method} {call.path}: {parameter['name']!r} is sent as the text it is given")
     if parameter.get("deprecated") is True:
@@ -545,7 +547,7 @@ def _record(
     return {**record, "help": text} if text else record
 
 
-def _style(parameter: Mapping[str, Any]) -> dict[str, str]:
+def _list_style(parameter: Mapping[str, Any]) -> dict[str, str]:
     """How a list or object is written, where that is not the default of its place."""
     name = style_of(parameter.get("style", "form"), explode=parameter.get("explode"))
     return {"style": name} if name and parameter["in"] == "query" else {}
@@ -571,7 +573,7 @@ def body_of(
     document: Document, call: HttpOperation, id: str, schemas: Schemas, *, notes: list[str], descriptions: bool
 ) -> JsonObject | None:
     node = call.operation.get("requestBody")
-    request = document.table(node)
+    request = document.table_of(node)
     content = request.get("content")
     if not isinstance(content, dict) or not content:
         return None
@@ -579,16 +581,16 @@ def body_of(
     schema = (content[media] or {}).get("schema")
     body: JsonObject = {}
     kind = media.partition(";")[0].strip().lower()
-    if kind == ANY and document.table(schema):
+    if kind == ANY and document.table_of(schema):
         kind = JSON
     if kind != JSON:
         body["media"] = kind
-    if is_json(kind) and (kind != JSON_PATCH or document.table(schema).get("type") == "array"):
-        name = schemas.body(schema, id, node)
+    if is_json(kind) and (kind != JSON_PATCH or document.table_of(schema).get("type") == "array"):
+        name = schemas.body_schema(schema, id, node)
         body |= {"schema": name} if name else {}
     elif kind in (MULTIPART, FORM):
-        encoding = document.table((content[media] or {}).get("encoding"))
-        body["parts"] = _parts(document, schema, encoding, descriptions=descriptions)
+        encoding = document.table_of((content[media] or {}).get("encoding"))
+        body["parts"] = _form_parts(document, schema, encoding, descriptions=descriptions)
         if kind == MULTIPART and _is_meant_as_a_file(document, schema, body["parts"]):
             body["parts"][FILE_PART]["file"] = True
             notes.append(f"{call.method} {call.path}: the part {FILE_PART!r} is taken for a file")
@@ -621,23 +623,23 @@ def choose_media(content: Mapping[str, Any]) -> str:
     return next(iter(content))
 
 
-def _parts(document: Document, schema: Any, encoding: JsonObject, *, descriptions: bool) -> JsonObject:
-    table = document.table(schema)
+def _form_parts(document: Document, schema: Any, encoding: JsonObject, *, descriptions: bool) -> JsonObject:
+    table = document.table_of(schema)
     merged = dict(table.get("properties") or {})
     required = set(table.get("required") or ())
     for part in table.get("allOf") or ():
-        merged |= document.table(part).get("properties") or {}
-        required |= set(document.table(part).get("required") or ())
+        merged |= document.table_of(part).get("properties") or {}
+        required |= set(document.table_of(part).get("required") or ())
     if not merged:
         return {FILE_PART: {"file": True, "many": table.get("type") == "array", "required": True}}
     parts = {}
     for name, node in merged.items():
-        how = _encoded(document.table(encoding.get(name)))
-        parts[str(name)] = _part(document, node, how, required=name in required, descriptions=descriptions)
+        how = _encoding_of_part(document.table_of(encoding.get(name)))
+        parts[str(name)] = _form_part(document, node, how, required=name in required, descriptions=descriptions)
     return parts
 
 
-def _encoded(said: Mapping[str, Any]) -> dict[str, str]:
+def _encoding_of_part(said: Mapping[str, Any]) -> dict[str, str]:
     """How a part is written, where a document says so."""
     media = str(said.get("contentType", ""))
     if is_json(media):
@@ -646,10 +648,10 @@ def _encoded(said: Mapping[str, Any]) -> dict[str, str]:
     return {"style": style} if style else {}
 
 
-def _part(document: Document, node: Any, how: dict[str, str], *, required: bool, descriptions: bool) -> JsonObject:
-    table = document.table(node)
+def _form_part(document: Document, node: Any, how: dict[str, str], *, required: bool, descriptions: bool) -> JsonObject:
+    table = document.table_of(node)
     many = table.get("type") == "array"
-    inner = document.table(table.get("items")) if many else table
+    inner = document.table_of(table.get("items")) if many else table
     part: JsonObject = {}
     if _is_file(inner):
         part["file"] = True
@@ -674,7 +676,7 @@ def _is_meant_as_a_file(document: Document, schema: Any, parts: Mapping[str, Any
     part = parts.get(FILE_PART)
     if part is None or "type" in part or any(each.get("file") for each in parts.values()):
         return False
-    node = document.table((document.table(schema).get("properties") or {}).get(FILE_PART))
+    node = document.table_of((document.table_of(schema).get("properties") or {}).get(FILE_PART))
     return not {"format", "enum", "const", "items"} & node.keys()
 
 

@@ -34,21 +34,25 @@ def access_of(document: Document, product: str, server: str, notes: list[str]) -
 
     `server` is what relative addresses are relative to, or empty.
     """
-    components = document.table(document.tree.get("components"))
-    schemes = document.table(components.get("securitySchemes"))
+    components = document.table_of(document.tree.get("components"))
+    schemes = document.table_of(components.get("securitySchemes"))
     single: dict[str, JsonObject] = {}
     for name, node in schemes.items():
-        for suffix, table in _of_scheme(str(name), document.table(node), server, notes):
+        for suffix, table in _of_scheme(str(name), document.table_of(node), server, notes):
             single[str(name) + suffix] = table
-    found = {_id(product, name): table for name, table in single.items()}
-    asked = [list(document.table(each)) for each in document.tree.get("security") or ()]
-    together = {_id(product, "-and-".join(names)): _together(names, single, notes) for names in asked if len(names) > 1}
+    found = {_auth_id(product, name): table for name, table in single.items()}
+    asked = [list(document.table_of(each)) for each in document.tree.get("security") or ()]
+    together = {
+        _auth_id(product, "-and-".join(names)): _combined_schemes(names, single, notes)
+        for names in asked
+        if len(names) > 1
+    }
     whole = {**found, **{id: table for id, table in together.items() if table}}
-    first = [_id(product, "-and-".join(names)) for names in asked if names]
+    first = [_auth_id(product, "-and-".join(names)) for names in asked if names]
     return {id: whole[id] for id in dict.fromkeys([*first, *whole]) if id in whole}
 
 
-def _id(product: str, name: str) -> str:
+def _auth_id(product: str, name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{product}-{name}").strip("-")
 
 
@@ -86,7 +90,7 @@ def _of_flows(name: str, title: str, flows: JsonObject, server: str, notes: list
         if oauth is None:
             notes.append(f"security scheme {name!r}: the flow {flow!r} is left out: it is none that is known here")
             continue
-        oauth |= {key: _absolute(server, oauth[key]) for key in _URLS if key in oauth}
+        oauth |= {key: _absolute_url(server, oauth[key]) for key in _URLS if key in oauth}
         unfit = next((oauth[key] for key in _URLS if key in oauth and not _is_safe(oauth[key])), None)
         if unfit is not None:
             notes.append(f"security scheme {name!r}: the flow {flow!r} is left out: {unfit!r} is not an https address")
@@ -102,7 +106,7 @@ def _of_flows(name: str, title: str, flows: JsonObject, server: str, notes: list
     return made
 
 
-def _absolute(server: str, url: Any) -> str:
+def _absolute_url(server: str, url: Any) -> str:
     try:
         return urljoin(server, url) if isinstance(url, str) else ""
     except ValueError:
@@ -119,21 +123,25 @@ def _is_safe(url: str) -> bool:
     return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
 
 
-def _code(flow: JsonObject) -> JsonObject:
+def _code_consent(flow: JsonObject) -> JsonObject:
     urls = {"authorize": flow.get("authorizationUrl"), "token": flow.get("tokenUrl")}
     return {**urls, "port": _PORT, "path": _PATH, "confidential": True}
 
 
-def _client(flow: JsonObject) -> JsonObject:
+def _client_consent(flow: JsonObject) -> JsonObject:
     return {"grant": "client_credentials", "token": flow.get("tokenUrl")}
 
 
-def _device(flow: JsonObject) -> JsonObject:
+def _device_consent(flow: JsonObject) -> JsonObject:
     return {"grant": "device_code", "device": flow.get("deviceAuthorizationUrl"), "token": flow.get("tokenUrl")}
 
 
 _URLS = ("authorize", "device", "token")
-_OF_FLOW = {"authorizationCode": _code, "clientCredentials": _client, "deviceAuthorization": _device}
+_OF_FLOW = {
+    "authorizationCode": _code_consent,
+    "clientCredentials": _client_consent,
+    "deviceAuthorization": _device_consent,
+}
 _SUFFIX = {"authorizationCode": "", "clientCredentials": "-app", "deviceAuthorization": "-device"}
 _WORDS = {
     "authorizationCode": "in the browser",
@@ -142,7 +150,7 @@ _WORDS = {
 }
 
 
-def _together(names: list[str], single: dict[str, JsonObject], notes: list[str]) -> JsonObject:
+def _combined_schemes(names: list[str], single: dict[str, JsonObject], notes: list[str]) -> JsonObject:
     """Several that every request needs at once."""
     parts = [{key: text for key, text in single.get(name, {}).items() if key != "title"} for name in names]
     if not all(part.get("scheme") in ("bearer", "key") for part in parts):
@@ -179,47 +187,47 @@ def credentials_of(
     document: Document, calls: Collection[HttpOperation], names: Collection[CredentialPlace]
 ) -> list[CredentialPlace]:
     """Those of a key that the document describes, and those of these names that a third of all take."""
-    said = document.table(document.table(document.tree.get("components")).get("securitySchemes"))
-    keys = [document.table(node) for node in said.values()]
-    described = {(key.get("in"), _folded(key.get("name"))) for key in keys if key.get("type") == "apiKey"}
-    usual = {(place, _folded(name)) for place, name in names}
-    taken = [dict.fromkeys(_taken(document, call)) for call in calls]
+    said = document.table_of(document.table_of(document.tree.get("components")).get("securitySchemes"))
+    keys = [document.table_of(node) for node in said.values()]
+    described = {(key.get("in"), _folded_name(key.get("name"))) for key in keys if key.get("type") == "apiKey"}
+    usual = {(place, _folded_name(name)) for place, name in names}
+    taken = [dict.fromkeys(_places_taken(document, call)) for call in calls]
     every = dict.fromkeys(each for table in taken for each in table)
-    wanted = [each for each in every if (each.place, _folded(each.name)) in usual]
-    names_taken = ({_folded(each.name) for each in table if each in wanted} for table in taken)
+    wanted = [each for each in every if (each.place, _folded_name(each.name)) in usual]
+    names_taken = ({_folded_name(each.name) for each in table if each in wanted} for table in taken)
     counts = Counter(name for found in names_taken for name in found)
     often = max(_FEWEST, len(calls) / 3)
-    by_name = {each for each in wanted if counts[_folded(each.name)] >= often}
-    return [each for each in every if each in by_name or (each.place, _folded(each.name)) in described]
+    by_name = {each for each in wanted if counts[_folded_name(each.name)] >= often}
+    return [each for each in every if each in by_name or (each.place, _folded_name(each.name)) in described]
 
 
-def _folded(name: Any) -> str:
+def _folded_name(name: Any) -> str:
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
-def _taken(document: Document, call: HttpOperation) -> Iterator[CredentialPlace]:
+def _places_taken(document: Document, call: HttpOperation) -> Iterator[CredentialPlace]:
     for parameter in documented_parameters(document, call):
         if parameter.get("in") in _PLACES:
             yield CredentialPlace(parameter["in"], parameter["name"])
-    for table in _bodies(document, call):
+    for table in _body_schemas(document, call):
         yield from (CredentialPlace(BODY, str(name)) for name in table.get("properties") or ())
 
 
-def _bodies(document: Document, call: HttpOperation) -> Iterator[JsonObject]:
+def _body_schemas(document: Document, call: HttpOperation) -> Iterator[JsonObject]:
     """The schemas that the members at the top of a body stand in."""
-    content = document.table(call.operation.get("requestBody")).get("content")
+    content = document.table_of(call.operation.get("requestBody")).get("content")
     if isinstance(content, dict) and content:
         media = choose_media(content)
         if is_json(media) or "form" in media:
-            yield from _parts(document, (content[media] or {}).get("schema"), 0)
+            yield from _schema_parts(document, (content[media] or {}).get("schema"), 0)
 
 
-def _parts(document: Document, schema: Any, depth: int) -> Iterator[JsonObject]:
-    table = document.table(schema)
+def _schema_parts(document: Document, schema: Any, depth: int) -> Iterator[JsonObject]:
+    table = document.table_of(schema)
     if depth <= _DEEPEST:
         yield table
         for part in table.get("allOf") or ():
-            yield from _parts(document, part, depth + 1)
+            yield from _schema_parts(document, part, depth + 1)
 
 
 def take_out(document: Document, calls: Collection[HttpOperation], found: Collection[CredentialPlace]) -> None:
@@ -229,18 +237,22 @@ def take_out(document: Document, calls: Collection[HttpOperation], found: Collec
     for call in calls:
         for node in (call.operation, call.item):
             if isinstance(listed := node.get("parameters"), list):
-                node["parameters"] = [each for each in listed if _key(document.table(each)) not in taken]
-        for table in _bodies(document, call) if members else ():
+                node["parameters"] = [each for each in listed if _parameter_key(document.table_of(each)) not in taken]
+        for table in _body_schemas(document, call) if members else ():
             known = table.get("properties")
             if isinstance(known, dict):
                 table["properties"] = {name: node for name, node in known.items() if name not in members}
             if isinstance(required := table.get("required"), list):
                 table["required"] = [name for name in required if name not in members]
-        if members and (bodies := list(_bodies(document, call))) and not any(each.get("properties") for each in bodies):
-            call.operation["requestBody"] = {**document.table(call.operation["requestBody"]), "required": False}
+        if (
+            members
+            and (bodies := list(_body_schemas(document, call)))
+            and not any(each.get("properties") for each in bodies)
+        ):
+            call.operation["requestBody"] = {**document.table_of(call.operation["requestBody"]), "required": False}
 
 
-def _key(parameter: Mapping[str, Any]) -> tuple[Any, Any]:
+def _parameter_key(parameter: Mapping[str, Any]) -> tuple[Any, Any]:
     return parameter.get("in"), parameter.get("name")
 
 
@@ -250,13 +262,13 @@ def add_access(introduction: dict[str, JsonObject], product: str, found: Collect
     yield f"{', '.join(names)}: filled from the credential of a site, no parameters of operations"
     if "auth" in introduction:
         return
-    parts = [{"scheme": "key", _place(found, name): name, "secret": name} for name in names]
+    parts = [{"scheme": "key", _place_of_credential(found, name): name, "secret": name} for name in names]
     one = {"title": names[0], **parts[0]}
     access = one if len(parts) == 1 else {"title": " and ".join(names), "scheme": "all", "parts": parts}
     introduction["auth"] = {f"{product}-key": access}
     introduction["service"][product]["auth"] = [f"{product}-key"]
 
 
-def _place(found: Collection[CredentialPlace], name: str) -> str:
+def _place_of_credential(found: Collection[CredentialPlace], name: str) -> str:
     """The first of the places that it is sent at."""
     return next(place for place in _ORDER if CredentialPlace(place, name) in found)

@@ -17,8 +17,8 @@ from ..language.load import load_definitions
 from ..language.problem import Key, Problem
 from ..language.source_file import Stale
 from ..registry import registered_names
-from . import ImportResult, without, write_files
-from .definition_files import generated_files, reached, save_files
+from . import ImportResult, without_operations, write_files
+from .definition_files import generated_files, save_files, schemas_needed
 
 COMMAND = "command"
 _BUILT = (COMMAND, "view", "resource")  # what can be left out where it would not be accepted
@@ -58,13 +58,13 @@ def without_unsound_operations(
     """
     left_out: list[Stale] = []
     dropped: dict[Key, str] = {}
-    with _tried(layers, target) as (tried, directory):
+    with _layers_on_trial(layers, target) as (tried, directory):
         while True:
             built = build(result, dropped) if build is not None else {}
-            _fill(directory, target, {*generated_files(target or "", key)}, {*leaving, *built})
+            _fill_copy(directory, target, {*generated_files(target or "", key)}, {*leaving, *built})
             write_files(result.files, directory, key)
             save_files(built, directory)
-            found = _refused(tried, result, directory, built, {each[:3] for each in left_out})
+            found = _refused_definitions(tried, result, directory, built, {each[:3] for each in left_out})
             if found.operations and len(found.operations) == len(result.operations):
                 each = [f"{result.operations[id]['http']}: {reason}" for id, reason in found.operations.items()]
                 raise DefinitionError("none of its operations can be used", details=each[:_SHOWN])
@@ -75,13 +75,13 @@ def without_unsound_operations(
                 result = result._replace(notes=[*result.notes, *notes])
                 texts = [each.text.replace(directory, target or directory) for each in left_out]
                 return SoundImport(result, {*dropped}, texts)
-            result = without(result, key, found.operations) if found.operations else result
+            result = without_operations(result, key, found.operations) if found.operations else result
             left_out += found.stale
             dropped |= found.built
 
 
 @contextmanager
-def _tried(layers: Sequence[Layer], target: str | None) -> Iterator[tuple[list[Layer], str]]:
+def _layers_on_trial(layers: Sequence[Layer], target: str | None) -> Iterator[tuple[list[Layer], str]]:
     """The layers as they would be, and the directory of the new one; what is told of it is told of the target."""
     at = next((place for place, layer in enumerate(layers) if layer.directory == target), len(layers))
     with tempfile.TemporaryDirectory() as parent:
@@ -95,7 +95,7 @@ def _tried(layers: Sequence[Layer], target: str | None) -> Iterator[tuple[list[L
             raise DefinitionError(error.message.replace(directory, target), details=told) from None
 
 
-def _fill(directory: str, target: str | None, imported: Collection[str], leaving: Collection[str]) -> None:
+def _fill_copy(directory: str, target: str | None, imported: Collection[str], leaving: Collection[str]) -> None:
     """A copy of the target, without what is made anew."""
     shutil.rmtree(directory, ignore_errors=True)
     os.mkdir(directory)
@@ -115,7 +115,7 @@ class _Refused(NamedTuple):
     built: dict[Key, str]
 
 
-def _refused(
+def _refused_definitions(
     layers: list[Layer],
     result: ImportResult,
     directory: str,
@@ -131,7 +131,7 @@ def _refused(
         return _Refused(list(dict.fromkeys(stale)), {}, {})
     reasons: dict[str, str] = {}
     for problem in problems:
-        for id in _users(result, problem.definition.kind, problem.definition.id):
+        for id in _users_of_definition(result, problem.definition.kind, problem.definition.id):
             reasons.setdefault(id, f"{problem.where}{problem.finding.text}")
     if reasons:
         return _Refused([], reasons, {})  # what is built on these is made anew without them
@@ -154,12 +154,12 @@ def _path_in(directory: str, problem: Problem) -> str:
     return os.path.relpath(path, directory).replace(os.sep, "/") if path.startswith(directory) else path
 
 
-def _users(result: ImportResult, kind: str, id: str) -> list[str]:
+def _users_of_definition(result: ImportResult, kind: str, id: str) -> list[str]:
     """The imported operations that cannot be used without a definition: itself, or those whose body needs a schema."""
     if kind == "operation" and id in result.operations:
         return [id]
     if kind != "schema" or id not in result.schemas:
         return []
-    needing = {each: {each, *reached([each], result.schemas)} for each in result.schemas}
+    needing = {each: {each, *schemas_needed([each], result.schemas)} for each in result.schemas}
     schemas = {each for each, all_of_it in needing.items() if id in all_of_it}
     return [each for each, table in result.operations.items() if table.get("body", {}).get("schema") in schemas]

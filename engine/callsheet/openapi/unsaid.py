@@ -23,24 +23,24 @@ _STYLES = ("matrix", "label")
 def unsaid_of_document(document: Document, *, with_access: bool = False) -> Iterator[str]:
     """`with_access`: ways of signing in and webhooks are left out, since the product is defined already."""
     if with_access and (names := [name for name, _ in webhook_operations(document)]):
-        yield f"webhooks and callbacks {_listed(names)} are left out"
-    servers = document.servers()
+        yield f"webhooks and callbacks {_listed_names(names)} are left out"
+    servers = document.server_urls()
     if servers[1:]:
-        yield f"servers: {servers[0]} is taken; also documented: {_listed(servers[1:])}"
-    schemes = document.table(document.table(document.tree.get("components")).get("securitySchemes"))
+        yield f"servers: {servers[0]} is taken; also documented: {_listed_names(servers[1:])}"
+    schemes = document.table_of(document.table_of(document.tree.get("components")).get("securitySchemes"))
     for name, node in schemes.items() if with_access else ():
-        how = _scheme(document.table(node))
+        how = _scheme_of(document.table_of(node))
         yield f"security scheme {name!r} ({how}) is left out: `init --method` says how one signs in"
     for path, node in document.tree["paths"].items():
         if not str(path).startswith("/"):
             if not str(path).startswith("x-"):
                 yield f"{path}: left out: a path begins with /"
         elif isinstance(node, Mapping):
-            others = [*(["TRACE"] if "trace" in node else []), *document.table(node.get("additionalOperations"))]
+            others = [*(["TRACE"] if "trace" in node else []), *document.table_of(node.get("additionalOperations"))]
             yield from (f"{method} {path} is left out" for method in others)
 
 
-def _scheme(table: Mapping[str, Any]) -> str:
+def _scheme_of(table: Mapping[str, Any]) -> str:
     kind = str(table.get("type", "of no type"))
     if kind == "apiKey":
         return f"a key in the {table.get('in')} {table.get('name')!r}"
@@ -55,7 +55,7 @@ def unsaid_of_operation(document: Document, call: HttpOperation, *, at_its_own: 
         yield f"documented at {own_host}, sent to the product's own address"
     servers = [server_url(server) for server in call.operation.get("servers") or call.item.get("servers") or ()]
     if servers[1:]:
-        yield f"servers: {servers[0]} is taken; also documented: {_listed(servers[1:])}"
+        yield f"servers: {servers[0]} is taken; also documented: {_listed_names(servers[1:])}"
 
 
 def unsaid_of_parameter(document: Document, parameter: Mapping[str, Any]) -> Iterator[str]:
@@ -64,8 +64,8 @@ def unsaid_of_parameter(document: Document, parameter: Mapping[str, Any]) -> Ite
         yield f"is sent without the signs of style {style}"
     if parameter.get("allowReserved") is True:
         yield "is sent with reserved characters encoded"
-    schema = document.table(parameter.get("schema"))
-    for table in (schema, document.table(schema.get("items"))):
+    schema = document.table_of(parameter.get("schema"))
+    for table in (schema, document.table_of(schema.get("items"))):
         if isinstance(table.get("pattern"), str) and (fault := pattern_fault(table["pattern"])):
             yield f"pattern {table['pattern']!r} is not checked before it is sent: {fault}"
         unchecked = [key for key in _UNCHECKED if key in table]
@@ -74,12 +74,12 @@ def unsaid_of_parameter(document: Document, parameter: Mapping[str, Any]) -> Ite
             yield f"{', '.join(unchecked)} {'is' if len(unchecked) == 1 else 'are'} not checked before it is sent"
 
 
-def _listed(names: list[str]) -> str:
+def _listed_names(names: list[str]) -> str:
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more
 
 
-def gathered(notes: list[str]) -> list[str]:
+def gathered_notes(notes: list[str]) -> list[str]:
     """Each note once; where many operations have the same one, the first of them with the number of the others."""
     by_text: dict[str, list[str]] = {}
     for note in notes:

@@ -27,7 +27,7 @@ class _Webhook(NamedTuple):
 
 def source_of_webhooks(document: Document, product: str, title: str, notes: list[str]) -> dict[str, JsonObject]:
     """A `source` and its `event`s, where something in each delivery tells which event it is; else nothing, and why."""
-    found = [_read(document, name, operation) for name, operation in webhook_operations(document)]
+    found = [_read_webhook(document, name, operation) for name, operation in webhook_operations(document)]
     if not found:
         return {}
     place = _place_of_type(found)
@@ -43,7 +43,7 @@ def source_of_webhooks(document: Document, product: str, title: str, notes: list
     if times:
         source["time"] = f"payload.{times[0]}"
     source["body"] = "payload"
-    source |= _sample(place, source)
+    source |= _sample_delivery(place, source)
     events = {
         f"{product}.{webhook.marks[place]}": {
             "source": product,
@@ -61,40 +61,40 @@ def source_of_webhooks(document: Document, product: str, title: str, notes: list
 
 def webhook_operations(document: Document) -> Iterator[tuple[str, JsonObject]]:
     """Those of the document, and those that its operations call back."""
-    for name, item in document.table(document.tree.get("webhooks")).items():
-        yield from _posts(document, str(name), item)
-    for call in document.calls([]):
-        for name, callback in document.table(call.operation.get("callbacks")).items():
-            for item in document.table(callback).values():
-                yield from _posts(document, str(name), item)
+    for name, item in document.table_of(document.tree.get("webhooks")).items():
+        yield from _posted_operations(document, str(name), item)
+    for call in document.http_operations([]):
+        for name, callback in document.table_of(call.operation.get("callbacks")).items():
+            for item in document.table_of(callback).values():
+                yield from _posted_operations(document, str(name), item)
 
 
-def _posts(document: Document, name: str, item: Any) -> Iterator[tuple[str, JsonObject]]:
-    operation = document.table(document.table(item).get("post"))
+def _posted_operations(document: Document, name: str, item: Any) -> Iterator[tuple[str, JsonObject]]:
+    operation = document.table_of(document.table_of(item).get("post"))
     if operation:
         yield name, operation
 
 
-def _read(document: Document, name: str, operation: JsonObject) -> _Webhook:
+def _read_webhook(document: Document, name: str, operation: JsonObject) -> _Webhook:
     members: dict[str, JsonObject] = {}
-    for media, content in document.table(document.table(operation.get("requestBody")).get("content")).items():
+    for media, content in document.table_of(document.table_of(operation.get("requestBody")).get("content")).items():
         if str(media).partition(";")[0].endswith("json"):
-            members |= _members(document, document.table(content).get("schema"))
+            members |= _members_of(document, document.table_of(content).get("schema"))
     marks = {f"payload.{member}": value for member, schema in members.items() if (value := _only_value(schema))}
-    for parameter in map(document.table, operation.get("parameters") or ()):
-        if parameter.get("in") == "header" and (value := _only_value(document.table(parameter.get("schema")))):
+    for parameter in map(document.table_of, operation.get("parameters") or ()):
+        if parameter.get("in") == "header" and (value := _only_value(document.table_of(parameter.get("schema")))):
             marks[f'headers."{str(parameter.get("name")).lower()}"'] = value
     return _Webhook(name, operation, members, marks)
 
 
-def _members(document: Document, schema: Any, depth: int = 0) -> dict[str, JsonObject]:
-    table = document.table(schema)
+def _members_of(document: Document, schema: Any, depth: int = 0) -> dict[str, JsonObject]:
+    table = document.table_of(schema)
     found: dict[str, JsonObject] = {}
     for part in table.get("allOf") or () if depth < 8 else ():
-        found |= _members(document, part, depth + 1)
-    for name, node in document.table(table.get("properties")).items():
+        found |= _members_of(document, part, depth + 1)
+    for name, node in document.table_of(table.get("properties")).items():
         if _MEMBER.fullmatch(str(name)):
-            found[str(name)] = document.table(node)
+            found[str(name)] = document.table_of(node)
     return found
 
 
@@ -118,7 +118,7 @@ def _is_time(schema: Mapping[str, Any]) -> bool:
     return schema.get("format") == "date-time"
 
 
-def _sample(place: str, source: Mapping[str, Any]) -> JsonObject:
+def _sample_delivery(place: str, source: Mapping[str, Any]) -> JsonObject:
     """A delivery made here, for `trigger`."""
     members = {source[key].removeprefix("payload."): f"{{{key}}}" for key in ("id", "time") if key in source}
     if place.startswith("payload."):

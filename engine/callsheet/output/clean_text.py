@@ -34,7 +34,7 @@ def one_line(text: str) -> str:
     return _SURROGATES.sub("\ufffd", _INVISIBLE.sub("", text))
 
 
-def lines(text: str) -> str:
+def clean_lines(text: str) -> str:
     """The same, with the line breaks kept."""
     if text.isascii() and text.isprintable():
         return text
@@ -55,20 +55,20 @@ MOST = 25  # details that a person reads; the JSON form has them all
 
 def describe_error(error: CallsheetError, weight: str = "error") -> str:
     """`error: ...`, `  - detail` for each further fact, the trace id, `hint: ...`; no final line break."""
-    described = [f"{weight}: {_indented(error.message)}"]
+    described = [f"{weight}: {_indent_following(error.message)}"]
     described += [f"  - {one_line(detail)}" for detail in error.details[:MOST]]
     if len(error.details) > MOST:
         described.append(f"  - and {len(error.details) - MOST} more")
     if error.trace_id:
         described.append(f"  - trace id: {one_line(error.trace_id)}")
     if error.hint:
-        described.append(f"hint: {_indented(error.hint)}")
+        described.append(f"hint: {_indent_following(error.hint)}")
     return "\n".join(described)
 
 
-def _indented(text: str) -> str:
+def _indent_following(text: str) -> str:
     """Lines after the first are set in, so that no text from elsewhere looks like another message."""
-    return lines(text).replace("\n", "\n  ")
+    return clean_lines(text).replace("\n", "\n  ")
 
 
 def error_object(error: CallsheetError) -> dict[str, Any]:

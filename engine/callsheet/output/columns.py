@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import registry
-from ..durations import HOUR, compact, largest
+from ..durations import HOUR, compact_duration, largest_unit
 from ..errors import UsageError, closest_names, did_you_mean
 from ..language.template import TemplateError, compile_expression, evaluate
 from ..patterns import lazy_pattern
@@ -37,16 +37,16 @@ Format = Callable[[Any, FormatContext], str]
 _BAR = 24  # cells of a bar that stands for the whole
 
 
-def plain(value: Any, context: FormatContext) -> str:
+def plain_cell(value: Any, context: FormatContext) -> str:
     """Text as it is, an object by its name, a list by its members, anything else as JSON writes it."""
     if isinstance(value, str):
         return value
     if value is None:
         return ""
     if isinstance(value, dict):
-        return _object(value, context)
+        return _object_name(value, context)
     if isinstance(value, list):
-        return ", ".join(plain(item, context) for item in value)
+        return ", ".join(plain_cell(item, context) for item in value)
     return json.dumps(value) if isinstance(value, bool) else repr(value)
 
 
@@ -58,10 +58,10 @@ def name_of(value: dict[str, Any], context: FormatContext) -> str | None:
         name = evaluate(context.text, value)
     except TemplateError:
         return None
-    return None if name is None or isinstance(name, dict | list) else plain(name, context)
+    return None if name is None or isinstance(name, dict | list) else plain_cell(name, context)
 
 
-def _object(value: dict[str, Any], context: FormatContext) -> str:
+def _object_name(value: dict[str, Any], context: FormatContext) -> str:
     from ..jsontext import dump_json
 
     name = name_of(value, context)
@@ -88,7 +88,7 @@ def parse_moment(value: Any) -> datetime | None:
     return moment
 
 
-def _now(context: FormatContext) -> float:
+def _now_of(context: FormatContext) -> float:
     if context.clock is not None:
         return context.clock()
     import time
@@ -96,13 +96,13 @@ def _now(context: FormatContext) -> float:
     return time.time()
 
 
-def age(value: Any, context: FormatContext) -> str:
+def age_cell(value: Any, context: FormatContext) -> str:
     """How long ago, in its largest unit: `3d`, `2h`, `now`; `in 5m` when it lies ahead."""
     moment = parse_moment(value)
     if moment is None:
-        return plain(value, context)
-    ago = _now(context) - moment.timestamp()
-    length = largest(abs(ago))
+        return plain_cell(value, context)
+    ago = _now_of(context) - moment.timestamp()
+    length = largest_unit(abs(ago))
     if length is None:
         return "now"
     return length if ago > 0 else f"in {length}"
@@ -112,7 +112,7 @@ def local_time(value: Any, context: FormatContext) -> str:
     """`2026-01-31 09:30` in the local zone; a bare date stays one."""
     moment = parse_moment(value)
     if moment is None:
-        return plain(value, context)
+        return plain_cell(value, context)
     return f"{moment:%Y-%m-%d}" if moment.tzinfo is None else f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
@@ -120,34 +120,34 @@ def local_date(value: Any, context: FormatContext) -> str:
     """`2026-01-31` in the local zone."""
     moment = parse_moment(value)
     if moment is None:
-        return plain(value, context)
+        return plain_cell(value, context)
     return f"{moment if moment.tzinfo is None else moment.astimezone():%Y-%m-%d}"
 
 
-def joined(value: Any, context: FormatContext) -> str:
+def joined_cell(value: Any, context: FormatContext) -> str:
     """The members with commas between them; of a table its keys."""
     if isinstance(value, dict):
         return ", ".join(value)
-    return plain([value] if not isinstance(value, list) else [item for item in value if item is not None], context)
+    return plain_cell([value] if not isinstance(value, list) else [item for item in value if item is not None], context)
 
 
-def size(value: Any, context: FormatContext) -> str:
+def size_cell(value: Any, context: FormatContext) -> str:
     """A number of bytes: `512 B`, `1.5 kB`, `20 MB` (powers of 1000)."""
-    number = _number(value)
+    number = _number_of(value)
     if number is None:
-        return plain(value, context)
+        return plain_cell(value, context)
     for unit in ("B", "kB", "MB", "GB"):
         if abs(number) < 999.5:
-            return _short(number, unit)
+            return _short_number(number, unit)
         number /= 1000
-    return _short(number, "TB")
+    return _short_number(number, "TB")
 
 
-def _short(number: float, unit: str) -> str:
+def _short_number(number: float, unit: str) -> str:
     return f"{number:.1f}".removesuffix(".0") + f" {unit}" if abs(number) < 9.95 else f"{number:.0f} {unit}"
 
 
-def _number(value: Any) -> float | None:
+def _number_of(value: Any) -> float | None:
     if isinstance(value, bool):
         return None
     try:
@@ -156,69 +156,69 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def yes(value: Any, context: FormatContext) -> str:
+def yes_or_no_cell(value: Any, context: FormatContext) -> str:
     """`yes` or `no` for a truth value, in JSON's spelling or as text."""
     words = {True: "yes", False: "no", "true": "yes", "false": "no"}
     if isinstance(value, bool | str):
         return words.get(value.lower() if isinstance(value, str) else value, str(value))
-    return plain(value, context)
+    return plain_cell(value, context)
 
 
-def duration(value: Any, context: FormatContext) -> str:
+def duration_cell(value: Any, context: FormatContext) -> str:
     """Seconds as `2h 30m`, the two largest units."""
-    seconds = _number(value)
-    return compact(seconds) if seconds is not None and abs(seconds) < 1e15 else plain(value, context)
+    seconds = _number_of(value)
+    return compact_duration(seconds) if seconds is not None and abs(seconds) < 1e15 else plain_cell(value, context)
 
 
-def hours(value: Any, context: FormatContext) -> str:
+def hours_cell(value: Any, context: FormatContext) -> str:
     """Seconds as hours that can be added up: `2.5`."""
-    seconds = _number(value)
-    return f"{round(seconds / HOUR, 2):g}" if seconds is not None and abs(seconds) < 1e9 else plain(value, context)
+    seconds = _number_of(value)
+    return f"{round(seconds / HOUR, 2):g}" if seconds is not None and abs(seconds) < 1e9 else plain_cell(value, context)
 
 
-def count(value: Any, context: FormatContext) -> str:
+def count_cell(value: Any, context: FormatContext) -> str:
     """How many members a list or table has."""
-    return str(len(value)) if isinstance(value, list | dict) else plain(value, context)
+    return str(len(value)) if isinstance(value, list | dict) else plain_cell(value, context)
 
 
-def bar(value: Any, context: FormatContext) -> str:
+def bar_cell(value: Any, context: FormatContext) -> str:
     """A bar for two numbers, a part and the whole: as long as the part is of it. Eighths of a cell are told apart."""
-    numbers = [_number(each) for each in value] if isinstance(value, list) else []
+    numbers = [_number_of(each) for each in value] if isinstance(value, list) else []
     if len(numbers) != 2 or numbers[0] is None or not (whole := numbers[1]):
-        return "" if isinstance(value, list) else plain(value, context)
+        return "" if isinstance(value, list) else plain_cell(value, context)
     eighths = round(min(max(numbers[0] / whole, 0), 1) * _BAR * 8)
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
 def first_line(value: Any, context: FormatContext) -> str:
     """The first line of a text."""
-    stripped = plain(value, context).strip()
+    stripped = plain_cell(value, context).strip()
     return stripped.splitlines()[0] if stripped else ""
 
 
-def document(value: Any, context: FormatContext) -> str:
+def document_cell(value: Any, context: FormatContext) -> str:
     """A rich-text document as Markdown; text stays as it is."""
-    return context.rich(value, "adf") if context.rich and isinstance(value, dict) else plain(value, context)
+    return context.rich(value, "adf") if context.rich and isinstance(value, dict) else plain_cell(value, context)
 
 
-def storage(value: Any, context: FormatContext) -> str:
+def storage_cell(value: Any, context: FormatContext) -> str:
     """Storage XHTML as Markdown."""
-    return context.rich(value, "storage") if context.rich and isinstance(value, str) else plain(value, context)
+    return context.rich(value, "storage") if context.rich and isinstance(value, str) else plain_cell(value, context)
 
 
 def storage_line(value: Any, context: FormatContext) -> str:
     """The first line of storage XHTML as Markdown."""
-    return first_line(storage(value, context), context)
+    return first_line(storage_cell(value, context), context)
 
 
 def document_line(value: Any, context: FormatContext) -> str:
     """The first line of a rich-text document as Markdown."""
-    return first_line(document(value, context), context)
+    return first_line(document_cell(value, context), context)
 
 
 def column_format(name: str | None) -> Format:
     """The format of that name in the registry; plain text where none is named."""
-    return plain if name is None else registry.resolve_entry(registry.COLUMN_FORMATS[name])
+    return plain_cell if name is None else registry.resolve_entry(registry.COLUMN_FORMATS[name])
 
 
 # What these make is Markdown.
@@ -235,30 +235,30 @@ Path = tuple[str | int, ...]
 _DEPTH = 4
 
 
-def paths(sample: Iterable[Any], context: FormatContext) -> list[Path]:
+def leaf_paths(sample: Iterable[Any], context: FormatContext) -> list[Path]:
     """The paths of the leaves in a sample of items, in order of first appearance.
 
     Links and what is empty in the whole sample are left out, unless there is nothing else.
     """
     found: dict[Path, bool] = {}
     for item in sample:
-        for path, value in leaves(item, context):
+        for path, value in leaves_of(item, context):
             found[path] = found.get(path, False) or _is_shown(value)
     return [path for path, telling in found.items() if telling] or list(found)
 
 
-def leaves(value: Any, context: FormatContext, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves_of(value: Any, context: FormatContext, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every leaf under a value with its path; a named object and a list inside an object count as leaves."""
     if isinstance(value, dict) and value and len(path) < _DEPTH and not (path and _is_named(value, context)):
         for key, item in value.items():
-            yield from leaves(item, context, (*path, key))
+            yield from leaves_of(item, context, (*path, key))
     elif isinstance(value, list) and not path:
         yield from (((index,), item) for index, item in enumerate(value))
     else:
         yield path, value
 
 
-def getter(path: Path) -> Callable[[Any], Any]:
+def path_getter(path: Path) -> Callable[[Any], Any]:
     def get(item: Any) -> Any:
         for step in path:
             if isinstance(item, dict) and isinstance(step, str):
@@ -307,8 +307,8 @@ _PIECES = lazy_pattern(r"""'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|`(?:\\.|[^`])*`|.""",
 class Column(NamedTuple):
     name: str
     value: Callable[[Item], Any]
-    format: Format = plain
-    exact: Format = plain  # the same for csv
+    format: Format = plain_cell
+    exact: Format = plain_cell  # the same for csv
     max: int | None = None
     wrap: bool = False  # goes on in the next line where a terminal is too narrow
     names: str | None = None  # the naming that makes names of its ids
@@ -318,7 +318,7 @@ class Column(NamedTuple):
     style: str = ""  # where no palette gives one
     is_address: bool = False
 
-    def cell(self, item: Item, context: FormatContext) -> Cell:
+    def cell_of(self, item: Item, context: FormatContext) -> Cell:
         """The value in one line, with its style on a terminal."""
         text = one_line(self.format(self.value(item), context))
         if self.palette is None or context.palette is None or not text:
@@ -327,7 +327,7 @@ class Column(NamedTuple):
         return Cell(text, context.palette(self.palette).get(str(word).casefold(), self.style))
 
 
-def split(text: str) -> list[str]:
+def split_columns(text: str) -> list[str]:
     """The names and expressions between the commas that stand outside quotes and brackets."""
     names, depth = [""], 0
     for piece in _PIECES.findall(text):
@@ -364,7 +364,7 @@ class Columns:
         self._asked = [name.removeprefix("+") for name in asked or ()]
         self._keeps_standard = not self._asked or bool(adding)
         for name in self._asked:
-            self._check(name)
+            self._check_name(name)
 
     @property
     def are_given(self) -> bool:
@@ -382,16 +382,16 @@ class Columns:
         unknown = (name for name in self._asked if _PATH.match(name) and name.casefold() not in self._known)
         return (self._keeps_standard and not self._standard) or any(unknown)
 
-    def resolve(self, sample: Sequence[Item], limit: int) -> list[Column]:
+    def resolve_columns(self, sample: Sequence[Item], limit: int) -> list[Column]:
         """The columns in order; at most `limit` of those that only the items suggest."""
-        suggested = _suggested(sample, self._setting) if self.need_sample else {}
+        suggested = _suggested_columns(sample, self._setting) if self.need_sample else {}
         found: list[Column] = []
         if self._keeps_standard:
             found += self._standard or list(suggested.values())[:limit]
-        found += [self._column(name, suggested, sample) for name in self._asked]
+        found += [self._find_column(name, suggested, sample) for name in self._asked]
         return list({column.name: column for column in found}.values())
 
-    def _column(self, name: str, suggested: Mapping[str, Column], sample: Sequence[Item]) -> Column:
+    def _find_column(self, name: str, suggested: Mapping[str, Column], sample: Sequence[Item]) -> Column:
         folded = name.casefold()
         if folded in self._known:
             return self._known[folded]
@@ -406,11 +406,11 @@ class Columns:
             and sample
             and not any(leads_somewhere(name.split("."), item) for item in sample)
         ):
-            known = self._names() or ", ".join(column.name for column in suggested.values())
+            known = self._known_names() or ", ".join(column.name for column in suggested.values())
             raise UsageError(f"no column {name!r}", hint=f"columns: {known}")
-        return Column(name.upper() if _PATH.match(name) else name, _lenient(name))
+        return Column(name.upper() if _PATH.match(name) else name, _lenient_evaluation(name))
 
-    def _check(self, name: str) -> None:
+    def _check_name(self, name: str) -> None:
         if name.casefold() in self._known:
             return
         if not _WORD.match(name) and not _WORDS.match(name):
@@ -422,17 +422,17 @@ class Columns:
         near = closest_names(name, [column.name for column in self._known.values()])
         if near or (self._settled and self._known) or not _WORD.match(name):
             guess = f", did you mean {near[0]!r}?" if near else ""
-            hint = f"columns: {self._names()}; @.{_key(name)} stands for a key of the items"
+            hint = f"columns: {self._known_names()}; @.{_folded_name(name)} stands for a key of the items"
             raise UsageError(f"no column {name!r}{guess}", hint=hint)
 
     def _require_key(self, name: str, suggested: Mapping[str, Column], sample: Sequence[Item]) -> None:
         keys = {key: None for item in sample if isinstance(item, dict) for key in item}
         if sample and name not in keys and not self._settled:
-            known = self._names() or ", ".join(column.name for column in suggested.values())
+            known = self._known_names() or ", ".join(column.name for column in suggested.values())
             near = did_you_mean(name, [*(column.name for column in self._known.values()), *keys])
             raise UsageError(f"no column {name!r}{near}", hint=f"columns: {known}")
 
-    def _names(self) -> str:
+    def _known_names(self) -> str:
         return ", ".join(column.name for column in self._known.values())
 
 
@@ -452,45 +452,45 @@ def leads_somewhere(keys: Sequence[str], value: Any) -> bool:
     return True
 
 
-def _key(name: str) -> str:
+def _folded_name(name: str) -> str:
     return name if _WORD.match(name) else f'"{name}"'
 
 
-def identifying(view: ViewDefinition) -> list[ColumnDefinition]:
+def id_columns(view: ViewDefinition) -> list[ColumnDefinition]:
     """The columns that show the id of an item."""
     return [column for column in view["columns"] if column["value"] == view.get("id") and "address" not in column]
 
 
 def from_definition(definition: ColumnDefinition) -> Column:
     name = definition.get("format")
-    format = column_format(name) if "address" not in definition else _address(definition["address"])
+    format = column_format(name) if "address" not in definition else _address_format(definition["address"])
     shade = definition.get("shade")
     return Column(
         definition["name"],
-        _lenient(definition["value"]),
+        _lenient_evaluation(definition["value"]),
         format,
-        plain if name in FOR_READERS else format,
+        plain_cell if name in FOR_READERS else format,
         definition.get("max"),
         definition.get("wrap", False),
         definition.get("names"),
         palette=definition.get("palette"),
-        shade=_lenient(shade) if shade is not None else None,
+        shade=_lenient_evaluation(shade) if shade is not None else None,
         style=definition.get("style", ""),
         is_address="address" in definition,
     )
 
 
-def _address(id: str) -> Format:
+def _address_format(id: str) -> Format:
     """The web address of the thing that the value names."""
 
     def address(value: Any, context: FormatContext) -> str:
-        word = plain(value, context)
+        word = plain_cell(value, context)
         return context.address(id, word) if word and context.address is not None else word
 
     return address
 
 
-def _lenient(expression: str) -> Callable[[Item], Any]:
+def _lenient_evaluation(expression: str) -> Callable[[Item], Any]:
     """The expression's value, null where it does not suit the item."""
     apply = compile_expression(expression)
 
@@ -503,12 +503,12 @@ def _lenient(expression: str) -> Callable[[Item], Any]:
     return value
 
 
-def _suggested(sample: Iterable[Item], context: FormatContext) -> dict[str, Column]:
+def _suggested_columns(sample: Iterable[Item], context: FormatContext) -> dict[str, Column]:
     """The columns that a sample of items suggests, by folded name."""
     columns: dict[str, Column] = {}
-    for path in paths(sample, context):
+    for path in leaf_paths(sample, context):
         name = ".".join(map(str, path)).upper() or "VALUE"
-        columns.setdefault(name.casefold(), Column(name, getter(path)))
+        columns.setdefault(name.casefold(), Column(name, path_getter(path)))
     return columns
 
 
@@ -522,17 +522,17 @@ def with_names(columns: Sequence[Column], items: Sequence[Any], context: FormatC
     wanted: dict[str, list[str]] = {}
     for column in columns:
         if column.names:
-            wanted.setdefault(column.names, []).extend(_ids(column, items))
+            wanted.setdefault(column.names, []).extend(_ids_in_column(column, items))
     known = {naming: context.names(naming, ids) for naming, ids in wanted.items() if ids}
-    return [_named(column, known[column.names]) if column.names in known else column for column in columns]
+    return [_column_with_names(column, known[column.names]) if column.names in known else column for column in columns]
 
 
-def _ids(column: Column, items: Iterable[Any]) -> list[str]:
+def _ids_in_column(column: Column, items: Iterable[Any]) -> list[str]:
     values = (column.value(item) for item in items)
     return list(dict.fromkeys(value for value in values if isinstance(value, str)))
 
 
-def _named(column: Column, names: Mapping[str, str]) -> Column:
+def _column_with_names(column: Column, names: Mapping[str, str]) -> Column:
     def value(item: Any) -> Any:
         found = column.value(item)
         return names.get(found, found) if isinstance(found, str) else found

@@ -95,29 +95,29 @@ def jq_filter(program: str) -> Filter:
     A program sees the value, and neither the environment, where credentials are, nor files.
     Numbers the program only passes on keep their digits. What it calculates is a double, as in jq itself.
     """
-    compiled = _compile(program)
+    compiled = _compile_jq(program)
 
     def results(value: Any) -> Iterator[Any]:
         try:
             found = iter(compiled.input_text(_without_surrogates(jsontext.dump_json(value))))
-            while (text := _next(found)) is not None:
+            while (text := _next_result(found)) is not None:
                 yield jsontext.parse_json(text)
         except jsontext.JSONError:
             raise
         except ValueError as error:
-            raise CallsheetError(f"--jq: {_reason(error)}") from None
+            raise CallsheetError(f"--jq: {_reason_of_error(error)}") from None
 
     return results
 
 
-def _next(results: Iterator[str]) -> str | None:
+def _next_result(results: Iterator[str]) -> str | None:
     """The next result, None at the end; jq may take for ever to find it."""
-    with _interruptible():
+    with _interruptible_at_once():
         return next(results, None)
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def _interruptible_at_once() -> Iterator[None]:
     """Ctrl-C ends the process at once: code in C that loops never comes back to where Python would notice it."""
     handler = signal.getsignal(signal.SIGINT)
     if handler in (None, signal.SIG_IGN) or threading.current_thread() is not threading.main_thread():
@@ -130,7 +130,7 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
 
 
-def _compile(program: str) -> Any:
+def _compile_jq(program: str) -> Any:
     try:
         import jq
     except ImportError:
@@ -142,11 +142,11 @@ def _compile(program: str) -> Any:
         # The binding turns numbers into doubles; inside jq, as text, they keep their digits.
         return jq.compile(f"{_WITHOUT_SURROUNDINGS}({program}\n) | tojson")
     except ValueError as error:
-        reason = re.sub(r"(?<=<top-level>, line )\d+", lambda line: str(int(line[0]) - 1), _reason(error))
+        reason = re.sub(r"(?<=<top-level>, line )\d+", lambda line: str(int(line[0]) - 1), _reason_of_error(error))
         raise UsageError(f"--jq: {reason}") from None
 
 
-def _reason(error: ValueError) -> str:
+def _reason_of_error(error: ValueError) -> str:
     text = str(error).removeprefix("jq: error: ")
     return text.partition("\n")[0].rstrip(": ") or "error"
 

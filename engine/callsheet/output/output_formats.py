@@ -11,26 +11,26 @@ from ..jsontext import dump_json
 from ..language.template import TemplateError, evaluate
 from ..patterns import lazy_pattern
 from ..registry import OUTPUT_FORMATS, resolve_entry
-from .clean_text import lines, one_line, spreadsheet_cell
-from .columns import Column, Columns, FormatContext, leaves, plain, with_names
+from .clean_text import clean_lines, one_line, spreadsheet_cell
+from .columns import Column, Columns, FormatContext, leaves_of, plain_cell, with_names
 
 _QUOTED = lazy_pattern('[",;]')
 
 
-def rows(header: Sequence[str] | None, cells: Iterable[Sequence[str]]) -> Iterator[str]:
+def csv_rows(header: Sequence[str] | None, cells: Iterable[Sequence[str]]) -> Iterator[str]:
     """One line for the header and for each row, with its line break."""
     if header is not None:
-        yield _line(header)
+        yield _csv_line(header)
     for row in cells:
-        yield _line(row)
+        yield _csv_line(row)
 
 
-def _line(cells: Sequence[str]) -> str:
-    line = ",".join(_cell(text) for text in cells)
+def _csv_line(cells: Sequence[str]) -> str:
+    line = ",".join(_csv_cell(text) for text in cells)
     return f"{line}\n" if line else '""\n'
 
 
-def _cell(text: str) -> str:
+def _csv_cell(text: str) -> str:
     cell = spreadsheet_cell(text)
     if _QUOTED.search(cell) or cell != cell.strip():
         return '"' + cell.replace('"', '""') + '"'
@@ -100,42 +100,42 @@ def yaml_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
 
 def yaml_one(value: Any, layout: Layout) -> Iterator[str]:
     del layout
-    from .yamltext import dump as dump_yaml
+    from .yamltext import yaml_text as dump_yaml
 
     yield dump_yaml(value)
 
 
 def csv_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
 
-    columns, items = _columns(items, layout, _CSV_COLUMNS)
+    columns, items = _columns_and_items(items, layout, _CSV_COLUMNS)
     cells = ([column.exact(column.value(item), layout.context) for column in columns] for item in items)
     header = [column.name for column in columns] if layout.headers else None
-    return rows(header, cells) if columns else iter(())
+    return csv_rows(header, cells) if columns else iter(())
 
 
 def csv_one(value: Any, layout: Layout) -> Iterator[str]:
     if isinstance(value, dict):
         return csv_items([value], layout)
 
-    return rows(None, [[plain(value, layout.context)]] if value is not None else [])
+    return csv_rows(None, [[plain_cell(value, layout.context)]] if value is not None else [])
 
 
 def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
-    from .table import table
+    from .table import table_lines
 
     if layout.terminal:
         items, none = _looked_at(items)
         if none:  # a header alone looks as if rows were missing
             return iter(["no results\n"])
-    columns, items = _columns(items, layout, _TABLE_COLUMNS)
+    columns, items = _columns_and_items(items, layout, _TABLE_COLUMNS)
     if not columns:
         return iter(())
     if any(column.names for column in columns):
         items = list(items)
         columns = with_names(columns, items, layout.context)
-    return table(
+    return table_lines(
         [one_line(column.name) for column in columns] if layout.headers else None,
-        ([column.cell(item, layout.context) for column in columns] for item in items),
+        ([column.cell_of(item, layout.context) for column in columns] for item in items),
         limits=[column.max for column in columns],
         whole=[column.whole for column in columns],
         wrapped=[column.wrap for column in columns],
@@ -147,13 +147,13 @@ def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
 def table_one(value: Any, layout: Layout) -> Iterator[str]:
     """An object as one row of its columns, without any as a line for each of its leaves; other values as text."""
     if isinstance(value, dict):
-        return table_items([value], layout) if layout.columns.are_given else _leaves(value, layout)
-    return iter([lines(plain(value, layout.context)) + "\n"] if value is not None else [])
+        return table_items([value], layout) if layout.columns.are_given else _leaf_lines(value, layout)
+    return iter([clean_lines(plain_cell(value, layout.context)) + "\n"] if value is not None else [])
 
 
 def id_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
     for item in items:
-        yield _id(item, layout) + "\n"
+        yield _id_of_item(item, layout) + "\n"
 
 
 def id_one(value: Any, layout: Layout) -> Iterator[str]:
@@ -168,7 +168,7 @@ CSV = Renderer(csv_items, csv_one, streams=True, has_columns=True)
 ID = Renderer(id_items, id_one, streams=True)
 
 
-def renderer(name: str) -> Renderer:
+def renderer_of(name: str) -> Renderer:
     """The output format of that name; raises `UsageError`."""
     if name not in OUTPUT_FORMATS:
         near = did_you_mean(name, OUTPUT_FORMATS)
@@ -176,13 +176,13 @@ def renderer(name: str) -> Renderer:
     return cast("Renderer", resolve_entry(OUTPUT_FORMATS[name]))
 
 
-def _columns(items: Iterable[Any], layout: Layout, limit: int) -> tuple[list[Column], Iterable[Any]]:
+def _columns_and_items(items: Iterable[Any], layout: Layout, limit: int) -> tuple[list[Column], Iterable[Any]]:
     """The columns, and the items with those that had to be looked at still in front."""
     if not layout.columns.need_sample:
-        return layout.columns.resolve((), limit), items
+        return layout.columns.resolve_columns((), limit), items
     rest = iter(items)
     sample = list(islice(rest, _SAMPLE))
-    return layout.columns.resolve(sample, limit), chain(sample, rest)
+    return layout.columns.resolve_columns(sample, limit), chain(sample, rest)
 
 
 def _looked_at(items: Iterable[Any]) -> tuple[Iterable[Any], bool]:
@@ -192,26 +192,26 @@ def _looked_at(items: Iterable[Any]) -> tuple[Iterable[Any], bool]:
     return chain(first, rest), not first
 
 
-def _leaves(value: dict[str, Any], layout: Layout) -> Iterator[str]:
-    from .table import table
+def _leaf_lines(value: dict[str, Any], layout: Layout) -> Iterator[str]:
+    from .table import table_lines
 
     rows = (
-        (one_line(".".join(map(str, path))), one_line(plain(leaf, layout.context)))
-        for path, leaf in leaves(value, layout.context)
+        (one_line(".".join(map(str, path))), one_line(plain_cell(leaf, layout.context)))
+        for path, leaf in leaves_of(value, layout.context)
         if leaf not in (None, "", [], {})
     )
-    return table(None, rows, width=layout.width)
+    return table_lines(None, rows, width=layout.width)
 
 
-def _id(item: Any, layout: Layout) -> str:
+def _id_of_item(item: Any, layout: Layout) -> str:
     if isinstance(item, str | int | float) and not isinstance(item, bool):
-        return one_line(plain(item, layout.context))
+        return one_line(plain_cell(item, layout.context))
     for expression in layout.ids:
         try:
             found = evaluate(expression, item)
         except TemplateError:
             continue
         if isinstance(found, str | int | float) and not isinstance(found, bool):
-            return one_line(plain(found, layout.context))
+            return one_line(plain_cell(found, layout.context))
     wanted = f": nothing at {' or '.join(layout.ids)}" if layout.ids else ""
     raise CallsheetError(f"an item has no id{wanted}", hint="-o json shows whole items")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from ..errors import CallsheetError, UsageError
 from ..jsontext import dump_json
 from ..language.template import TemplateError, evaluate
-from ..terminal import paint
-from .clean_text import lines, one_line
+from ..terminal import painted_text
+from .clean_text import clean_lines, one_line
 from .columns import (
     MARKDOWN,
     Column,
@@ -20,13 +20,13 @@ from .columns import (
     FormatContext,
     column_format,
     from_definition,
-    plain,
-    split,
+    plain_cell,
+    split_columns,
     with_names,
 )
-from .output_formats import Layout, renderer
+from .output_formats import Layout, renderer_of
 from .stream import Stream
-from .table import Cell, display_width, side_by_side, table
+from .table import Cell, display_width, side_by_side, table_lines
 
 if TYPE_CHECKING:
     from ..language.shape.commands import Across, Detail, ViewDefinition
@@ -48,7 +48,7 @@ class Manner(NamedTuple):
         """Whether Markdown is shown as it reads."""
         return not self.raw and (self.styles or self.width is not None)
 
-    def within(self, indent: str) -> Manner:
+    def indented_by(self, indent: str) -> Manner:
         return self if self.width is None else self._replace(width=self.width - len(indent))
 
 
@@ -65,66 +65,66 @@ class DetailSection(NamedTuple):
 
 
 def sections_of(view: ViewDefinition | None) -> list[DetailSection]:
-    return [_section(definition) for definition in view.get("detail", ())] if view else []
+    return [_section_columns(definition) for definition in view.get("detail", ())] if view else []
 
 
-def _section(definition: Detail) -> DetailSection:
+def _section_columns(definition: Detail) -> DetailSection:
     text = definition.get("text")
     return DetailSection(
         definition["title"],
-        lambda thing: _listed(_value(definition.get("items", "[@]"), thing)),
+        lambda thing: _as_list(_value_or_none(definition.get("items", "[@]"), thing)),
         [from_definition(column) for column in definition.get("line", ())],
-        (lambda item: _value(text, item)) if text else None,
+        (lambda item: _value_or_none(text, item)) if text else None,
         column_format(definition.get("format")),
         definition.get("format") in MARKDOWN,
         definition.get("across"),
     )
 
 
-def _value(expression: str, thing: Any) -> Any:
+def _value_or_none(expression: str, thing: Any) -> Any:
     try:
         return evaluate(expression, thing)
     except TemplateError:
         return None
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def detail(
+def detail_lines(
     thing: Any, columns: Sequence[Column], sections: Sequence[DetailSection], context: FormatContext, manner: Manner
 ) -> Iterator[str]:
     """The lines of all that a view says of one thing; what is empty is left out."""
     columns = with_names(columns, [thing], context)
-    rows = ((Cell(one_line(column.name), "dim"), column.cell(thing, context)) for column in columns)
+    rows = ((Cell(one_line(column.name), "dim"), column.cell_of(thing, context)) for column in columns)
     shown = ([name, text] for name, text in rows if text)
     above = ""
-    for line in table(None, shown, wrapped=[False, True], width=manner.width, styles=manner.styles):
+    for line in table_lines(None, shown, wrapped=[False, True], width=manner.width, styles=manner.styles):
         above = "\n"
         yield line
-    inside = manner.within(_INDENT)
+    inside = manner.indented_by(_INDENT)
     for section in sections:
         items = section.items(thing)
         named = section._replace(line=with_names(section.line, items, context))
         if section.across:
-            heads = _listed(_value(section.across["heads"], thing))
+            heads = _as_list(_value_or_none(section.across["heads"], thing))
             body = list(_side_by_side(heads, items, named, section.across, context, inside))
         else:
-            body = list((_texts if section.text else _lines)(items, named, context, inside))
+            body = list((_item_texts if section.text else _item_lines)(items, named, context, inside))
         while body and not body[-1]:
             body.pop()
         if body:
-            title = paint(section.title, "bold") if manner.styles else section.title
+            title = painted_text(section.title, "bold") if manner.styles else section.title
             yield f"{above}{title}\n" + "".join(f"{_INDENT}{line}".rstrip() + "\n" for line in body)
             above = "\n"
 
 
-def _lines(items: Sequence[Any], section: DetailSection, context: FormatContext, manner: Manner) -> Iterator[str]:
+def _item_lines(items: Sequence[Any], section: DetailSection, context: FormatContext, manner: Manner) -> Iterator[str]:
     """A line for each item, aligned with the others."""
-    rows = [[column.cell(item, context) for column in section.line] for item in items]
+    rows = [[column.cell_of(item, context) for column in section.line] for item in items]
     filled = [place for place in range(len(section.line)) if any(row[place] for row in rows)]
-    lines = table(
+    lines = table_lines(
         None,
         ([row[place] for place in filled] for row in rows if any(row)),
         wrapped=[section.line[place].wrap for place in filled],
@@ -146,9 +146,9 @@ def _side_by_side(
     lanes: dict[str, list[list[Cell]]] = {}
     words = [head[0] for head in heads]
     for item in items:
-        if (word := _value(across["head"], item)) in words:
-            lane = plain(_value(across["lane"], item) if "lane" in across else None, context)
-            card = " ".join(cell for column in section.line if (cell := column.cell(item, context)))
+        if (word := _value_or_none(across["head"], item)) in words:
+            lane = plain_cell(_value_or_none(across["lane"], item) if "lane" in across else None, context)
+            card = " ".join(cell for column in section.line if (cell := column.cell_of(item, context)))
             lanes.setdefault(one_line(lane), [[] for _ in words])[words.index(word)].append(Cell(card))
     rows: list[tuple[str, Sequence[Cell]]] = [("", [Cell(one_line(str(head[1])), "bold") for head in heads])]
     for lane in sorted(lanes):
@@ -158,32 +158,32 @@ def _side_by_side(
     above = ""
     for lane, cells in rows:
         if lane != above:
-            yield from ("", paint(lane, "bold") if manner.styles else lane)
+            yield from ("", painted_text(lane, "bold") if manner.styles else lane)
         above = lane
         yield from side_by_side(cells, max(width, 4), styles=manner.styles)
 
 
-def _texts(items: Sequence[Any], section: DetailSection, context: FormatContext, manner: Manner) -> Iterator[str]:
+def _item_texts(items: Sequence[Any], section: DetailSection, context: FormatContext, manner: Manner) -> Iterator[str]:
     """A text for each item, below its line where there is one."""
     for item in items:
-        cells = [cell for column in section.line if (cell := column.cell(item, context))]
+        cells = [cell for column in section.line if (cell := column.cell_of(item, context))]
         if cells:
-            yield "  ".join(paint(cell, cell.style) if manner.styles else cell for cell in cells)
+            yield "  ".join(painted_text(cell, cell.style) if manner.styles else cell for cell in cells)
         text = section.text(item) if section.text else None
         if text is not None:
             inner = _INDENT if section.line else ""
-            shown = lines(section.format(text, context)).strip("\n")
-            yield from (f"{inner}{line}" for line in _text(shown, section, manner.within(inner)))
+            shown = clean_lines(section.format(text, context)).strip("\n")
+            yield from (f"{inner}{line}" for line in _section_text(shown, section, manner.indented_by(inner)))
             if section.line:
                 yield ""
 
 
-def _text(shown: str, section: DetailSection, manner: Manner) -> Iterator[str]:
+def _section_text(shown: str, section: DetailSection, manner: Manner) -> Iterator[str]:
     if not section.rich or not manner.is_for_reading:
         return iter(shown.split("\n"))
-    from .reading import readable
+    from .reading import readable_lines
 
-    return readable(shown, manner.width, styles=manner.styles)
+    return readable_lines(shown, manner.width, styles=manner.styles)
 
 
 class Output:
@@ -237,19 +237,19 @@ class Output:
     ) -> None:
         self._headers = headers
         self._lists_things = view is not None and "id" in view
-        self._renderer = renderer(format)
+        self._renderer = renderer_of(format)
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
         self._filled = template is not None
-        self._filter, self._check_filled = _filter(jq, query, template)
+        self._filter, self._check_filled = _chosen_filter(jq, query, template)
         if columns and (template is not None or (jq is not None and self._renderer.for_readers)):
             other = "--jq" if jq is not None else "--template"
             hint = "with -o csv --columns chooses from what --jq finds" if jq is not None else None
             raise UsageError(f"--columns and {other} cannot be used together", hint=hint)
         context = FormatContext(text, id, clock, rich, names, address, palette)
         self._plain_text = raw
-        asked = split(columns) if isinstance(columns, str) else columns
-        self._layout = _layout(
+        asked = split_columns(columns) if isinstance(columns, str) else columns
+        self._layout = _layout_of(
             Columns(view, asked, context, settled=settled), view, context, self._stream, headers=headers
         )
         self._sections = sections_of(view) if not asked else []
@@ -263,7 +263,7 @@ class Output:
             if not settled:
                 raise
             columns = Columns(None, None, context)
-        return _layout(columns, None, context, self._stream, headers=self._headers)
+        return _layout_of(columns, None, context, self._stream, headers=self._headers)
 
     @property
     def is_line_by_line(self) -> bool:
@@ -272,7 +272,7 @@ class Output:
             return self._renderer.singly
         return self._renderer.streams and not (self._renderer.has_columns and self._layout.columns.need_sample)
 
-    def items(self, items: Iterable[Any]) -> None:
+    def print_items(self, items: Iterable[Any]) -> None:
         """Print a list. json, ndjson, csv and ids are written while the items come.
 
         Raises `CallsheetError` where there is null in the place of a thing.
@@ -280,27 +280,25 @@ class Output:
         if self._lists_things:
             items = map(_thing_in_list, items)
         if self._filter is None:
-            self._write(self._renderer.items(items, self._layout))
+            self._write_chunks(self._renderer.items(items, self._layout))
         elif self._renderer.singly or self._filled:
             results = self._filter
             self._write_results(result for item in items for result in results(item))
         else:
             self._write_filtered(list(items), self._filter)
 
-    def one(self, value: Any) -> None:
+    def print_one(self, value: Any) -> None:
         """Print one object, or whatever else a call answered."""
         if isinstance(value, list):
-            self.items(value)
+            self.print_items(value)
         elif self._filter is not None:
             self._write_filtered(value, self._filter)
         elif self._sections and self._renderer.for_readers and isinstance(value, dict):
             layout = self._layout
             manner = Manner(layout.width, layout.styles, self._plain_text)
-            self._write(detail(value, layout.columns.all_columns, self._sections, layout.context, manner))
+            self._write_chunks(detail_lines(value, layout.columns.all_columns, self._sections, layout.context, manner))
         else:
-            self._write(self._renderer.one(value, self._layout))
-
-    value = one
+            self._write_chunks(self._renderer.one(value, self._layout))
 
     def _write_filtered(self, value: Any, results: Filter) -> None:
         if self._filled or self._renderer.is_json or (self._raw and self._renderer.for_readers):
@@ -312,7 +310,7 @@ class Output:
         result = found[0] if len(found) == 1 else found
         layout = self._layout if _is_part(result, value) else self._bare_layout()
         write = self._renderer.items if isinstance(result, list) else self._renderer.one
-        self._write(write(result, layout))
+        self._write_chunks(write(result, layout))
 
     def _write_results(self, results: Iterator[Any]) -> None:
         self._stream.write((self._result_text(result) + "\n" for result in results), flush=self._renderer.singly)
@@ -322,10 +320,10 @@ class Output:
     def _result_text(self, result: Any) -> str:
         """A result as JSON; text out of jq stands without quotes."""
         if (self._raw or self._filled) and isinstance(result, str):
-            return lines(result) if self._stream.terminal else result
+            return clean_lines(result) if self._stream.terminal else result
         return dump_json(result, indent=None if self._renderer.singly else 2)
 
-    def _write(self, chunks: Iterable[str]) -> None:
+    def _write_chunks(self, chunks: Iterable[str]) -> None:
         self._stream.write(chunks, flush=self._renderer.streams)
 
 
@@ -335,7 +333,7 @@ def _thing_in_list(item: Any) -> Any:
     return item
 
 
-def _filter(jq: str | None, query: str | None, template: str | None) -> tuple[Filter | None, Callable[[], None]]:
+def _chosen_filter(jq: str | None, query: str | None, template: str | None) -> tuple[Filter | None, Callable[[], None]]:
     """The filter, and what raises afterwards where it found nothing that it names."""
     given = [name for name, text in (("--jq", jq), ("--query", query), ("--template", template)) if text is not None]
     if len(given) > 1:
@@ -349,7 +347,7 @@ def _filter(jq: str | None, query: str | None, template: str | None) -> tuple[Fi
     return jq_filter(jq) if jq is not None else jmespath_filter(query or "@"), lambda: None
 
 
-def _layout(
+def _layout_of(
     columns: Columns, view: ViewDefinition | None, context: FormatContext, stream: Stream, *, headers: bool
 ) -> Layout:
     ids = [expression for expression in (view.get("id") if view else None, context.id) if expression]

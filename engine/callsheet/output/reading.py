@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from ..terminal import PLAIN, STYLES, paint
-from .table import display_width, table
+from ..terminal import PLAIN, STYLES, painted_text
+from .table import display_width, table_lines
 
 _STYLE = re.compile("|".join(map(re.escape, (*STYLES.values(), PLAIN))))
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
@@ -33,7 +33,7 @@ _LEAST = 20  # on a narrower terminal nothing is wrapped
 _LONGEST_RULE = 40
 
 
-def readable(text: str, width: int | None, *, styles: bool) -> Iterator[str]:
+def readable_lines(text: str, width: int | None, *, styles: bool) -> Iterator[str]:
     """The lines of a text, none wider than `width` where that can be; with `styles` headings and links stand out."""
     fence = ""
     rows: list[str] = []
@@ -43,7 +43,7 @@ def readable(text: str, width: int | None, *, styles: bool) -> Iterator[str]:
             rows.append(line)
             continue
         if rows:
-            yield from _table(rows, width, styles=styles)
+            yield from _table_lines(rows, width, styles=styles)
             rows = []
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
@@ -52,33 +52,35 @@ def readable(text: str, width: int | None, *, styles: bool) -> Iterator[str]:
         elif not line.strip():
             yield line
         else:
-            yield from _paragraph(line, width, styles=styles)
+            yield from _paragraph_lines(line, width, styles=styles)
     if rows:
-        yield from _table(rows, width, styles=styles)
+        yield from _table_lines(rows, width, styles=styles)
 
 
-def _table(rows: list[str], width: int | None, *, styles: bool) -> Iterator[str]:
+def _table_lines(rows: list[str], width: int | None, *, styles: bool) -> Iterator[str]:
     """The rows with aligned columns, their text wrapped; without a head when it is empty."""
-    cells = [_cells(row) for row in rows if not _DIVIDER.fullmatch(row)]
+    cells = [_table_cells(row) for row in rows if not _DIVIDER.fullmatch(row)]
     most = max(map(len, cells), default=0)
     for place, row in enumerate(cells):
-        cells[place] = [_inline(cell, styles=False) for cell in row] + [""] * (most - len(row))
+        cells[place] = [_inline_text(cell, styles=False) for cell in row] + [""] * (most - len(row))
     has_head = len(rows) > 1 and bool(_DIVIDER.fullmatch(rows[1]))
     head = cells.pop(0) if has_head and cells else None
     shown = head if head and any(head) else None
     if most:
-        lines = table(shown, cells, wrapped=[True] * most, width=width, styles=styles)
+        lines = table_lines(shown, cells, wrapped=[True] * most, width=width, styles=styles)
         yield from (line.rstrip("\n") for line in lines)
 
 
-def _cells(row: str) -> list[str]:
+def _table_cells(row: str) -> list[str]:
     match = _ROW.match(row)
     return [cell.strip() for cell in _BETWEEN_CELLS.split(match["cells"])] if match else []
 
 
-def _paragraph(line: str, width: int | None, *, styles: bool) -> Iterator[str]:
+def _paragraph_lines(line: str, width: int | None, *, styles: bool) -> Iterator[str]:
     if heading := _HEADING.fullmatch(line):
-        yield from wrapped(_painted(_inline(heading[1], styles=False), "bold", styles=styles), width, "")
+        yield from wrapped_lines(
+            _painted_words(_inline_text(heading[1], styles=False), "bold", styles=styles), width, ""
+        )
         return
     if _RULE.fullmatch(line):
         yield "─" * min(width or _LONGEST_RULE, _LONGEST_RULE)
@@ -86,10 +88,10 @@ def _paragraph(line: str, width: int | None, *, styles: bool) -> Iterator[str]:
     start = _START.match(line)
     first = start[0] if start else ""
     following = "".join(each if each in " >" else " " for each in first)
-    yield from wrapped(_inline(line[len(first) :], styles=styles), width, following, first)
+    yield from wrapped_lines(_inline_text(line[len(first) :], styles=styles), width, following, first)
 
 
-def wrapped(text: str, width: int | None, following: str, first: str = "") -> Iterator[str]:
+def wrapped_lines(text: str, width: int | None, following: str, first: str = "") -> Iterator[str]:
     """The words of a styled text in lines, the first behind `first`, the others behind `following`."""
     room = 0 if width is None else width - display_width(first)
     if width is None or width < _LEAST or room < _LEAST // 2:
@@ -105,17 +107,17 @@ def wrapped(text: str, width: int | None, following: str, first: str = "") -> It
     yield first + line
 
 
-def _inline(text: str, *, styles: bool) -> str:
+def _inline_text(text: str, *, styles: bool) -> str:
     def shown(match: re.Match[str]) -> str:
         kind = match.lastgroup or ""
         if kind == "escaped":
             return match["escaped"]
         if match["code"]:
-            return _painted(match["code"].strip() or match["code"], "cyan", styles=styles)
+            return _painted_words(match["code"].strip() or match["code"], "cyan", styles=styles)
         if match["address"]:
-            return _link(match["label"], match["address"], styles=styles)
+            return _link_text(match["label"], match["address"], styles=styles)
         said = f"@{match['person']}" if match["person"] else match["link"] or match["strong"] or match["em"]
-        return _painted(said, _STYLE_OF[kind], styles=styles)
+        return _painted_words(said, _STYLE_OF[kind], styles=styles)
 
     return _INLINE.sub(shown, text)
 
@@ -123,18 +125,18 @@ def _inline(text: str, *, styles: bool) -> str:
 _STYLE_OF = {"person": "bold", "link": "underline", "strong": "bold", "em": "italic"}
 
 
-def _link(label: str, address: str, *, styles: bool) -> str:
+def _link_text(label: str, address: str, *, styles: bool) -> str:
     """Its words, and the address where they do not show it."""
     label = label or unquote(address.removeprefix("page:"))
     if address in (label, f"mailto:{label}"):
-        return _painted(label, "underline", styles=styles)
+        return _painted_words(label, "underline", styles=styles)
     if "://" not in address:
         return label
-    return f"{label} ({_painted(address, 'underline', styles=styles)})"
+    return f"{label} ({_painted_words(address, 'underline', styles=styles)})"
 
 
-def _painted(text: str, style: str, *, styles: bool) -> str:
+def _painted_words(text: str, style: str, *, styles: bool) -> str:
     """Each word on its own, because a pager ends styles with a line."""
     if not styles:
         return text
-    return " ".join(paint(word, style) for word in text.split(" "))
+    return " ".join(painted_text(word, style) for word in text.split(" "))

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TextIO
 
 from ..errors import CallsheetError
-from ..terminal import is_terminal, styled, unguarded_stream
+from ..terminal import escape_but_styles, is_terminal, unguarded_stream
 
 
 class Stream:
@@ -26,7 +26,7 @@ class Stream:
         self.terminal = is_terminal(stream)
         self.styles = self.terminal and _understands_styles() if color is None else color
         self.width = width if width is not None or not self.terminal else terminal_size(stream).columns
-        _prepare(stream, self.terminal)
+        _prepare_stream(stream, self.terminal)
 
     def write(self, chunks: Iterable[str], *, flush: bool = False) -> None:
         """Write everything; `flush` lets a reader have each chunk as it comes.
@@ -36,14 +36,14 @@ class Stream:
         if self._stream is None:
             return
         if self.terminal:
-            chunks = map(styled, chunks)
+            chunks = map(escape_but_styles, chunks)
         if self.terminal and sys.stdout and self._stream is unguarded_stream(sys.stdout):
-            chunks = self._paged(chunks)
+            chunks = self._page_long_output(chunks)
         for chunk in chunks:
             _write_text(self._stream, chunk, flush=flush)
         _write_text(self._stream, "", flush=True)
 
-    def _paged(self, chunks: Iterable[str]) -> Iterator[str]:
+    def _page_long_output(self, chunks: Iterable[str]) -> Iterator[str]:
         """The chunks when they fit the screen, nothing when a pager has shown them."""
         height = terminal_size(self._stream).lines
         shown: list[str] = []
@@ -81,7 +81,7 @@ def _is_closed_pipe(error: OSError) -> bool:
     return isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
 
 
-def _prepare(stream: TextIO | None, terminal: bool) -> None:
+def _prepare_stream(stream: TextIO | None, terminal: bool) -> None:
     """Files and pipes get UTF-8 whatever the locale; a console shows a mark for what it lacks."""
     encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "")
     reconfigure = getattr(stream, "reconfigure", None)
@@ -105,9 +105,9 @@ def terminal_size(stream: TextIO | None) -> os.terminal_size:
         size = os.get_terminal_size(stream.fileno()) if stream is not None else os.terminal_size((80, 24))
     except (OSError, ValueError, AttributeError):
         size = os.terminal_size((80, 24))
-    columns, lines = (_positive(os.environ.get(name)) for name in ("COLUMNS", "LINES"))
+    columns, lines = (_positive_number(os.environ.get(name)) for name in ("COLUMNS", "LINES"))
     return os.terminal_size((columns or size.columns or 80, lines or size.lines or 24))
 
 
-def _positive(text: str | None) -> int:
+def _positive_number(text: str | None) -> int:
     return int(text) if text and text.isdecimal() else 0

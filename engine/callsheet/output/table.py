@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
 from ..patterns import lazy_pattern
-from ..terminal import paint
+from ..terminal import painted_text
 
 _GAP = "  "
 _CIRCLE = "\u25cc"  # what Unicode shows a mark on that has no letter
@@ -28,7 +28,7 @@ class Cell(str):
         return self
 
 
-def table(
+def table_lines(
     header: Sequence[str] | None,
     rows: Iterable[Sequence[str]],
     *,
@@ -47,15 +47,15 @@ def table(
     cells = [[settle_marks(text) for text in row] for row in rows]
     if header is not None:
         cells.insert(0, [Cell(settle_marks(text), "bold") for text in header])
-    widths = _widths(cells)
+    widths = _column_widths(cells)
     if width is not None:
         widths = fit_columns(widths, limits, whole, width)
     shown = [place for place, wide in enumerate(widths) if wide != LEFT_OUT]
     widths, wrapped = [widths[place] for place in shown], [place < len(wrapped) and wrapped[place] for place in shown]
     for row in ([line[place] for place in shown] for line in cells):
         paints = [text.style if styles and isinstance(text, Cell) else "" for text in row]
-        for part in _lines(row, widths, wrapped):
-            yield _row(part, widths, paints) + "\n"
+        for part in _row_lines(row, widths, wrapped):
+            yield _padded_row(part, widths, paints) + "\n"
 
 
 def side_by_side(cells: Sequence[str], width: int, *, styles: bool) -> Iterator[str]:
@@ -63,20 +63,20 @@ def side_by_side(cells: Sequence[str], width: int, *, styles: bool) -> Iterator[
     texts = [settle_marks(text) for text in cells]
     paints = [text.style if styles and isinstance(text, Cell) else "" for text in texts]
     widths = [width] * len(texts)
-    return (_row(part, widths, paints) for part in _lines(texts, widths, [True] * len(texts)))
+    return (_padded_row(part, widths, paints) for part in _row_lines(texts, widths, [True] * len(texts)))
 
 
-def _lines(row: Sequence[str], widths: Sequence[int], wrapped: Sequence[bool]) -> Iterator[list[str]]:
+def _row_lines(row: Sequence[str], widths: Sequence[int], wrapped: Sequence[bool]) -> Iterator[list[str]]:
     """The row as it fits: cut, or over several lines."""
     cells = [
-        broken(text, most) if place < len(wrapped) and wrapped[place] else [shortened(text, most)]
+        broken_lines(text, most) if place < len(wrapped) and wrapped[place] else [shortened_cell(text, most)]
         for place, (text, most) in enumerate(zip(row, widths, strict=True))
     ]
     for number in range(max(map(len, cells))):
         yield [parts[number] if number < len(parts) else "" for parts in cells]
 
 
-def broken(text: str, width: int) -> list[str]:
+def broken_lines(text: str, width: int) -> list[str]:
     """The text in lines no wider than `width`, broken between words; a longer word stands alone and is cut."""
     if display_width(text) <= width:
         return [text]
@@ -87,13 +87,13 @@ def broken(text: str, width: int) -> list[str]:
             lines[-1] = longer
         else:
             lines.append(word)
-    return [piece for line in lines for piece in _pieces(line, width)]
+    return [piece for line in lines for piece in _word_pieces(line, width)]
 
 
-def _pieces(word: str, width: int) -> Iterator[str]:
+def _word_pieces(word: str, width: int) -> Iterator[str]:
     """A word that is too long, in parts that fit: an address must not lose its end."""
     while display_width(word) > width:
-        part = shortened(word, width + 1)[:-1] or word[0]
+        part = shortened_cell(word, width + 1)[:-1] or word[0]
         yield part
         word = word[len(part) :]
     yield word
@@ -108,7 +108,7 @@ def display_width(text: str) -> int:
     return max(wcswidth(text), 0)
 
 
-def shortened(text: str, width: int) -> str:
+def shortened_cell(text: str, width: int) -> str:
     """The text cut to `width` cells between whole characters, `…` at its end."""
     if display_width(text) <= width:
         return text
@@ -136,17 +136,17 @@ def settle_marks(text: str) -> str:
     return joined if joined is text else Cell(joined, text.style if isinstance(text, Cell) else "")
 
 
-def _widths(cells: list[list[str]]) -> list[int]:
+def _column_widths(cells: list[list[str]]) -> list[int]:
     return [max(map(display_width, column)) for column in zip(*cells, strict=True)]
 
 
-def _row(parts: Sequence[str], widths: Sequence[int], paints: Sequence[str]) -> str:
+def _padded_row(parts: Sequence[str], widths: Sequence[int], paints: Sequence[str]) -> str:
     """The parts padded to their widths; styles end before the padding, and the last part has none."""
     last = max((place for place, text in enumerate(parts) if text.strip()), default=-1)
     line = ""
     for place in range(last + 1):
         text = parts[place].rstrip() if place == last else parts[place]
-        line += paint(text, paints[place])
+        line += painted_text(text, paints[place])
         if place < last:
             line += " " * (widths[place] - display_width(text)) + _GAP
     return line
@@ -173,17 +173,17 @@ def _fit_widths(widths: list[int], whole: Sequence[bool], room: int) -> list[int
     """What may be cut gives way to what may not; the last are left out where less than `_LEAST` is left."""
     kept = {place for place, keep in enumerate(whole) if keep}
     if not kept:
-        return _shrink(widths, room)
+        return _shrink_widths(widths, room)
     rest = room - sum(widths[place] for place in kept)
     others = [place for place in range(len(widths)) if place not in kept]
     while others and rest < sum(min(widths[place], _LEAST) for place in others):
         others.pop()
         rest += len(_GAP)
-    fitted = dict(zip(others, _shrink([widths[place] for place in others], rest), strict=True))
+    fitted = dict(zip(others, _shrink_widths([widths[place] for place in others], rest), strict=True))
     return [width if place in kept else fitted.get(place, LEFT_OUT) for place, width in enumerate(widths)]
 
 
-def _shrink(widths: list[int], room: int) -> list[int]:
+def _shrink_widths(widths: list[int], room: int) -> list[int]:
     """The widest columns give way first, all to the same width, none below `_LEAST`."""
     cap = max(widths, default=0)
     while cap > _LEAST and sum(min(width, cap) for width in widths) > room:

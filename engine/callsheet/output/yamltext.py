@@ -26,7 +26,7 @@ class _Represent(yaml.representer.SafeRepresenter):
         return True
 
 
-def _text(dumper: yaml.representer.SafeRepresenter, value: str) -> yaml.Node:
+def _represent_text(dumper: yaml.representer.SafeRepresenter, value: str) -> yaml.Node:
     style = None
     if _QUOTED_LINES.search(value) or escape_text(value) != value:
         style = '"'
@@ -52,7 +52,7 @@ def _exact_float(dumper: yaml.representer.SafeRepresenter, value: float) -> yaml
     return dumper.represent_scalar("tag:yaml.org,2002:float", f"{mantissa}{mark}{exponent}")
 
 
-_Represent.add_representer(str, _text)
+_Represent.add_representer(str, _represent_text)
 _Represent.add_representer(float, _exact_float)
 _Represent.add_representer(ExactFloat, _exact_float)
 
@@ -65,13 +65,13 @@ class _FastDumper(_Represent, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  #
     """Escapes what lies beyond the basic plane."""
 
 
-def dump(value: Any) -> str:
+def yaml_text(value: Any) -> str:
     try:
-        text = _dump(value, _FastDumper)
+        text = _dump_with(value, _FastDumper)
     except UnicodeEncodeError:  # half a surrogate pair
-        text = _dump(value, _PureDumper)
+        text = _dump_with(value, _PureDumper)
     if _NOT_PRINTED_BY_C.search(text):
-        text = _dump(value, _PureDumper)
+        text = _dump_with(value, _PureDumper)
     return text.removesuffix("...\n")
 
 
@@ -80,11 +80,11 @@ def dump_items(items: Iterable[Any]) -> Iterator[str]:
     empty = True
     for item in items:
         empty = False
-        yield dump([item])
+        yield yaml_text([item])
     if empty:
         yield "[]\n"
 
 
-def _dump(value: Any, dumper: type[Any]) -> str:
+def _dump_with(value: Any, dumper: type[Any]) -> str:
     text: str = yaml.dump(value, Dumper=dumper, allow_unicode=True, sort_keys=False, width=1 << 20)
     return text

@@ -16,12 +16,12 @@ from .entities import (
     compile_render,
     condition_holds,
     looks_at_item,
-    refused,
+    refusal_of,
     render_expression,
     without_null,
 )
-from .list_pages import Window, facts, window
-from .search import Searcher, parse_item_time, sortable
+from .list_pages import Window, page_facts, page_window
+from .search import Searcher, parse_item_time, sortable_value
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -56,23 +56,27 @@ class Lists:
         self.entities = entities
         self.searcher = searcher
 
-    def answer(self, listing: Listing, asked: Asked, scope: Scope) -> Any:
+    def answer_list(self, listing: Listing, asked: Asked, scope: Scope) -> Any:
         """What the page stands in. Its headers go into the scope."""
         name = listing["entity"]
         view = listing.get("view", DEFAULT)
         paging = asked.definition.get("paginate")
         paginator = self.catalog.get("paginator", paging["using"]) if paging and not listing.get("whole") else None
         params = {**(asked.body if isinstance(asked.body, dict) else {}), **asked.params}
-        place = window(paginator, params, _largest(asked.definition, paginator)) if paginator else Window(0, 10**9)
-        items, total = self._selected(listing, scope, place)
-        shown = [self.entities.show(name, item, view, seen_by_views(scope)) for item in items]
+        place = (
+            page_window(paginator, params, _largest_page(asked.definition, paginator))
+            if paginator
+            else Window(0, 10**9)
+        )
+        items, total = self._selected_items(listing, scope, place)
+        shown = [self.entities.show_item(name, item, view, seen_by_views(scope)) for item in items]
         if not paginator or not paging:
             told = {"items": shown, "total": total, "count": len(shown), "start": 0, "size": total, "last": True}
         else:
-            told = facts(paginator, place, shown, total, asked.path, asked.query)
+            told = page_facts(paginator, place, shown, total, asked.path, asked.query)
         envelope = (
             listing.get("envelope")
-            or (paging and self._envelope(asked.definition["product"], paging["using"]))
+            or (paging and self._envelope_of(asked.definition["product"], paging["using"]))
             or "{items}"
         )
         scope[HEADERS] = compile_render(listing.get("headers", {}))({**scope, **told})
@@ -82,29 +86,31 @@ class Lists:
             body[key or "values"] = body.pop("@items")
         return body
 
-    def _envelope(self, product: str, paginator: str) -> Any:
-        return self.entities.simulation(product).get("pages", {}).get(paginator)
+    def _envelope_of(self, product: str, paginator: str) -> Any:
+        return self.entities.simulation_of(product).get("pages", {}).get(paginator)
 
-    def _selected(self, listing: Listing, scope: Scope, place: Window) -> tuple[list[Item], int]:
+    def _selected_items(self, listing: Listing, scope: Scope, place: Window) -> tuple[list[Item], int]:
         name = listing["entity"]
         text = render_expression(listing["query"])(scope) if "query" in listing else None
-        items = self._eligible(listing, scope)
+        items = self._eligible_items(listing, scope)
         if text is not None or ("query" in listing and "sort" not in listing):
-            return self.searcher.page(self.entities[name], str(text or ""), scope, place, items, listing.get("sort"))
+            return self.searcher.search_page(
+                self.entities[name], str(text or ""), scope, place, items, listing.get("sort")
+            )
         found = list(items)
         if "sort" in listing:
             key = render_expression(listing["sort"])
-            found.sort(key=lambda item: sortable(key({**scope, "item": item})))
+            found.sort(key=lambda item: sortable_value(key({**scope, "item": item})))
         if "descending" in listing and condition_holds(listing["descending"], scope):
             found.reverse()
         return found[place.start : place.start + place.size], len(found)
 
-    def _eligible(self, listing: Listing, scope: Scope) -> Iterator[Item]:
+    def _eligible_items(self, listing: Listing, scope: Scope) -> Iterator[Item]:
         """What a list may hold, whatever its query says."""
         name, where = listing["entity"], listing.get("where")
         if "only" in listing:
             ids = [str(each) for each in render_expression(listing["only"])(scope) or []]
-            items = iter([item for id in ids if (item := self.entities.find(name, id))])
+            items = iter([item for id in ids if (item := self.entities.find_item(name, id))])
         else:
             items = self.entities.state.items(
                 name, render_expression(listing["of"])(scope) if "of" in listing else None
@@ -119,7 +125,7 @@ def seen_by_views(scope: Scope) -> Mapping[str, Any]:
     return {name: scope[name] for name in ("params", "me", "now", *scope[FIND])}
 
 
-def _largest(definition: CompiledOperation, paginator: PaginatorDefinition) -> int | None:
+def _largest_page(definition: CompiledOperation, paginator: PaginatorDefinition) -> int | None:
     """The largest page that the operation's own documents allow."""
     for param in definition.get("params", []):
         if param["name"] == paginator.get("size"):
@@ -147,7 +153,7 @@ class Actions:
         self.entities = entities
         self.lists = Lists(catalog, entities, Searcher(catalog, entities))
         self.by_operation: dict[str, tuple[Entity, ActionHere]] = {
-            catalog.canonical("operation", operation): (entity, action)
+            catalog.canonical_id("operation", operation): (entity, action)
             for entity in entities
             for operation, action in entity.actions.items()
         }
@@ -170,19 +176,19 @@ class Actions:
         if entity.schema:
             self._check_body(asked)
         for name, search in action.get("find", {}).items():
-            scope[name] = self._found(search, scope)
+            scope[name] = self._find_named(search, scope)
         for case in action.get("cases", []):
             if condition_holds(case.get("when", "`true`"), scope):
                 action = {**action, **case}  # type: ignore[typeddict-unknown-key]  # a case has `when` besides
                 break
         for check in action.get("check", []):
             if not condition_holds(check["unless"], scope):
-                raise refused(check["fail"], scope)
+                raise refusal_of(check["fail"], scope)
         if "repeat" in action:
-            self._repeat(action["repeat"], scope, asked)
+            self._repeat_changes(action["repeat"], scope, asked)
         for change in action.get("do", []):
-            self._change(entity, change, scope, asked)
-        return self._answer(entity, action, scope, asked)
+            self._make_changes(entity, change, scope, asked)
+        return self._answer_of(entity, action, scope, asked)
 
     def _check_body(self, asked: Asked) -> None:
         """Against what the operation documents, where it documents something."""
@@ -196,9 +202,9 @@ class Actions:
         except UsageError as error:
             raise RefusedError(400, "; ".join([str(error), *error.details])) from None
 
-    def _repeat(self, repeat: Repeat, scope: Scope, asked: Asked) -> None:
+    def _repeat_changes(self, repeat: Repeat, scope: Scope, asked: Asked) -> None:
         """What is refused of one entry does not end the others."""
-        operation = self.catalog.canonical("operation", repeat["operation"])
+        operation = self.catalog.canonical_id("operation", repeat["operation"])
         scope["answers"], scope["failed"] = [], []
         for place, body in enumerate(render_expression(repeat["each"])(scope) or []):
             try:
@@ -207,7 +213,7 @@ class Actions:
                 told = {"status": refusal.status, "message": refusal.message, "fields": refusal.fields}
                 scope["failed"].append({**told, "place": place})
 
-    def _found(self, search: EntitySearch, scope: Scope) -> Item | list[Item] | None:
+    def _find_named(self, search: EntitySearch, scope: Scope) -> Item | list[Item] | None:
         value = render_expression(search["by"])(scope) if "by" in search else None
         if search.get("several"):
             return self._all_found(search, value, scope)
@@ -230,35 +236,35 @@ class Actions:
         ]
 
     def _one_found(self, search: EntitySearch, given: Any, scope: Scope) -> Item | None:
-        item = None if given is None else self.entities.find(search["entity"], given)
+        item = None if given is None else self.entities.find_item(search["entity"], given)
         if item is None or not condition_holds(search.get("where", "`true`"), {**scope, "item": item}):
             if search.get("optional") and "missing" not in search:
                 return None
-            raise refused(search.get("missing", _NOT_THERE), {**scope, "given": given})
+            raise refusal_of(search.get("missing", _NOT_THERE), {**scope, "given": given})
         return item
 
-    def _change(self, entity: Entity, change: Change, scope: Scope, asked: Asked) -> None:
+    def _make_changes(self, entity: Entity, change: Change, scope: Scope, asked: Asked) -> None:
         entries = render_expression(change["each"])(scope) if "each" in change else [None]
         for entry in entries if isinstance(entries, list) else []:
             inner: Scope = {**scope, "entry": entry}
             if condition_holds(change.get("when", "`true`"), inner):
-                self._apply(entity, change, inner, asked)
+                self._apply_change(entity, change, inner, asked)
                 scope.update({name: inner[name] for name in inner if name not in scope and name != "entry"})
 
-    def _apply(self, entity: Entity, change: Change, scope: Scope, asked: Asked) -> None:
+    def _apply_change(self, entity: Entity, change: Change, scope: Scope, asked: Asked) -> None:
         members = compile_render(change.get("to", {}))(scope)
         if "create" in change:
-            made = self.entities.create(change["create"], members, scope)
+            made = self.entities.create_item(change["create"], members, scope)
             scope[change.get("name", "made")] = made
             self._keep_file(made, scope, asked)
         elif "patch" in change:
             cleared = render_expression(change.get("clear", "`[]`"))(scope) or []
-            for kind, item in self._items(entity, change, change["patch"], scope):
-                self.entities.patch(kind, item, members, cleared, scope)
+            for kind, item in self._items_changed(entity, change, change["patch"], scope):
+                self.entities.patch_item(kind, item, members, cleared, scope)
                 self._keep_file(item, scope, asked)
         elif "delete" in change:
-            for kind, item in self._items(entity, change, change["delete"], scope):
-                self.entities.delete(kind, item["id"])
+            for kind, item in self._items_changed(entity, change, change["delete"], scope):
+                self.entities.delete_item(kind, item["id"])
         elif "run" in change:
             resolve_entry(BEHAVIORS[change["run"]])(self.entities, members, scope)
 
@@ -269,45 +275,45 @@ class Actions:
             if entry is file:
                 self.entities.state.put_file(made["id"], content)
 
-    def _items(self, entity: Entity, change: Change, where: str, scope: Scope) -> list[tuple[str, Item]]:
+    def _items_changed(self, entity: Entity, change: Change, where: str, scope: Scope) -> list[tuple[str, Item]]:
         """The items that an expression gives or names, with the entity that they belong to."""
         search = scope[FIND].get(where)
         name = change.get("entity") or (search["entity"] if search else entity.name)
         value = render_expression(where)(scope)
         found = []
         for each in value if isinstance(value, list) else [value]:
-            item = each if isinstance(each, dict) else self.entities.find(name, each)
+            item = each if isinstance(each, dict) else self.entities.find_item(name, each)
             if item is None:
                 raise RefusedError(404, f"{name} {each!r} does not exist")
             found.append((name, item))
         return found
 
-    def _answer(self, entity: Entity, action: ActionHere, scope: Scope, asked: Asked) -> Answer:
+    def _answer_of(self, entity: Entity, action: ActionHere, scope: Scope, asked: Asked) -> Answer:
         status = action.get("status", 200)
         body: Any = None
         if "file" in action:
             item = render_expression(action["file"])(scope)
-            return self._file(item)
+            return self._file_answer(item)
         if "list" in action:
-            body = self.lists.answer(action["list"], asked, scope)
+            body = self.lists.answer_list(action["list"], asked, scope)
         elif "reply" in action:
             body = compile_render(action["reply"])(scope)
         elif "view" in action:
-            body = self._shown(entity, action, scope)
+            body = self._shown_for_event(entity, action, scope)
         for name, wanted in action.get("only", {}).items():
             _keep_only(body, name, render_expression(wanted)(scope))
         headers = tuple(without_null(scope.get(HEADERS, {})).items())
-        return Answer(status, without_null(body), headers, self._event(entity, action, scope))
+        return Answer(status, without_null(body), headers, self._send_event(entity, action, scope))
 
-    def _event(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
+    def _send_event(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
         """What listeners are told, in the form of the product."""
         event = action.get("event")
-        template = self.entities.simulation(entity.product).get("event")
+        template = self.entities.simulation_of(entity.product).get("event")
         if event is None or template is None:
             return None
         shown = {name: self._event_part(action, name, scope) for name in event.get("shows", [])}
-        people = self.entities.simulation(entity.product).get("me")
-        user = self.entities.show(people, scope["me"], BRIEF) if people and scope["me"] else None
+        people = self.entities.simulation_of(entity.product).get("me")
+        user = self.entities.show_item(people, scope["me"], BRIEF) if people and scope["me"] else None
         millis = round(parse_item_time(scope["now"]).timestamp() * 1000)
         told = compile_render(template)(
             {**scope, "name": event["name"], "shown": shown, "user": user, "millis": millis}
@@ -317,25 +323,25 @@ class Actions:
     def _event_part(self, action: ActionHere, name: str, scope: Scope) -> Any:
         item = scope.get(name) or scope.get("made") or scope.get("item")
         search = action.get("find", {}).get(name)
-        return None if item is None else self.entities.show(search["entity"] if search else name, item)
+        return None if item is None else self.entities.show_item(search["entity"] if search else name, item)
 
-    def _shown(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
+    def _shown_for_event(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
         shown = action.get("shown", "made || item")
-        name = scope[FIND].get(shown, {}).get("entity") or self._made(action, shown) or entity.name
+        name = scope[FIND].get(shown, {}).get("entity") or self._entity_made(action, shown) or entity.name
         value = render_expression(shown)(scope)
         if isinstance(value, list):
-            return [self.entities.show(name, each, action["view"], seen_by_views(scope)) for each in value]
-        return self.entities.show(name, value or {}, action["view"], seen_by_views(scope))
+            return [self.entities.show_item(name, each, action["view"], seen_by_views(scope)) for each in value]
+        return self.entities.show_item(name, value or {}, action["view"], seen_by_views(scope))
 
     @staticmethod
-    def _made(action: ActionHere, name: str) -> str | None:
+    def _entity_made(action: ActionHere, name: str) -> str | None:
         """The entity of what a change of this action made under a name."""
         return next(
             (each["create"] for each in action.get("do", []) if each.get("name") == name and "create" in each), None
         )
 
-    def _file(self, item: Item | None) -> Answer:
-        content = self.entities.state.file(item["id"]) if item else None
+    def _file_answer(self, item: Item | None) -> Answer:
+        content = self.entities.state.file_content(item["id"]) if item else None
         if item is None or content is None:
             raise RefusedError(404)
         return Answer(200, content, (("Content-Type", str(item.get("media") or "application/octet-stream")),))
@@ -350,14 +356,14 @@ def _keep_only(body: Any, name: str, wanted: Any) -> None:
     }
     taken = {name[1:] for name in names if name.startswith("-")}
     everything = not (names - {f"-{each}" for each in taken}) or bool(names & {"*all", "*navigable"})
-    for table in _tables(body):
+    for table in _tables_in_body(body):
         if isinstance(table.get(name), dict):
             table[name] = {
                 key: value for key, value in table[name].items() if (everything or key in names) and key not in taken
             }
 
 
-def _tables(body: Any) -> list[dict[str, Any]]:
+def _tables_in_body(body: Any) -> list[dict[str, Any]]:
     if isinstance(body, list):
         return [each for each in body if isinstance(each, dict)]
     if not isinstance(body, dict):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..client.request.sample_values import properties, service_sample
+from ..client.request.sample_values import schema_properties, service_sample
 from ..language.compiled_jmespath import compile_fast
 from ..language.merge import on_deployment
 from ..language.scopes import names_in, root_names
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PATH = re.compile(r"!?[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*\Z")
 
 
-def pages(catalog: Catalog, operation: CompiledOperation) -> dict[str, Any]:
+def list_pages(catalog: Catalog, operation: CompiledOperation) -> dict[str, Any]:
     """How a list is answered; whole, where it has no pages or they go on in a way that cannot be turned round."""
     paging = operation.get("paginate")
     if not paging:
@@ -37,18 +37,18 @@ def pages(catalog: Catalog, operation: CompiledOperation) -> dict[str, Any]:
         link = {"headers": {"Link": "{link && join('', ['<', site, link, '>; rel=\"next\"']) || `null`}"}}
         rest: dict[str, Any] = link if paginator["kind"] == "link" else {"whole": True}
         return {**rest, **({"envelope": {"@items": "{items}"}} if key else {})}
-    written = _written(paginator)
+    written = _written_by_paginator(paginator)
     turned = all(_PATH.match(path) for path in written)
     if not key:
         return {} if not written else {"whole": True}
     envelope: dict[str, Any] = {"@items": "{items}"}
     for path, fact in written.items():
         if _PATH.match(path):
-            _put(envelope, path.lstrip("!"), f"{{!{fact}}}" if path.startswith("!") else f"{{{fact}}}")
+            _put_at_path(envelope, path.lstrip("!"), f"{{!{fact}}}" if path.startswith("!") else f"{{{fact}}}")
     return {"envelope": envelope, **({} if turned else {"whole": True})}
 
 
-def _written(paginator: PaginatorDefinition) -> dict[str, str]:
+def _written_by_paginator(paginator: PaginatorDefinition) -> dict[str, str]:
     """Where the paginator reads something of a page → what belongs there."""
     found = {}
     if "next" in paginator:
@@ -60,7 +60,7 @@ def _written(paginator: PaginatorDefinition) -> dict[str, str]:
     return found
 
 
-def _put(table: dict[str, Any], path: str, value: str) -> None:
+def _put_at_path(table: dict[str, Any], path: str, value: str) -> None:
     *heads, last = path.split(".")
     for head in heads:
         table = table.setdefault(head, {})
@@ -79,7 +79,7 @@ class _Paths(NamedTuple):
     item: dict[str, str]
 
 
-def derived(catalog: Catalog, simulated: Iterable[str]) -> dict[str, EntityDefinition]:
+def derived_entities(catalog: Catalog, simulated: Iterable[str]) -> dict[str, EntityDefinition]:
     """One entity for each collection of each product that is not among the `simulated`."""
     operations = catalog.all("operation")
     by_product: dict[str, dict[str, dict[str, str]]] = {}
@@ -88,14 +88,14 @@ def derived(catalog: Catalog, simulated: Iterable[str]) -> dict[str, EntityDefin
             method, _, path = operation["http"].partition(" ")
             by_product.setdefault(operation["product"], {}).setdefault(path, {})[method] = id
     return {
-        f"{product}{path}": _Table(catalog, product, path, tables, operations).entity()
+        f"{product}{path}": _Table(catalog, product, path, tables, operations).entity_definition()
         for product, paths in by_product.items()
-        for tables in [_collections(paths)]
+        for tables in [_collections_in_paths(paths)]
         for path in tables
     }
 
 
-def _collections(paths: Mapping[str, dict[str, str]]) -> dict[str, _Paths]:
+def _collections_in_paths(paths: Mapping[str, dict[str, str]]) -> dict[str, _Paths]:
     found = {}
     for path, methods in paths.items():
         head, _, last = path.rpartition("/")
@@ -122,44 +122,44 @@ class _Table:
         head, _, last = path.rpartition("/")[0].rpartition("/")
         self.owner = last[1:-1] if last.startswith("{") else None  # the parameter that names whom the items belong to
         self.owners = head if self.owner and head in tables else None
-        self.schema = self._schema()
-        self.members = properties(catalog, self.schema) if self.schema else {}
-        self.key = self.paths.key if self.paths.key in self.members else _key(self.paths.key, self.members)
+        self.schema = self._item_schema()
+        self.members = schema_properties(catalog, self.schema) if self.schema else {}
+        self.key = self.paths.key if self.paths.key in self.members else _member_of_param(self.paths.key, self.members)
 
-    def _schema(self) -> str | None:
+    def _item_schema(self) -> str | None:
         """What a new item has to fit, else what a changed one has to."""
         ids = [self.paths.collection.get("POST"), *(self.paths.item.get(word) for word in ("PUT", "PATCH"))]
         schemas = [self.operations[id].get("body", {}).get("schema") for id in ids if id]
         return next((schema for schema in schemas if schema), None)
 
-    def entity(self) -> EntityDefinition:
+    def entity_definition(self) -> EntityDefinition:
         below = [path for path in self.tables if path.rpartition("/")[0] == f"{self.path}/{{{self.paths.key}}}"]
         own = ["of"] if self.key == "id" else ["of", "id"]
         entity: dict[str, Any] = {
             "product": self.product,
-            "id": self._identity(),
+            "id": self._id_rule(),
             "views": {"full": _WITHOUT_OWN.format(names=str(own))},
             "children": {path: {"entity": f"{self.product}{path}"} for path in below},
-            "actions": self._actions(),
+            "actions": self._actions_of_paths(),
         }
         return {**entity, **({"schema": self.schema} if self.schema else {})}  # type: ignore[typeddict-item]  # made as its shape says
 
-    def _identity(self) -> dict[str, Any]:
+    def _id_rule(self) -> dict[str, Any]:
         """Ids are of the type that the schema says, else that of the parameter that names an item."""
-        known = self.members.get(self.key) or self._parameter() or {}
+        known = self.members.get(self.key) or self._id_parameter() or {}
         kind = {"integer": "number"}.get(known.get("type", ""), "text-number")
         kind = "uuid" if known.get("format") == "uuid" else kind
         return {"kind": kind, "start": 1, "member": self.key}
 
-    def _parameter(self) -> OperationParam | None:
+    def _id_parameter(self) -> OperationParam | None:
         params = [param for id in self.paths.item.values() for param in self.operations[id].get("params", [])]
         return next((param for param in params if param["name"] == self.paths.key), None)
 
-    def _actions(self) -> dict[str, ActionHere]:
+    def _actions_of_paths(self) -> dict[str, ActionHere]:
         actions: dict[str, Any] = {}
-        owner = {"owner": _found(f"{self.product}{self.owners}", str(self.owner))} if self.owners else {}
+        owner = {"owner": _find_by_param(f"{self.product}{self.owners}", str(self.owner))} if self.owners else {}
         if id := self.paths.collection.get("GET"):
-            actions[id] = {"find": owner, "list": self._listing(id)}
+            actions[id] = {"find": owner, "list": self._list_action(id)}
         if id := self.paths.collection.get("POST"):
             given = f'params."{self.owner}"'
             members = f"merge(body || `{{}}`, {{of: {given}}})" if self.owner else "body"
@@ -178,7 +178,7 @@ class _Table:
         return actions
 
     def _on_item(self, method: str, owner: Mapping[str, Any]) -> dict[str, Any] | None:
-        found = _found(self.name, self.paths.key)
+        found = _find_by_param(self.name, self.paths.key)
         if self.owner:
             found["where"] = f'item.of == params."{self.owner}"'
         action: dict[str, Any] = {"find": {**owner, "item": found}, "view": "full"}
@@ -193,23 +193,23 @@ class _Table:
             return {**action, "do": [{"patch": "item", "to": "{body}", "clear": clear}]}
         return None
 
-    def _listing(self, id: str) -> dict[str, Any]:
+    def _list_action(self, id: str) -> dict[str, Any]:
         """A page; parameters that are called like members of the items choose among them."""
         names = [param["name"] for param in self.operations[id].get("params", []) if param["name"] in self.members]
         where = " && ".join(
             f'(!(params."{name}") || contains([params."{name}"][], to_string(item."{name}")))' for name in names
         )
-        listing: dict[str, Any] = {"entity": self.name, **pages(self.catalog, self.operations[id])}
+        listing: dict[str, Any] = {"entity": self.name, **list_pages(self.catalog, self.operations[id])}
         if self.owner:
             listing["of"] = f'params."{self.owner}"'
         return {**listing, **({"where": where} if where else {})}
 
 
-def _found(entity: str, param: str) -> dict[str, Any]:
+def _find_by_param(entity: str, param: str) -> dict[str, Any]:
     return {"entity": entity, "by": f'params."{param}"', "missing": {"status": 404, "message": "not found"}}
 
 
-def _key(param: str, members: Iterable[str]) -> str:
+def _member_of_param(param: str, members: Iterable[str]) -> str:
     """The member that a parameter of a path stands for: `order_id` for `orderId`, else `id`."""
     wanted = param.replace("_", "").replace("-", "").casefold()
     return next((name for name in members if name.replace("_", "").replace("-", "").casefold() == wanted), "id")
@@ -225,16 +225,16 @@ MEMBERS = "@members"
 def compile_render(template: Any) -> Render:
     """The template as a function of a scope, made once."""
     if isinstance(template, str):
-        return _text(template)
+        return _render_text(template)
     if isinstance(template, Mapping):
-        return _table(template)
+        return _render_table(template)
     if isinstance(template, list):
         items = [compile_render(value) for value in template]
         return lambda scope: [item(scope) for item in items]
     return lambda _: template
 
 
-def _table(template: Mapping[str, Any]) -> Render:
+def _render_table(template: Mapping[str, Any]) -> Render:
     """`@members` stands for the members of another table."""
     parts = [(key, compile_render(value)) for key, value in template.items() if key != MEMBERS]
     if MEMBERS not in template:
@@ -247,7 +247,7 @@ def _table(template: Mapping[str, Any]) -> Render:
     return table
 
 
-def _text(template: str) -> Render:
+def _render_text(template: str) -> Render:
     pieces = list(split_template(template))
     if len(pieces) == 1 and pieces[0][0]:
         return render_expression(pieces[0][1])
@@ -324,7 +324,7 @@ class Entity:
             view: (compile_render(template), names_used(template)) for view, template in here.get("views", {}).items()
         }
 
-    def view(self, name: str) -> tuple[Render, frozenset[str]] | None:
+    def view_of(self, name: str) -> tuple[Render, frozenset[str]] | None:
         """How an item is shown, and the names that this needs; what has no brief form is shown in full."""
         return self._views.get(name) or self._views.get(DEFAULT)
 
@@ -352,10 +352,10 @@ class Entities:
             name: on_deployment(it, deployment).get("base", "") for name, it in catalog.all("product").items()
         }
         defined: dict[str, EntityDefinition] = catalog.all("entity")
-        stubs = derived(catalog, {*(it["product"] for it in defined.values()), *catalog.ids("simulation")})
+        stubs = derived_entities(catalog, {*(it["product"] for it in defined.values()), *catalog.ids("simulation")})
         self._all = {name: Entity(name, it, deployment) for name, it in {**defined, **stubs}.items()}
 
-    def simulation(self, product: str | None) -> SimulationDefinition:
+    def simulation_of(self, product: str | None) -> SimulationDefinition:
         """How a product answers, as far as a definition says so."""
         return self.simulations.get(product or "", _UNSAID)
 
@@ -375,29 +375,29 @@ class Entities:
     def __getitem__(self, name: str) -> Entity:
         return self._all[name]
 
-    def find(self, entity: str, name: Any) -> Item | None:
+    def find_item(self, entity: str, name: Any) -> Item | None:
         """By its id, else by another name."""
         if isinstance(name, bool) or not isinstance(name, str | int):
             return None
-        return self.state.get(entity, str(name)) or self.state.named(entity, str(name))
+        return self.state.get(entity, str(name)) or self.state.item_named(entity, str(name))
 
-    def create(self, entity: str, members: Mapping[str, Any], scope: Scope) -> Item:
+    def create_item(self, entity: str, members: Mapping[str, Any], scope: Scope) -> Item:
         """A new item, kept."""
         kind = self._all[entity]
         owner = members.get("of")
-        number = self.state.next(f"number of {entity} in {owner}")
+        number = self.state.next_number(f"number of {entity} in {owner}")
         known: Scope = {**scope, **members, "number": number}
-        item: Item = {**_present(kind.new(known)), **_present(members)}
+        item: Item = {**_present_members(kind.new(known)), **_present_members(members)}
         member = kind.identity.get("member", "id")
-        item["id"] = item[member] if member in item else self._id(kind, {**known, **item})
+        item["id"] = item[member] if member in item else self._new_id(kind, {**known, **item})
         item[member] = item["id"]
         if kind.schema:
             formats = {"date-time": scope["now"], "date": scope["now"][:10]}
             item = {**service_sample(self.catalog, kind.schema, formats), **item}
-        self.keep(entity, item)
+        self.keep_item(entity, item)
         return item
 
-    def _id(self, kind: Entity, scope: Scope) -> str | int:
+    def _new_id(self, kind: Entity, scope: Scope) -> str | int:
         rule = kind.identity
         if "value" in rule and (given := compile_render(rule["value"])(scope)):
             return str(given)
@@ -407,17 +407,19 @@ class Entities:
             return secrets.token_hex(12)
         start = rule.get("start", _FIRST)
         while True:  # an item may have brought an id of its own
-            number = self.state.next(f"id of {kind.name}", start)
+            number = self.state.next_number(f"id of {kind.name}", start)
             if self.state.get(kind.name, str(number)) is None:
                 return number if rule["kind"] == "number" else str(number)
 
-    def keep(self, entity: str, item: Item) -> None:
+    def keep_item(self, entity: str, item: Item) -> None:
         self.state.put_item(entity, item, self._all[entity].names_of(item))
 
-    def patch(self, entity: str, item: Item, members: Mapping[str, Any], cleared: Iterable[str], by: Scope) -> None:
+    def patch_item(
+        self, entity: str, item: Item, members: Mapping[str, Any], cleared: Iterable[str], by: Scope
+    ) -> None:
         """Change an item where it is; what changed of the members with a history is kept."""
         before = {name: item.get(name) for name in self._all[entity].history}
-        item.update(_present(members))
+        item.update(_present_members(members))
         for name in cleared:
             item.pop(name, None)
         for name, old in before.items():
@@ -431,53 +433,55 @@ class Entities:
                         "by": (by["me"] or {}).get("id"),
                     }
                 )
-        self.keep(entity, item)
+        self.keep_item(entity, item)
 
-    def delete(self, entity: str, id: str) -> None:
+    def delete_item(self, entity: str, id: str) -> None:
         """With what belongs to it, and what it takes along."""
         kind, gone = self._all[entity], self.state.get(entity, str(id))
         if gone is None:
             return
-        self.state.delete(entity, str(id))
+        self.state.delete_item(entity, str(id))
         for child in kind.children.values():
             for item in list(self.state.items(child["entity"], str(id))):
-                self.delete(child["entity"], item["id"])
+                self.delete_item(child["entity"], item["id"])
         for name in kind.takes:
             given = gone.get(name)
             for each in given if isinstance(given, list) else [given]:
                 if each is not None:
-                    self.delete(kind.refs[name], str(each))
+                    self.delete_item(kind.refs[name], str(each))
 
-    def show(
+    def show_item(
         self, entity: str, item: Item, view: str = DEFAULT, also: Mapping[str, Any] | None = None, depth: int = 0
     ) -> Any:
         """An item as an answer has it: what it refers to and what belongs to it are shown in turn."""
         kind = self._all[entity]
-        found = kind.view(view)
+        found = kind.view_of(view)
         if found is None or depth > _DEEPEST:
             return {name: value for name, value in item.items() if name != "of"}
         render, used = found
         scope: Scope = {"site": self.site, "base": self.bases[kind.product], **(also or {}), **item, "item": item}
         for name, target in kind.refs.items():
             if name in used:
-                scope[name] = self._referred(target, item.get(name), depth)
+                scope[name] = self._referred_item(target, item.get(name), depth)
         for name, child in kind.children.items():
             if name in used:
                 items = self.state.items(child["entity"], item["id"])
-                scope[name] = [self._part(child["entity"], each, child.get("view", BRIEF), depth) for each in items]
+                scope[name] = [
+                    self._part_view(child["entity"], each, child.get("view", BRIEF), depth) for each in items
+                ]
         return render(scope)
 
-    def _referred(self, entity: str, id: Any, depth: int) -> Any:
+    def _referred_item(self, entity: str, id: Any, depth: int) -> Any:
         if isinstance(id, list):
-            return [shown for each in id if (shown := self._referred(entity, each, depth)) is not None]
+            return [shown for each in id if (shown := self._referred_item(entity, each, depth)) is not None]
         if id is None:
             return None
         if self._shown_at == self.state.changes and (known := self._shown.get((entity, str(id), BRIEF))) is not None:
             return known
         item = self.state.get(entity, str(id))
-        return None if item is None else self._part(entity, item, BRIEF, depth)
+        return None if item is None else self._part_view(entity, item, BRIEF, depth)
 
-    def _part(self, entity: str, item: Item, view: str, depth: int) -> Any:
+    def _part_view(self, entity: str, item: Item, view: str, depth: int) -> Any:
         """An item as a part of another one: the same for everybody who asks."""
         if self._shown_at != self.state.changes:
             self._shown.clear()
@@ -485,13 +489,13 @@ class Entities:
         key = (entity, str(item["id"]), view)
         found = self._shown.get(key)
         if found is None:
-            found = without_null(self.show(entity, item, view, None, depth + 1))
+            found = without_null(self.show_item(entity, item, view, None, depth + 1))
             if depth == 0 and len(self._shown) < _KEPT:  # deeper ones may be cut
                 self._shown[key] = found
         return found
 
 
-def _present(members: Any) -> Item:
+def _present_members(members: Any) -> Item:
     return {name: value for name, value in (members or {}).items() if value is not None}
 
 
@@ -515,7 +519,7 @@ class RefusedError(Exception):
         self.headers = dict(headers or {})
 
 
-def refused(rule: Refusal, scope: Mapping[str, Any]) -> RefusedError:
+def refusal_of(rule: Refusal, scope: Mapping[str, Any]) -> RefusedError:
     """The refusal that a definition describes."""
     message = compile_render(rule["message"])(scope) if "message" in rule else None
     return RefusedError(rule["status"], message, compile_render(rule.get("fields", {}))(scope))

@@ -24,17 +24,17 @@ class Window(NamedTuple):
     size: int
 
 
-def window(paginator: PaginatorDefinition, params: Mapping[str, Any], most: int | None) -> Window:
+def page_window(paginator: PaginatorDefinition, params: Mapping[str, Any], most: int | None) -> Window:
     """Raises `RefusedError` for what is no number or no token of ours."""
-    size = _number(params, paginator.get("size"), most or _USUAL)
+    size = _number_in_query(params, paginator.get("size"), most or _USUAL)
     sent = params.get(paginator.get("send", ""))
     kind = page_kind(paginator["kind"])
     if kind.numbered or _numbers_links(paginator):
-        start = (max(_number(params, paginator.get("send"), 1), 1) - 1) * size
+        start = (max(_number_in_query(params, paginator.get("send"), 1), 1) - 1) * size
     elif kind.counted:
-        start = _number(params, paginator.get("send"), 0)
+        start = _number_in_query(params, paginator.get("send"), 0)
     else:
-        start = _position(sent) if sent else 0
+        start = _position_of_token(sent) if sent else 0
     return Window(start, min(size, most or _MOST))
 
 
@@ -43,7 +43,7 @@ def _numbers_links(paginator: PaginatorDefinition) -> bool:
     return paginator["kind"] == "link" and paginator.get("reads") == "headers"
 
 
-def _number(params: Mapping[str, Any], name: str | None, usual: int) -> int:
+def _number_in_query(params: Mapping[str, Any], name: str | None, usual: int) -> int:
     given = params.get(name) if name else None
     if given in (None, ""):
         return usual
@@ -53,12 +53,12 @@ def _number(params: Mapping[str, Any], name: str | None, usual: int) -> int:
     return int(text)
 
 
-def token(start: int) -> str:
+def page_token(start: int) -> str:
     """The word that asks for the items from `start` on: nothing that a client could make up by counting."""
     return base64.urlsafe_b64encode(f"items {start}".encode()).decode().rstrip("=")
 
 
-def _position(text: Any) -> int:
+def _position_of_token(text: Any) -> int:
     try:
         word, _, number = base64.urlsafe_b64decode(f"{text}==").decode().partition(" ")
         if word == "items" and number.isdigit():
@@ -68,7 +68,7 @@ def _position(text: Any) -> int:
     raise RefusedError(400, "the page token is not valid")
 
 
-def facts(
+def page_facts(
     paginator: PaginatorDefinition,
     asked: Window,
     items: list[Any],
@@ -79,7 +79,7 @@ def facts(
     """What the table that a page stands in may tell of it."""
     after = asked.start + len(items)
     is_last = after >= total
-    next_token = None if is_last else token(after)
+    next_token = None if is_last else page_token(after)
     link = None
     if next_token:
         place: Any = next_token if paginator["kind"] == "link" else after

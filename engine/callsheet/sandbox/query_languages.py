@@ -66,14 +66,14 @@ class QueryToken(NamedTuple):
         return self.kind == SIGN and self.text in signs
 
 
-def tokens(text: str, reserved: AbstractSet[str]) -> Iterator[QueryToken]:
+def query_tokens(text: str, reserved: AbstractSet[str]) -> Iterator[QueryToken]:
     """The tokens in order, the end last; raises `QuerySyntaxError` at a character or word that must be quoted."""
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None or match.lastgroup is None:
-            raise QuerySyntaxError(_unreadable(text, position), text, position)
-        token = _token(match.lastgroup, match.group(), position)
+            raise QuerySyntaxError(_unreadable_message(text, position), text, position)
+        token = _token_at(match.lastgroup, match.group(), position)
         if token.kind == WORD and token.text.lower() in reserved:
             message = f"'{token.text}' is a reserved word: enclose it in quotation marks to use it as a field or value"
             raise QuerySyntaxError(message, text, position)
@@ -83,25 +83,25 @@ def tokens(text: str, reserved: AbstractSet[str]) -> Iterator[QueryToken]:
     yield QueryToken(END, "", "", len(text))
 
 
-def _token(kind: str, text: str, start: int) -> QueryToken:
+def _token_at(kind: str, text: str, start: int) -> QueryToken:
     if kind == QUOTED:
-        return QueryToken(kind, text, _unescaped(text[1:-1]), start)
+        return QueryToken(kind, text, _unescaped_text(text[1:-1]), start)
     if kind == WORD and _NUMBER.match(text):
         kind = NUMBER
-    return QueryToken(kind, text, _unescaped(text) if kind == WORD else text, start)
+    return QueryToken(kind, text, _unescaped_text(text) if kind == WORD else text, start)
 
 
-def _unescaped(text: str) -> str:
+def _unescaped_text(text: str) -> str:
     if "\\" not in text:
         return text
-    return _ESCAPED.sub(lambda found: _character(found[1]), text)
+    return _ESCAPED.sub(lambda found: _escaped_character(found[1]), text)
 
 
-def _character(escape: str) -> str:
+def _escaped_character(escape: str) -> str:
     return chr(int(escape[1:], 16)) if len(escape) > 1 else _LETTERS.get(escape, escape)
 
 
-def _unreadable(text: str, position: int) -> str:
+def _unreadable_message(text: str, position: int) -> str:
     character = text[position]
     if character in "\"'":
         rest = text[position + 1 :]
@@ -216,203 +216,203 @@ class Grammar:
         self.reserved = reserved
         self.numbered = numbered
 
-    def parse(self, text: str) -> Query:
+    def parse_query(self, text: str) -> Query:
         """Raises `QuerySyntaxError`."""
-        return _Reader(text, self).query()
+        return _Reader(text, self).read_query()
 
 
 class _Reader:
     def __init__(self, text: str, grammar: Grammar) -> None:
         self.text = text
         self.numbered = grammar.numbered
-        self.tokens = list(tokens(text, grammar.reserved))
+        self.tokens = list(query_tokens(text, grammar.reserved))
         self.position = 0
         self.depth = 0
 
     @property
-    def next(self) -> QueryToken:
+    def next_token(self) -> QueryToken:
         return self.tokens[self.position]
 
-    def query(self) -> Query:
-        ordered = self.next.is_word("order")
-        where = None if ordered or self.next.kind == END else self.any_of()
-        order = self.order() if self.next.is_word("order") else ()
-        if self.next.kind != END:
-            self.fail("'or', 'and' or 'order by'" if not order else "the end of the query")
+    def read_query(self) -> Query:
+        ordered = self.next_token.is_word("order")
+        where = None if ordered or self.next_token.kind == END else self.any_of()
+        order = self.read_order() if self.next_token.is_word("order") else ()
+        if self.next_token.kind != END:
+            self.fail_at_token("'or', 'and' or 'order by'" if not order else "the end of the query")
         return Query(where, order)
 
     def any_of(self) -> Clause:
-        return self.joined("or", _OR, self.all_of)
+        return self.read_joined("or", _OR, self.all_of)
 
     def all_of(self) -> Clause:
-        return self.joined("and", _AND, self.negation)
+        return self.read_joined("and", _AND, self.read_negation)
 
-    def joined(self, word: str, signs: tuple[str, ...], part: Callable[[], Clause]) -> Clause:
+    def read_joined(self, word: str, signs: tuple[str, ...], part: Callable[[], Clause]) -> Clause:
         found = [part()]
-        while self.next.is_word(word) or self.next.is_sign(*signs):
+        while self.next_token.is_word(word) or self.next_token.is_sign(*signs):
             self.position += 1
             found.append(part())
         return found[0] if len(found) == 1 else Joined(word, tuple(found))
 
-    def negation(self) -> Clause:
+    def read_negation(self) -> Clause:
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise QuerySyntaxError("the query is nested too deeply", self.text, self.next.start)
+            raise QuerySyntaxError("the query is nested too deeply", self.text, self.next_token.start)
         try:
             if self.took_word("not") or self.took_sign("!"):
-                return Negation(self.negation())
+                return Negation(self.read_negation())
             if self.took_sign("("):
                 inner = self.any_of()
-                self.expect(")")
+                self.expect_sign(")")
                 return inner
-            return self.condition()
+            return self.read_condition()
         finally:
             self.depth -= 1
 
-    def condition(self) -> Condition:
-        field = self.field()
-        token = self.next
+    def read_condition(self) -> Condition:
+        field = self.read_field()
+        token = self.next_token
         if token.is_sign("=", "!=", "~", "!~"):
             self.position += 1
-            return Condition(field, token.text, self.single(), ())
+            return Condition(field, token.text, self.read_single(), ())
         if token.is_sign("<", ">", "<=", ">="):
             self.position += 1
-            return Condition(field, token.text, self.value(), ())
+            return Condition(field, token.text, self.read_value(), ())
         if self.took_word("was"):
-            return self.past(field)
+            return self.read_past(field)
         if self.took_word("changed"):
-            return Condition(field, "changed", None, self.predicates(_CHANGE))
+            return Condition(field, "changed", None, self.read_predicates(_CHANGE))
         if self.took_word("is"):
-            return Condition(field, "is not" if self.took_word("not") else "is", self.empty(), ())
+            return Condition(field, "is not" if self.took_word("not") else "is", self.read_empty(), ())
         negated = self.took_word("not")
         if not self.took_word("in"):
-            self.fail(
+            self.fail_at_token(
                 "'in'" if negated else "an operator: one of =, !=, <, >, <=, >=, ~, !~, in, not in, is, was, changed"
             )
-        return Condition(field, "not in" if negated else "in", self.many(), ())
+        return Condition(field, "not in" if negated else "in", self.read_many(), ())
 
-    def past(self, field: ConditionField) -> Condition:
+    def read_past(self, field: ConditionField) -> Condition:
         operator = "was not" if self.took_word("not") else "was"
         if self.took_word("in"):
-            return Condition(field, f"{operator} in", self.many(), self.predicates(_WHEN))
-        return Condition(field, operator, self.single(), self.predicates(_WHEN))
+            return Condition(field, f"{operator} in", self.read_many(), self.read_predicates(_WHEN))
+        return Condition(field, operator, self.read_single(), self.read_predicates(_WHEN))
 
-    def predicates(self, words: tuple[str, ...]) -> tuple[Predicate, ...]:
+    def read_predicates(self, words: tuple[str, ...]) -> tuple[Predicate, ...]:
         found = []
-        while self.next.is_word(*words):
-            word = self.next.text.lower()
+        while self.next_token.is_word(*words):
+            word = self.next_token.text.lower()
             self.position += 1
-            found.append(Predicate(word, self.operand()))
+            found.append(Predicate(word, self.read_operand()))
         return tuple(found)
 
-    def field(self) -> ConditionField:
+    def read_field(self) -> ConditionField:
         if self.numbered and self.took_word(self.numbered):
-            self.expect("[")
-            number = self.next
+            self.expect_sign("[")
+            number = self.next_token
             if number.kind != NUMBER or number.text.startswith("-"):
-                self.fail("the number of a field")
+                self.fail_at_token("the number of a field")
             self.position += 1
-            self.expect("]")
+            self.expect_sign("]")
             name = f"{self.numbered}[{number.text}]"
-            return ConditionField(name, self.properties(pathless=True))
-        return ConditionField(self.name("a field name"), self.properties())
+            return ConditionField(name, self.read_properties(pathless=True))
+        return ConditionField(self.read_name("a field name"), self.read_properties())
 
-    def properties(self, *, pathless: bool = False) -> tuple[tuple[str, str], ...]:
+    def read_properties(self, *, pathless: bool = False) -> tuple[tuple[str, str], ...]:
         found = []
         while self.took_sign("["):
-            key = self.name("a property key")
-            self.expect("]")
+            key = self.read_name("a property key")
+            self.expect_sign("]")
             path = ""
             while not pathless and self.is_name():
-                path += self.name("a path")
+                path += self.read_name("a path")
             found.append((key, path))
         return tuple(found)
 
-    def single(self) -> Operand:
-        return self.empty() if self.next.is_word(*_EMPTY) else self.value()
+    def read_single(self) -> Operand:
+        return self.read_empty() if self.next_token.is_word(*_EMPTY) else self.read_value()
 
-    def many(self) -> Operand:
-        if self.next.is_sign("("):
-            return self.values()
-        found = self.value()
+    def read_many(self) -> Operand:
+        if self.next_token.is_sign("("):
+            return self.read_values()
+        found = self.read_value()
         if not isinstance(found, Function):
-            self.fail("'('")
+            self.fail_at_token("'('")
         return found
 
-    def operand(self) -> Operand:
-        return self.values() if self.next.is_sign("(") else self.single()
+    def read_operand(self) -> Operand:
+        return self.read_values() if self.next_token.is_sign("(") else self.read_single()
 
-    def values(self) -> Values:
+    def read_values(self) -> Values:
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise QuerySyntaxError("the list is nested too deeply", self.text, self.next.start)
-        self.expect("(")
-        found = [self.operand()]
+            raise QuerySyntaxError("the list is nested too deeply", self.text, self.next_token.start)
+        self.expect_sign("(")
+        found = [self.read_operand()]
         while self.took_sign(","):
-            found.append(self.operand())
-        self.expect(")")
+            found.append(self.read_operand())
+        self.expect_sign(")")
         self.depth -= 1
         return Values(tuple(found))
 
-    def value(self) -> Value | Function:
-        text = self.name("a value, a list or a function")
-        return Function(text, self.arguments()) if self.took_sign("(") else Value(text)
+    def read_value(self) -> Value | Function:
+        text = self.read_name("a value, a list or a function")
+        return Function(text, self.read_arguments()) if self.took_sign("(") else Value(text)
 
-    def arguments(self) -> tuple[str, ...]:
+    def read_arguments(self) -> tuple[str, ...]:
         if self.took_sign(")"):
             return ()
-        found = [self.name("an argument")]
+        found = [self.read_name("an argument")]
         while self.took_sign(","):
-            found.append(self.name("an argument"))
-        self.expect(")")
+            found.append(self.read_name("an argument"))
+        self.expect_sign(")")
         return tuple(found)
 
-    def empty(self) -> Empty:
+    def read_empty(self) -> Empty:
         if not self.took_word(*_EMPTY):
-            self.fail("'empty'")
+            self.fail_at_token("'empty'")
         return Empty()
 
-    def order(self) -> tuple[Sorting, ...]:
+    def read_order(self) -> tuple[Sorting, ...]:
         self.position += 1
         if not self.took_word("by"):
-            self.fail("'by'")
-        found = [self.sorting()]
+            self.fail_at_token("'by'")
+        found = [self.read_sorting()]
         while self.took_sign(","):
-            found.append(self.sorting())
+            found.append(self.read_sorting())
         return tuple(found)
 
-    def sorting(self) -> Sorting:
-        field = self.field()
+    def read_sorting(self) -> Sorting:
+        field = self.read_field()
         descending = True if self.took_word("desc") else False if self.took_word("asc") else None
         return Sorting(field, descending)
 
     def is_name(self) -> bool:
-        token = self.next
+        token = self.next_token
         if token.kind in (QUOTED, NUMBER):
             return True
         return token.kind == WORD and token.text.lower() not in _GRAMMAR and token.text.lower() != self.numbered
 
-    def name(self, wanted: str) -> str:
+    def read_name(self, wanted: str) -> str:
         if not self.is_name():
-            self.fail(wanted)
+            self.fail_at_token(wanted)
         self.position += 1
         return self.tokens[self.position - 1].value
 
     def took_word(self, *words: str) -> bool:
-        return self._took(self.next.is_word(*words))
+        return self._takes_sign(self.next_token.is_word(*words))
 
     def took_sign(self, sign: str) -> bool:
-        return self._took(self.next.is_sign(sign))
+        return self._takes_sign(self.next_token.is_sign(sign))
 
-    def _took(self, fits: bool) -> bool:
+    def _takes_sign(self, fits: bool) -> bool:
         self.position += fits
         return fits
 
-    def expect(self, sign: str) -> None:
+    def expect_sign(self, sign: str) -> None:
         if not self.took_sign(sign):
-            self.fail(f"'{sign}'")
+            self.fail_at_token(f"'{sign}'")
 
-    def fail(self, wanted: str) -> NoReturn:
-        token = self.next
+    def fail_at_token(self, wanted: str) -> NoReturn:
+        token = self.next_token
         got = "the end of the query" if token.kind == END else f"'{token.text}'"
         raise QuerySyntaxError(f"expecting {wanted} but got {got}", self.text, token.start)

@@ -54,7 +54,7 @@ def remember_sandbox(environ: Mapping[str, str], program: str, running: RunningS
 
 def forget_sandbox(environ: Mapping[str, str], program: str, running: RunningSandbox | None = None) -> None:
     """Take the file away; with `running` only where it still is about that one."""
-    if running is not None and _told(environ, program) != running:
+    if running is not None and _running_in_file(environ, program) != running:
         return
     with suppress(FileNotFoundError):  # a sandbox that ends takes it away too
         os.remove(sandbox_file(environ, program))
@@ -62,11 +62,11 @@ def forget_sandbox(environ: Mapping[str, str], program: str, running: RunningSan
 
 def running_sandbox(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
     """The sandbox that is running; None where none answers."""
-    running = _told(environ, program)
+    running = _running_in_file(environ, program)
     return running if running and ask_sandbox(running, "ping") else None
 
 
-def _told(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
+def _running_in_file(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
     path = sandbox_file(environ, program)
     try:
         return RunningSandbox(**json.loads(read_private(path, "the sandbox's file")))
@@ -106,19 +106,19 @@ def start_detached(words: Sequence[str], environ: Mapping[str, str], program: st
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, env=dict(environ), **detached
         )
         try:
-            return _answering(process, said, environ, program)
+            return _wait_until_answering(process, said, environ, program)
         except BaseException:  # Ctrl-C too: nobody would know of a sandbox that came up later
             process.terminate()
             raise
 
 
-def _answering(
+def _wait_until_answering(
     process: subprocess.Popen[bytes], said: IO[bytes], environ: Mapping[str, str], program: str
 ) -> RunningSandbox:
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise _failure(process.returncode, said)
+            raise _failure_in_background(process.returncode, said)
         if running := running_sandbox(environ, program):
             process.returncode = 0  # it goes on without us, and is not waited for
             return running
@@ -126,7 +126,7 @@ def _answering(
     raise NetworkError(f"the sandbox did not answer within {_PATIENCE:g} seconds")
 
 
-def _failure(code: int, said: IO[bytes]) -> CallsheetError:
+def _failure_in_background(code: int, said: IO[bytes]) -> CallsheetError:
     """What the process in the background said last, as if it had been said here."""
     said.seek(0)
     lines = said.read().decode("utf-8", "replace").splitlines()
@@ -158,41 +158,41 @@ class Server:
         self.connections: set[asyncio.Transport] = set()
         self._server: asyncio.Server | None = None
 
-    async def begin(self, port: int) -> int:
+    async def begin_listening(self, port: int) -> int:
         """Listen on this machine; the port, where 0 lets the system choose one."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: _Connection(self), "127.0.0.1", port)
         chosen: int = self._server.sockets[0].getsockname()[1]
         return chosen
 
-    async def end(self) -> None:
+    async def end_listening(self) -> None:
         if self._server is not None:
             self._server.close()
         for transport in list(self.connections):
             transport.close()
         await asyncio.sleep(0)
 
-    def control(self, request: SandboxRequest) -> Answer:
+    def answer_control(self, request: SandboxRequest) -> Answer:
         """What `sandbox stop` and `sandbox reset` ask; nobody else knows the token."""
         shown = request.headers.get(_TOKEN_HEADER, "").encode("latin-1")
         if not hmac.compare_digest(shown, self.token.encode()) or request.method != "POST":
             return Answer(404)
         word = request.target.removeprefix(CONTROL)
         if word == "reset":
-            self.site.reset()
+            self.site.reset_items()
         elif word == "stop":
             self.stopped.set()
         elif word != "ping":
             return Answer(404)
         return Answer(200, {"deployment": self.site.deployment, "address": self.site.address})
 
-    def answer(self, request: SandboxRequest) -> Answer:
+    def answer_request(self, request: SandboxRequest) -> Answer:
         if request.target.startswith(CONTROL):
-            return self.control(request)
-        told = self.faults.limited()
+            return self.answer_control(request)
+        told = self.faults.rate_limit_facts()
         if told is not None:
-            return self.site.limited(self.site.product_of(request.target), told)
-        return self.site.answer(request)
+            return self.site.rate_limit_answer(self.site.product_of(request.target), told)
+        return self.site.answer_request(request)
 
 
 class _Connection(asyncio.Protocol):
@@ -218,7 +218,7 @@ class _Connection(asyncio.Protocol):
         try:
             self.parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._write(Answer(400), keep=False)
+            self._write_answer(Answer(400), keep=False)
 
     def on_message_begin(self) -> None:
         self.url = b""
@@ -243,7 +243,7 @@ class _Connection(asyncio.Protocol):
         method = self.parser.get_method().decode("latin-1")
         target = self.url.decode("latin-1")
         if (status := foreign_status(self.headers)) is not None:
-            self._write(Answer(status), keep=False)
+            self._write_answer(Answer(status), keep=False)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.headers}
         request = SandboxRequest(method, target, headers, b"".join(self.body))
@@ -254,57 +254,57 @@ class _Connection(asyncio.Protocol):
         while self.waiting and not self.busy:
             request, keep = self.waiting.pop(0)
             delay = self.server.faults.latency
-            fault = None if request.target.startswith(CONTROL) else self.server.faults.chosen()
+            fault = None if request.target.startswith(CONTROL) else self.server.faults.choose_fault()
             if not delay and fault is None:
-                self._write(self._answer(request), keep=keep)
+                self._write_answer(self._answer_to(request), keep=keep)
                 continue
             self.busy = True
-            task = asyncio.get_running_loop().create_task(self._later(request, keep, delay, fault))
+            task = asyncio.get_running_loop().create_task(self._answer_later(request, keep, delay, fault))
             _RUNNING.add(task)
             task.add_done_callback(_RUNNING.discard)
 
-    def _answer(self, request: SandboxRequest) -> Answer:
+    def _answer_to(self, request: SandboxRequest) -> Answer:
         if self.size > MAX_BODY:
             return Answer(413)
-        return self.server.answer(request)
+        return self.server.answer_request(request)
 
-    async def _later(self, request: SandboxRequest, keep: bool, delay: float, fault: Any) -> None:
+    async def _answer_later(self, request: SandboxRequest, keep: bool, delay: float, fault: Any) -> None:
         await asyncio.sleep(delay)
         if fault is None:
-            self._write(self._answer(request), keep=keep)
+            self._write_answer(self._answer_to(request), keep=keep)
         elif fault.status is not None:
-            self._write(self._failed(request, fault.status), keep=keep)
+            self._write_answer(self._fault_answer(request, fault.status), keep=keep)
         elif fault.word == PAGE:
-            self._write(Answer(502, _PROXY_PAGE, (("Content-Type", "text/html"),)), keep=keep)
+            self._write_answer(Answer(502, _PROXY_PAGE, (("Content-Type", "text/html"),)), keep=keep)
         elif fault.word == CUT:
-            data = _message(self._answer(request), keep=keep)
+            data = _http_message(self._answer_to(request), keep=keep)
             self.transport.write(data[: len(data) // 2])
             self.transport.close()
         elif fault.word == SLOW:
-            await self._drip(_message(self._answer(request), keep=keep))
+            await self._drip_bytes(_http_message(self._answer_to(request), keep=keep))
         self.busy = False
         self._go_on()
 
-    def _failed(self, request: SandboxRequest, status: int) -> Answer:
+    def _fault_answer(self, request: SandboxRequest, status: int) -> Answer:
         """The product's answer with this status, which nothing but a fault asked for."""
         site = self.server.site
         product = site.product_of(request.target)
         if status == HTTPStatus.TOO_MANY_REQUESTS:
-            return site.limited(product, self.server.faults.too_many())
+            return site.rate_limit_answer(product, self.server.faults.too_many())
         headers = {"Retry-After": "1"} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
         phrase = HTTPStatus(status).phrase if _is_known(status) else ""
-        return site.refused(RefusedError(status, phrase, headers=headers), product)
+        return site.refusal_answer(RefusedError(status, phrase, headers=headers), product)
 
-    async def _drip(self, data: bytes) -> None:
+    async def _drip_bytes(self, data: bytes) -> None:
         size = max(1, len(data) // _SLOW_PIECES)
         for start in range(0, len(data), size):
             self.transport.write(data[start : start + size])
             await asyncio.sleep(_SLOW_PAUSE)
 
-    def _write(self, answer: Answer, *, keep: bool) -> None:
+    def _write_answer(self, answer: Answer, *, keep: bool) -> None:
         if self.transport.is_closing():
             return
-        self.transport.write(_message(answer, keep=keep))
+        self.transport.write(_http_message(answer, keep=keep))
         if not keep:
             self.transport.close()
 
@@ -312,7 +312,7 @@ class _Connection(asyncio.Protocol):
 _RUNNING: set[asyncio.Task[None]] = set()
 
 
-def _message(answer: Answer, *, keep: bool) -> bytes:
+def _http_message(answer: Answer, *, keep: bool) -> bytes:
     body, headers = b"", list(answer.headers)
     if isinstance(answer.body, bytes):
         body = answer.body

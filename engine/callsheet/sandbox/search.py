@@ -89,11 +89,11 @@ def edge_of_period(unit: str, *, end: bool, now: datetime, shift: str = "") -> d
         start = start.replace(day=1)
     elif unit == "year":
         start = start.replace(month=1, day=1)
-    start = _shifted(start, shift, unit)
-    return _shifted(start, "1", unit) - timedelta(milliseconds=1) if end else start
+    start = _shifted_time(start, shift, unit)
+    return _shifted_time(start, "1", unit) - timedelta(milliseconds=1) if end else start
 
 
-def _shifted(start: datetime, shift: str, unit: str) -> datetime:
+def _shifted_time(start: datetime, shift: str, unit: str) -> datetime:
     if not shift:
         return start
     match = _SPAN.fullmatch(shift.strip())
@@ -126,7 +126,7 @@ class OperatorError(Exception):
     """The field's kind has no such comparison."""
 
 
-def comparison(field: QueryField, operator: str, wanted: list[str] | None, now: datetime) -> Comparison:
+def comparison_of(field: QueryField, operator: str, wanted: list[str] | None, now: datetime) -> Comparison:
     """Whether the values of a field fit. `wanted` is None where they are compared with nothing.
 
     Raises `OperatorError`, and `ValueError` with the word that is none of the field's kind.
@@ -139,7 +139,7 @@ def comparison(field: QueryField, operator: str, wanted: list[str] | None, now: 
     return _KINDS[kind](operator, wanted, now)
 
 
-def _names(operator: str, wanted: list[str], _: datetime) -> Comparison:
+def _compare_names(operator: str, wanted: list[str], _: datetime) -> Comparison:
     """Words are equal whatever their letters; what has no value is unequal to nothing."""
     known = {word.casefold() for word in wanted}
     if operator in _EQUAL:
@@ -147,13 +147,13 @@ def _names(operator: str, wanted: list[str], _: datetime) -> Comparison:
     if operator in _UNEQUAL:
         return lambda values: bool(values) and not any(str(value).casefold() in known for value in values)
     if operator in ("~", "!~"):
-        return _text(operator, wanted, _)
+        return _compare_text(operator, wanted, _)
     raise OperatorError(operator)
 
 
-def _keys(operator: str, wanted: list[str], now: datetime) -> Comparison:
+def _compare_keys(operator: str, wanted: list[str], now: datetime) -> Comparison:
     if operator not in _ORDER:
-        return _names(operator, wanted, now)
+        return _compare_names(operator, wanted, now)
     compare, limit = _ORDER[operator], key_parts(wanted[0])
 
     def holds(values: Sequence[Any]) -> bool:
@@ -167,8 +167,8 @@ def key_parts(text: str) -> tuple[str, int]:
     return head, int(number) if number.isdigit() else 0
 
 
-def _numbers(operator: str, wanted: list[str], _: datetime) -> Comparison:
-    numbers = [_number(word) for word in wanted]
+def _compare_numbers(operator: str, wanted: list[str], _: datetime) -> Comparison:
+    numbers = [_number_of_word(word) for word in wanted]
     if operator in _ORDER:
         compare = _ORDER[operator]
         return lambda values: any(compare(float(value), numbers[0]) for value in values)
@@ -179,14 +179,14 @@ def _numbers(operator: str, wanted: list[str], _: datetime) -> Comparison:
     raise OperatorError(operator)
 
 
-def _number(word: str) -> float:
+def _number_of_word(word: str) -> float:
     try:
         return float(word)
     except ValueError:
         raise ValueError(word) from None
 
 
-def _dates(operator: str, wanted: list[str], now: datetime) -> Comparison:
+def _compare_dates(operator: str, wanted: list[str], now: datetime) -> Comparison:
     moments = [moment_of(word, now) for word in wanted]
     if operator in _ORDER:
         compare = _ORDER[operator]
@@ -205,11 +205,11 @@ def moment_of(word: str, now: datetime) -> datetime:
         raise ValueError(word) from None
 
 
-def _text(operator: str, wanted: list[str], _: datetime) -> Comparison:
+def _compare_text(operator: str, wanted: list[str], _: datetime) -> Comparison:
     """All words must be there, in any order; words in quotation marks together, and `*` stands for any letters."""
     if operator not in ("~", "!~"):
         raise OperatorError(operator)
-    patterns = [re.compile(pattern) for word in wanted for pattern in _patterns(word)]
+    patterns = [re.compile(pattern) for word in wanted for pattern in _text_patterns(word)]
 
     def holds(values: Sequence[Any]) -> bool:
         text = " ".join(str(value) for value in values).casefold()
@@ -220,25 +220,25 @@ def _text(operator: str, wanted: list[str], _: datetime) -> Comparison:
     return lambda values: bool(values) and not holds(values)
 
 
-def _patterns(text: str) -> list[str]:
+def _text_patterns(text: str) -> list[str]:
     found = []
     for phrase, word in re.findall(r'"([^"]*)"|(\S+)', text.casefold()):
         parts = re.findall(r"[\w*?]+", phrase or word)
         if parts:
-            found.append(r"\W+".join(rf"\b{_wild(part)}" for part in parts) + ("" if word else r"\b"))
+            found.append(r"\W+".join(rf"\b{_wildcard_pattern(part)}" for part in parts) + ("" if word else r"\b"))
     return found
 
 
-def _wild(word: str) -> str:
+def _wildcard_pattern(word: str) -> str:
     return re.escape(word).replace(r"\*", r"\w*").replace(r"\?", r"\w")
 
 
 _KINDS: dict[str, Callable[[str, list[str], datetime], Comparison]] = {
-    "name": _names,
-    "key": _keys,
-    "number": _numbers,
-    "date": _dates,
-    "text": _text,
+    "name": _compare_names,
+    "key": _compare_keys,
+    "number": _compare_numbers,
+    "date": _compare_dates,
+    "text": _compare_text,
 }
 
 
@@ -258,11 +258,11 @@ class Search(Protocol):
     people: str
     refs: Mapping[str, str]
 
-    def operand(self, name: str, field: QueryField, operand: Operand | None) -> list[str]: ...
+    def operand_words(self, name: str, field: QueryField, operand: Operand | None) -> list[str]: ...
 
-    def refuse(self, kind: Mistake, **told: Any) -> RefusedError: ...
+    def refusal_for(self, kind: Mistake, **told: Any) -> RefusedError: ...
 
-    def referred(self, entity: str, id: Any) -> Any: ...
+    def referred_item(self, entity: str, id: Any) -> Any: ...
 
 
 class Period(NamedTuple):
@@ -281,43 +281,43 @@ class HistoryCondition:
         self.search = search
         self.member = field.get("history")
         if self.member is None:
-            raise search.refuse("operator", field=name, operator=clause.operator)
+            raise search.refusal_for("operator", field=name, operator=clause.operator)
         self.target = search.refs.get(self.member)
         self.operator = clause.operator
-        self.wanted = self._words(name, field, clause.operand)
-        self.predicates = {each.word: self._predicate(name, field, each) for each in clause.predicates}
+        self.wanted = self._compared_words(name, field, clause.operand)
+        self.predicates = {each.word: self._predicate_test(name, field, each) for each in clause.predicates}
 
-    def _words(self, name: str, field: QueryField, operand: Operand | None) -> set[str] | None:
+    def _compared_words(self, name: str, field: QueryField, operand: Operand | None) -> set[str] | None:
         """None stands for nothing: the field was empty."""
         if operand is None or isinstance(operand, Empty):
             return None
-        return {word.casefold() for word in self.search.operand(name, field, operand)}
+        return {word.casefold() for word in self.search.operand_words(name, field, operand)}
 
-    def _predicate(self, name: str, field: QueryField, predicate: Predicate) -> Any:
+    def _predicate_test(self, name: str, field: QueryField, predicate: Predicate) -> Any:
         if predicate.word in ("from", "to"):
-            return self._words(name, field, predicate.operand)
+            return self._compared_words(name, field, predicate.operand)
         items = predicate.operand.items if isinstance(predicate.operand, Values) else (predicate.operand,)
-        words = [word for item in items for word in self.search.operand(name, {}, item)]
+        words = [word for item in items for word in self.search.operand_words(name, {}, item)]
         if predicate.word == "by":
-            people = [self.search.entities.find(self.search.people, word) for word in words]
+            people = [self.search.entities.find_item(self.search.people, word) for word in words]
             return {person["id"] for person in people if person}
         try:
             return [moment_of(word, self.search.now) for word in words]
         except ValueError as error:
-            raise self.search.refuse("value", field=name, value=str(error)) from None
+            raise self.search.refusal_for("value", field=name, value=str(error)) from None
 
     def __call__(self, scope: Mapping[str, Any]) -> bool:
-        periods = self._periods(scope)
+        periods = self._periods_of(scope)
         if self.operator == "changed":
             return any(self._is_change(before, after) for before, after in pairwise(periods))
-        found = any(self._was(period) for period in periods)
+        found = any(self._was_during(period) for period in periods)
         return not found if "not" in self.operator else found
 
-    def _periods(self, scope: Mapping[str, Any]) -> list[Period]:
+    def _periods_of(self, scope: Mapping[str, Any]) -> list[Period]:
         changes = [each for each in scope.get("history") or [] if each["field"] == self.member]
         end = self.search.now + timedelta(days=1)
         if not changes:
-            value = self._raw(scope)
+            value = self._raw_value(scope)
             return [Period(value, _LONG_AGO, end, None)]
         times = [parse_item_time(each["at"]) for each in changes]
         found = [Period(changes[0].get("from"), _LONG_AGO, times[0], None)]
@@ -326,32 +326,32 @@ class HistoryCondition:
             found.append(Period(change.get("to"), times[place], until, change.get("by")))
         return found
 
-    def _raw(self, scope: Mapping[str, Any]) -> Any:
+    def _raw_value(self, scope: Mapping[str, Any]) -> Any:
         value = scope.get(self.member or "")
         return value.get("id") if isinstance(value, dict) else value
 
-    def _is(self, value: Any, wanted: set[str] | None) -> bool:
+    def _has_value(self, value: Any, wanted: set[str] | None) -> bool:
         if wanted is None:
             return value is None
-        return bool(wanted & {word.casefold() for word in self._names(value)})
+        return bool(wanted & {word.casefold() for word in self._names_of(value)})
 
-    def _names(self, value: Any) -> list[str]:
+    def _names_of(self, value: Any) -> list[str]:
         if value is None:
             return []
-        item = self.search.referred(self.target, value) if self.target else None
+        item = self.search.referred_item(self.target, value) if self.target else None
         if not isinstance(item, dict) or self.target is None:
             return [str(value)]
         return [item["id"], *self.search.entities[self.target].names_of(item)]
 
-    def _was(self, period: Period) -> bool:
-        return self._is(period.value, self.wanted) and self._fits(period, period.start, period.end)
+    def _was_during(self, period: Period) -> bool:
+        return self._has_value(period.value, self.wanted) and self._fits_period(period, period.start, period.end)
 
     def _is_change(self, before: Period, after: Period) -> bool:
-        came = "from" not in self.predicates or self._is(before.value, self.predicates["from"])
-        went = "to" not in self.predicates or self._is(after.value, self.predicates["to"])
-        return came and went and self._fits(after, after.start, after.start)
+        came = "from" not in self.predicates or self._has_value(before.value, self.predicates["from"])
+        went = "to" not in self.predicates or self._has_value(after.value, self.predicates["to"])
+        return came and went and self._fits_period(after, after.start, after.start)
 
-    def _fits(self, period: Period, start: datetime, end: datetime) -> bool:
+    def _fits_period(self, period: Period, start: datetime, end: datetime) -> bool:
         asked = self.predicates
         if "by" in asked and period.by not in asked["by"]:
             return False
@@ -384,23 +384,23 @@ class Searcher:
             for name, language in self.languages.items()
         }
 
-    def parse(self, entity: Entity, text: str) -> Query:
+    def parse_query(self, entity: Entity, text: str) -> Query:
         """Raises `RefusedError` in the words of the language."""
         rules = entity.query
         if rules is None:
             raise RefusedError(400, f"{entity.name} takes no query")
         try:
-            return self.grammars[rules["language"]].parse(text)
+            return self.grammars[rules["language"]].parse_query(text)
         except QuerySyntaxError as error:
-            raise self.refusal(entity, "syntax", message=str(error)) from None
+            raise self.refusal_of(entity, "syntax", message=str(error)) from None
 
-    def page(
+    def search_page(
         self, entity: Entity, text: str, scope: Scope, place: Window, items: Iterable[Item], usual: str | None = None
     ) -> tuple[list[Item], int]:
         """The items of one page, and how many there are in all; `usual` sorts where the query does not."""
         search = _Search(self, entity, scope)
-        query = self.parse(entity, text)
-        matches = search.test(query.where) if query.where is not None else None
+        query = self.parse_query(entity, text)
+        matches = search.test_of(query.where) if query.where is not None else None
         keys = search.sort_keys(query, usual)
         found: list[tuple[tuple[Any, ...], str]] = []
         for item in items:
@@ -413,7 +413,7 @@ class Searcher:
         there = (self.entities.state.get(entity.name, id) for id in wanted)
         return [item for item in there if item is not None], len(found)
 
-    def refusal(self, entity: Entity, kind: Mistake, **told: Any) -> RefusedError:
+    def refusal_of(self, entity: Entity, kind: Mistake, **told: Any) -> RefusedError:
         language = self.languages[entity.query["language"]] if entity.query else None
         template = language.get("errors", {}).get(kind, "{message}") if language else "{message}"
         return RefusedError(400, str(compile_render(template)({"message": "", **told})))
@@ -455,18 +455,18 @@ class _Search:
         self.depth = 0  # of queries in queries
         self._items: dict[tuple[str, str], Item | None] = {}
 
-    def test(self, clause: Clause) -> Test:
+    def test_of(self, clause: Clause) -> Test:
         if isinstance(clause, Negation):
-            inner = self.test(clause.clause)
+            inner = self.test_of(clause.clause)
             return lambda scope: not inner(scope)
         if isinstance(clause, Joined):
-            parts = [self.test(each) for each in clause.clauses]
+            parts = [self.test_of(each) for each in clause.clauses]
             decide = all if clause.word == "and" else any
             return lambda scope: decide(part(scope) for part in parts)
-        return self.condition(clause)
+        return self.condition_test(clause)
 
-    def condition(self, clause: Condition) -> Test:
-        name, field = self.field(clause.field.name)
+    def condition_test(self, clause: Condition) -> Test:
+        name, field = self.find_field(clause.field.name)
         if clause.operator.startswith("was") or clause.operator == "changed":
             return HistoryCondition(self, name, field, clause)
         if field.get("kind") == "query":
@@ -475,38 +475,40 @@ class _Search:
         if isinstance(operand, Empty) or clause.operator in ("is", "is not"):
             wanted: list[str] | None = None
         else:
-            wanted = self.operand(name, field, operand)
+            wanted = self.operand_words(name, field, operand)
         try:
-            compare: Comparison = comparison(field, clause.operator, wanted, self.now)
+            compare: Comparison = comparison_of(field, clause.operator, wanted, self.now)
         except OperatorError:
-            raise self.refuse("operator", field=name, operator=clause.operator) from None
+            raise self.refusal_for("operator", field=name, operator=clause.operator) from None
         except ValueError as error:
-            raise self.refuse("value", field=name, value=str(error)) from None
+            raise self.refusal_for("value", field=name, value=str(error)) from None
         value = self.value_of(field)
-        return lambda scope: compare(_flat(value(scope)))
+        return lambda scope: compare(_flat_values(value(scope)))
 
     def kept_query(self, name: str, field: QueryField, clause: Condition) -> Test:
         """What fits the query that is kept under one of these names."""
         if clause.operator not in ("=", "!=", "in", "not in"):
-            raise self.refuse("operator", field=name, operator=clause.operator)
+            raise self.refusal_for("operator", field=name, operator=clause.operator)
         self.depth += 1
-        kept = [self.entities.find(field["entity"], word) for word in self.operand(name, field, clause.operand)]
+        kept = [
+            self.entities.find_item(field["entity"], word) for word in self.operand_words(name, field, clause.operand)
+        ]
         texts = [str((item or {}).get(field["value"]) or "") for item in kept]
         if self.depth > _DEEPEST:
-            raise self.refuse("value", field=name, value=", ".join(texts))
-        queries = [self.searcher.parse(self.entity, text).where for text in texts]
-        tests = [self.test(query) for query in queries if query is not None]
+            raise self.refusal_for("value", field=name, value=", ".join(texts))
+        queries = [self.searcher.parse_query(self.entity, text).where for text in texts]
+        tests = [self.test_of(query) for query in queries if query is not None]
         self.depth -= 1
         everything = len(tests) < len(queries)  # one of them has no conditions
         wanted = clause.operator in ("=", "in")
         return lambda scope: (everything or any(test(scope) for test in tests)) is wanted
 
-    def field(self, name: str) -> tuple[str, QueryField]:
+    def find_field(self, name: str) -> tuple[str, QueryField]:
         """A field by its name, following other names of it; refused where there is none."""
         fields = self.rules["fields"]
         found = fields.get(name.lower())
         if found is None:
-            raise self.refuse("field", field=name)
+            raise self.refusal_for("field", field=name)
         return name, fields[found["like"]] if "like" in found else found
 
     def value_of(self, field: QueryField) -> Callable[[Mapping[str, Any]], Any]:
@@ -514,29 +516,29 @@ class _Search:
         self.needed |= names_used(f"{{{text}}}") & (self.entity.refs.keys() | self.entity.children.keys())
         return render_expression(text)
 
-    def operand(self, name: str, field: QueryField, operand: Operand | None) -> list[str]:
+    def operand_words(self, name: str, field: QueryField, operand: Operand | None) -> list[str]:
         """The words that a field is compared with, functions called."""
         if isinstance(operand, Values):
-            return [word for item in operand.items for word in self.operand(name, field, item)]
+            return [word for item in operand.items for word in self.operand_words(name, field, item)]
         if isinstance(operand, Function):
-            return self.call(operand)
+            return self.call_function(operand)
         if operand is None or isinstance(operand, Empty):
             return []
         self.check_value(name, field, operand.text)
         return [operand.text]
 
     def check_value(self, name: str, field: QueryField, word: str) -> None:
-        if "entity" in field and self.entities.find(field["entity"], word) is None:
-            raise self.refuse("value", field=name, value=word)
+        if "entity" in field and self.entities.find_item(field["entity"], word) is None:
+            raise self.refusal_for("value", field=name, value=word)
 
-    def call(self, function: Function) -> list[str]:
+    def call_function(self, function: Function) -> list[str]:
         rules = self.language.get("functions", {}).get(function.name.lower())
         if rules is None:
-            raise self.refuse("function", function=function.name)
+            raise self.refusal_for("function", function=function.name)
         arguments = list(function.arguments)
         known = {**self.scope, "arguments": arguments}
         if "edge" in rules:
-            return [self.moment(rules, arguments, function.name)]
+            return [self.moment_text(rules, arguments, function.name)]
         if "entity" in rules:
             names = render_expression(rules.get("names", "id"))
             items = self.entities.state.items(rules["entity"])
@@ -545,23 +547,23 @@ class _Search:
                 str(each)
                 for item in items
                 if condition_holds(where, {**known, "item": item})
-                for each in _flat(names(item))
+                for each in _flat_values(names(item))
             ]
-        return [str(each) for each in _flat(render_expression(rules["value"])(known))]
+        return [str(each) for each in _flat_values(render_expression(rules["value"])(known))]
 
-    def moment(self, rules: QueryFunction, arguments: list[str], name: str) -> str:
+    def moment_text(self, rules: QueryFunction, arguments: list[str], name: str) -> str:
         shift = arguments[0] if arguments else ""
         try:
             if rules["edge"] == "now":
                 return (self.now + parse_time_span(shift or "0m", "d")).isoformat()
             return edge_of_period(rules["unit"], end=rules["edge"] == "end", now=self.now, shift=shift).isoformat()
         except ValueError:
-            raise self.refuse("function", function=name) from None
+            raise self.refusal_for("function", function=name) from None
 
     def sort_keys(self, query: Query, usual_value: str | None = None) -> list[SortKey]:
         found = []
         for sorting in query.order:
-            _, field = self.field(sorting.field.name)
+            _, field = self.find_field(sorting.field.name)
             found.append(
                 SortKey(
                     self.value_of_sort(field), descending=bool(sorting.descending), numbered=field.get("kind") == "key"
@@ -572,7 +574,7 @@ class _Search:
             return [SortKey(lambda item: key({"item": item}), descending=False)]
         if not found and (usual := self.rules.get("sort")):
             word, _, direction = usual.partition(" ")
-            found.append(SortKey(self.value_of_sort(self.field(word)[1]), descending=direction == "desc"))
+            found.append(SortKey(self.value_of_sort(self.find_field(word)[1]), descending=direction == "desc"))
         return found
 
     def value_of_sort(self, field: QueryField) -> Callable[[Mapping[str, Any]], Any]:
@@ -587,16 +589,16 @@ class _Search:
         seen = dict(item)
         for name in self.needed:
             if name in self.entity.refs:
-                seen[name] = self.referred(self.entity.refs[name], item.get(name))
+                seen[name] = self.referred_item(self.entity.refs[name], item.get(name))
             else:
                 child = self.entity.children[name]["entity"]
                 parts = self.entities.state.items(child, str(item["id"]))
                 seen[name] = [self._with_own(child, part) for part in parts]
         return seen
 
-    def referred(self, entity: str, id: Any) -> Any:
+    def referred_item(self, entity: str, id: Any) -> Any:
         if isinstance(id, list):
-            return [found for each in id if (found := self.referred(entity, each))]
+            return [found for each in id if (found := self.referred_item(entity, each))]
         if id is None:
             return None
         key = (entity, str(id))
@@ -612,21 +614,21 @@ class _Search:
         state = self.entities.state
         return {**item, **{name: state.get(target, id) for name, (target, id) in own.items() if isinstance(id, str)}}
 
-    def refuse(self, kind: Mistake, **told: Any) -> RefusedError:
-        return self.searcher.refusal(self.entity, kind, **told)
+    def refusal_for(self, kind: Mistake, **told: Any) -> RefusedError:
+        return self.searcher.refusal_of(self.entity, kind, **told)
 
 
-def sortable(value: Any) -> tuple[int, Any]:
+def sortable_value(value: Any) -> tuple[int, Any]:
     """Numbers before words before nothing."""
     if value is None:
         return (2, "")
     return (0, value) if isinstance(value, int | float) else (1, str(value).casefold())
 
 
-def _flat(value: Any) -> list[Any]:
+def _flat_values(value: Any) -> list[Any]:
     """Values that are there: of lists, at any depth."""
     if value is None:
         return []
     if isinstance(value, list):
-        return [each for item in value for each in _flat(item)]
+        return [each for item in value for each in _flat_values(item)]
     return [value]

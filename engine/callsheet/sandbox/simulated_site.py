@@ -84,9 +84,9 @@ class Routes:
             method, _, path = own["http"].partition(" ")
             if own["http"] == operation["http"]:
                 path = replace_base(path, plain[own["product"]].get("base", ""), product.get("base", ""))
-            self._add(method, path, id, own)
+            self._add_route(method, path, id, own)
 
-    def _add(self, method: str, path: str, id: str, operation: CompiledOperation) -> None:
+    def _add_route(self, method: str, path: str, id: str, operation: CompiledOperation) -> None:
         place = self._tree
         names = []
         for part in path.strip("/").split("/"):
@@ -98,29 +98,29 @@ class Routes:
         if method not in methods or id in self._simulated:
             methods[method] = (id, operation, names)
 
-    def find(self, method: str, path: str) -> RouteMatch | None:
+    def find_route(self, method: str, path: str) -> RouteMatch | None:
         parts = [unquote(part) for part in path.strip("/").split("/")]
-        found = self._search(self._tree, method, parts, 0, [])
+        found = self._search_tree(self._tree, method, parts, 0, [])
         if found is None:
             return None
         (id, operation, names), values = found
         return RouteMatch(id, operation, dict(zip(names, values, strict=True)))
 
-    def _search(self, place: dict[str, Any], method: str, parts: list[str], depth: int, values: list[str]) -> Any:
+    def _search_tree(self, place: dict[str, Any], method: str, parts: list[str], depth: int, values: list[str]) -> Any:
         if depth == len(parts):
             entry = place.get(_OPERATION, {}).get(method)
             return (entry, values) if entry else None
         part = parts[depth]
         if part and part != "{}" and part in place:
-            found = self._search(place[part], method, parts, depth + 1, values)
+            found = self._search_tree(place[part], method, parts, depth + 1, values)
             if found:
                 return found
         if part and "{}" in place:
-            return self._search(place["{}"], method, parts, depth + 1, [*values, part])
+            return self._search_tree(place["{}"], method, parts, depth + 1, [*values, part])
         return None
 
-    def methods(self, path: str, known: tuple[str, ...] = ("GET", "POST", "PUT", "PATCH", "DELETE")) -> list[str]:
-        return [method for method in known if self.find(method, path)]
+    def methods_at(self, path: str, known: tuple[str, ...] = ("GET", "POST", "PUT", "PATCH", "DELETE")) -> list[str]:
+        return [method for method in known if self.find_route(method, path)]
 
     def product_of(self, path: str) -> str | None:
         """The product whose paths begin like this one."""
@@ -145,16 +145,16 @@ class OtherForm:
         self._catalog = catalog
         self._texts = definition.get("texts")
 
-    def asked(self, body: Any) -> Any:
+    def as_kept(self, body: Any) -> Any:
         """The body, with its texts in the format that items keep."""
         for path in self._texts["members"] if self._texts else ():
-            _change(body, path.split("."), self._kept)
+            _change_at_path(body, path.split("."), self._kept_text)
         return body
 
-    def answered(self, value: Any, site: str) -> Any:
+    def as_answered(self, value: Any, site: str) -> Any:
         """The answer, with its texts in the format of this base, and addresses below it."""
         if isinstance(value, list):
-            return [self.answered(each, site) for each in value]
+            return [self.as_answered(each, site) for each in value]
         if isinstance(value, str) and value.startswith(f"{site}{self.own}/"):
             return f"{site}{self.base}{value[len(site) + len(self.own) :]}"
         if not isinstance(value, dict):
@@ -164,9 +164,9 @@ class OtherForm:
                 value, self._texts["kept"], self._texts["shown"], nodes=self._catalog.all("node")
             ).value
             return text.rstrip("\n")
-        return {key: self.answered(each, site) for key, each in value.items()}
+        return {key: self.as_answered(each, site) for key, each in value.items()}
 
-    def _kept(self, text: Any) -> Any:
+    def _kept_text(self, text: Any) -> Any:
         if self._texts is None or not isinstance(text, str):
             return text
         return convert_rich_text(text, self._texts["shown"], self._texts["kept"], nodes=self._catalog.all("node")).value
@@ -182,20 +182,20 @@ class OtherBases:
             for base, form in simulation.get("other_bases", {}).items()
         ]
 
-    def find(self, path: str) -> PathBelow:
+    def path_below(self, path: str) -> PathBelow:
         """Where no base but the product's own fits, the path as it is."""
         found = ((replace_base(path, form.base, form.own), form) for form in self._forms)
         return next((PathBelow(*each) for each in found if each[0] != path), PathBelow(path))
 
 
-def _change(value: Any, path: list[str], change: Callable[[Any], Any]) -> None:
+def _change_at_path(value: Any, path: list[str], change: Callable[[Any], Any]) -> None:
     """The member at the path is changed where it is, in each table of a list."""
     name, *rest = path
     for table in value if isinstance(value, list) else [value]:
         if not isinstance(table, dict) or name not in table:
             continue
         if rest:
-            _change(table[name], rest, change)
+            _change_at_path(table[name], rest, change)
         else:
             table[name] = change(table[name])
 
@@ -220,7 +220,7 @@ class Fault(NamedTuple):
         return int(self.word) if self.word.isdigit() else None
 
 
-def fault(text: str) -> Fault:
+def parse_fault(text: str) -> Fault:
     """`503:0.1`, `break:0.05`; raises `UsageError`."""
     word, separator, number = text.partition(":")
     try:
@@ -254,13 +254,13 @@ class Faults:
         self._clock = clock
         self._recent: deque[float] = deque()
 
-    def chosen(self) -> Fault | None:
+    def choose_fault(self) -> Fault | None:
         for each in self.wanted:
             if random.random() < each.rate:  # noqa: S311  nothing secret hangs on it
                 return each
         return None
 
-    def limited(self) -> Mapping[str, object] | None:
+    def rate_limit_facts(self) -> Mapping[str, object] | None:
         """What a 429 tells, where too many requests came within a minute."""
         if not self.rate_limit:
             return None
@@ -312,7 +312,7 @@ class Webhooks:
         self._later: list[_Delivery] = []
         threading.Thread(target=self._send_all, daemon=True).start()
 
-    def send(self, event: Any, rules: WebhookDefinition) -> None:
+    def send_event(self, event: Any, rules: WebhookDefinition) -> None:
         body = msgspec.json.encode(event)
         try:
             self._new.put_nowait(_Delivery(0.0, next(self._numbers), str(uuid.uuid4()), body, rules, 0))
@@ -324,7 +324,7 @@ class Webhooks:
 
         with httpx.Client(timeout=_TIMEOUT, trust_env=False) as client:
             while True:
-                delivery = self._next()
+                delivery = self._next_delivery()
                 if self._is_done(client, delivery):
                     continue
                 tries = delivery.tries + 1
@@ -334,7 +334,7 @@ class Webhooks:
                 wait = duration_seconds(delivery.rules.get("wait", _USUAL_WAIT)) * 2 ** (tries - 1)
                 heapq.heappush(self._later, delivery._replace(due=time.monotonic() + wait, tries=tries))
 
-    def _next(self) -> _Delivery:
+    def _next_delivery(self) -> _Delivery:
         """A new one, or one that is due again."""
         while True:
             rest = self._later[0].due - time.monotonic() if self._later else None
@@ -351,7 +351,7 @@ class Webhooks:
 
         try:
             status: int | None = client.post(
-                self.url, content=delivery.body, headers=self._headers(delivery)
+                self.url, content=delivery.body, headers=self._delivery_headers(delivery)
             ).status_code
         except (httpx.HTTPError, httpx.InvalidURL):
             status = None
@@ -361,7 +361,7 @@ class Webhooks:
         self.failed += not again
         return not again
 
-    def _headers(self, delivery: _Delivery) -> dict[str, str]:
+    def _delivery_headers(self, delivery: _Delivery) -> dict[str, str]:
         told: Mapping[str, Any] = {"id": delivery.id, "retry": delivery.tries or None}
         own = without_null(compile_render(delivery.rules.get("headers", {}))(told))
         headers = {"Content-Type": "application/json", **{name: str(value) for name, value in own.items()}}
@@ -378,7 +378,7 @@ class Webhooks:
 File = tuple[str, str, bytes]  # name, media type, content
 
 
-def uploaded(media: str, body: bytes) -> tuple[list[File], dict[str, Any]]:
+def uploaded_files(media: str, body: bytes) -> tuple[list[File], dict[str, Any]]:
     """The files and the other fields of a form; nothing of any other body."""
     if media.startswith("application/x-www-form-urlencoded"):
         return [], dict(parse_qsl(body.decode("utf-8", "replace")))
@@ -402,7 +402,7 @@ def uploaded(media: str, body: bytes) -> tuple[list[File], dict[str, Any]]:
 AGO = "ago"
 
 
-def seed(entities: Entities) -> None:
+def make_seed_items(entities: Entities) -> None:
     """Each is made as an operation would make it; `ago` says how long ago that was."""
     now = datetime.now().astimezone()
     for entity in entities:
@@ -411,7 +411,7 @@ def seed(entities: Entities) -> None:
             moment = when.isoformat(timespec="milliseconds")
             scope: dict[str, Any] = {"now": moment, "me": None, "site": entities.site, "body": {}, "params": {}}
             members = without_null(compile_render({name: value for name, value in entry.items() if name != AGO})(scope))
-            entities.create(entity.name, members, scope)
+            entities.create_item(entity.name, members, scope)
 
 
 _MILLISECONDS = "milliseconds"
@@ -448,9 +448,9 @@ class SandboxSite:
             self.actions = Actions(catalog, self.entities)
             self.other_bases = OtherBases(catalog, self.entities.simulations, self.entities.bases)
             self.routes = Routes(catalog, deployment, self.actions.by_operation, products)
-            kept = self.state.meta()
+            kept = self.state.read_meta()
             if not kept:
-                self.reset()
+                self.reset_items()
             elif (kept.get("program", catalog.program), kept["deployment"]) != (catalog.program, deployment):
                 whose = f"a site of {kept.get('program', catalog.program)} ({kept['deployment']})"
                 raise UsageError(f"{path} holds {whose}", hint="name another file, or give its --deployment")
@@ -464,56 +464,56 @@ class SandboxSite:
     def address(self, value: str) -> None:
         self.entities.site = value
 
-    def reset(self) -> None:
+    def reset_items(self) -> None:
         """Everything as it was at the beginning."""
         with self.state:
-            self.state.clear()
-            seed(self.entities)
+            self.state.clear_items()
+            make_seed_items(self.entities)
             self.state.set_meta("program", self.catalog.program)
             self.state.set_meta("deployment", self.deployment)
 
     def close(self) -> None:
         self.state.close()
 
-    def answer(self, request: SandboxRequest) -> Answer:
+    def answer_request(self, request: SandboxRequest) -> Answer:
         given, _, query = request.target.partition("?")
-        path, other = self.other_bases.find(given)
-        match = self.routes.find(request.method, path)
+        path, other = self.other_bases.path_below(given)
+        match = self.routes.find_route(request.method, path)
         if match is None:
-            return self._unknown(path, given)
+            return self._unknown_path(path, given)
         product = match.definition["product"]
         try:
             with self.state:
-                asked = self._asked(request, match, given, query)
-                answer = self.actions.run_operation(asked._replace(body=other.asked(asked.body)) if other else asked)
+                asked = self._read_request(request, match, given, query)
+                answer = self.actions.run_operation(asked._replace(body=other.as_kept(asked.body)) if other else asked)
                 if other and not isinstance(answer.body, bytes):
-                    answer = answer._replace(body=other.answered(answer.body, self.address))
+                    answer = answer._replace(body=other.as_answered(answer.body, self.address))
         except RefusedError as refusal:
-            return self.refused(refusal, product)
+            return self.refusal_answer(refusal, product)
         except StateError as error:
-            return self.refused(RefusedError(500, self.state.describe_failure(error)), product)
+            return self.refusal_answer(RefusedError(500, self.state.describe_failure(error)), product)
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             message = f"the sandbox could not do this: {type(error).__name__}: {error}"
-            return self.refused(RefusedError(500, message), product)
+            return self.refusal_answer(RefusedError(500, message), product)
         if self.webhooks and answer.event is not None:
-            self.webhooks.send(answer.event, self.entities.simulation(product).get("webhook", {}))
+            self.webhooks.send_event(answer.event, self.entities.simulation_of(product).get("webhook", {}))
         return answer
 
-    def refused(self, refusal: RefusedError, product: str | None, unknown: str | None = None) -> Answer:
+    def refusal_answer(self, refusal: RefusedError, product: str | None, unknown: str | None = None) -> Answer:
         """`unknown` is the path of a request, where no operation has it."""
         scope = {"status": refusal.status, "message": refusal.message, "fields": refusal.fields or None}
-        simulation = self.entities.simulation(product)
+        simulation = self.entities.simulation_of(product)
         template = simulation.get("unknown", simulation["error"]) if unknown else simulation["error"]
         body = without_null(compile_render(template)({**scope, "site": self.address, "path": unknown}))
         return Answer(refusal.status, body, tuple(refusal.headers.items()))
 
     def product_of(self, target: str) -> str | None:
         """The product that a request is for, by the base of its path."""
-        return self.routes.product_of(self.other_bases.find(target).path)
+        return self.routes.product_of(self.other_bases.path_below(target).path)
 
-    def limited(self, product: str | None, told: Mapping[str, Any]) -> Answer:
+    def rate_limit_answer(self, product: str | None, told: Mapping[str, Any]) -> Answer:
         """The product's 429, with what its headers say of the limit."""
-        simulation = self.entities.simulation(product)
+        simulation = self.entities.simulation_of(product)
         rules = simulation.get("limited", {})
         headers = {"Retry-After": str(told["seconds"])}
         said = {name: str(compile_render(template)(told)) for name, template in rules.items()}
@@ -522,38 +522,40 @@ class SandboxSite:
             return Answer(
                 429, str(compile_render(page)(told)).encode(), (*headers.items(), ("Content-Type", "text/html"))
             )
-        return self.refused(RefusedError(429, "Rate limit exceeded.", headers=headers), product)
+        return self.refusal_answer(RefusedError(429, "Rate limit exceeded.", headers=headers), product)
 
-    def _unknown(self, path: str, given: str) -> Answer:
+    def _unknown_path(self, path: str, given: str) -> Answer:
         product = self.routes.product_of(path)
-        if methods := self.routes.methods(path):
-            return self.refused(RefusedError(405, "Method Not Allowed", headers={"Allow": ", ".join(methods)}), product)
-        return self.refused(RefusedError(404, f"no operation has the path {given}"), product, given)
+        if methods := self.routes.methods_at(path):
+            return self.refusal_answer(
+                RefusedError(405, "Method Not Allowed", headers={"Allow": ", ".join(methods)}), product
+            )
+        return self.refusal_answer(RefusedError(404, f"no operation has the path {given}"), product, given)
 
-    def _asked(self, request: SandboxRequest, match: RouteMatch, path: str, query: str) -> Asked:
+    def _read_request(self, request: SandboxRequest, match: RouteMatch, path: str, query: str) -> Asked:
         """As a service does, parameters that the operation does not have there are ignored."""
         params: dict[str, Any] = dict(match.values)
         known = {param["name"] for param in match.definition.get("params", []) if param.get("in", "query") == "query"}
         pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] in known]
         for name, value in pairs:
-            params[name] = value if name not in params else [*_list(params[name]), value]
+            params[name] = value if name not in params else [*_as_list(params[name]), value]
         media = request.headers.get("content-type", "")
-        files, form = uploaded(media, request.body)
+        files, form = uploaded_files(media, request.body)
         return Asked(
             operation=match.operation,
             definition=match.definition,
             params=params,
-            body=form if files or form else _json(request.body, media),
+            body=form if files or form else _json_body(request.body, media),
             files=files,
-            me=self._person(request, match.definition["product"]),
+            me=self._person_asking(request, match.definition["product"]),
             now=datetime.now().astimezone().isoformat(timespec=_MILLISECONDS),
             path=path,
             query=pairs,
         )
 
-    def _person(self, request: SandboxRequest, product: str) -> Item | None:
+    def _person_asking(self, request: SandboxRequest, product: str) -> Item | None:
         """Who asks: the one whose name the request carries, else the first person there is."""
-        entity = self.entities.simulation(product).get("me")
+        entity = self.entities.simulation_of(product).get("me")
         if entity is None:
             return None
         scheme, _, word = request.headers.get("authorization", "").partition(" ")
@@ -562,16 +564,16 @@ class SandboxSite:
                 name = base64.b64decode(word).decode().partition(":")[0]
             except (binascii.Error, ValueError):
                 name = ""
-            if found := self.entities.find(entity, name):
+            if found := self.entities.find_item(entity, name):
                 return found
         return next(self.state.items(entity), None)
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _json(body: bytes, media: str) -> Any:
+def _json_body(body: bytes, media: str) -> Any:
     if not body or ("json" not in media and media):
         return None
     try:
@@ -583,29 +585,29 @@ def _json(body: bytes, media: str) -> Any:
 # What a simulated site does that no definition can say: functions `(entities, members, scope)`.
 
 
-def rank(entities: Entities, members: Mapping[str, Any], scope: Scope) -> None:
+def rank_items(entities: Entities, members: Mapping[str, Any], scope: Scope) -> None:
     """Put `items` of a `entity` in front of the item `before`, or behind the item `after`.
 
     The member `rank` of an item is a number; the smaller ones come first.
     """
     del scope
     entity = members["entity"]
-    moved = [found for each in members.get("items") or [] if (found := entities.find(entity, each))]
+    moved = [found for each in members.get("items") or [] if (found := entities.find_item(entity, each))]
     others = sorted(
         (item for item in entities.state.items(entity) if item["id"] not in {each["id"] for each in moved}),
         key=lambda item: item.get("rank") or 0,
     )
-    anchor = entities.find(entity, members.get("before") or members.get("after"))
+    anchor = entities.find_item(entity, members.get("before") or members.get("after"))
     ids = [item["id"] for item in others]
     place = ids.index(anchor["id"]) + ("before" not in members or members["before"] is None) if anchor else len(ids)
     low = others[place - 1].get("rank", 0) if place else None
     high = others[place].get("rank", 0) if place < len(others) else None
     for number, item in enumerate(moved, 1):
-        item["rank"] = _between(low, high, number / (len(moved) + 1))
-        entities.keep(entity, item)
+        item["rank"] = _rank_between(low, high, number / (len(moved) + 1))
+        entities.keep_item(entity, item)
 
 
-def _between(low: float | None, high: float | None, part: float) -> float:
+def _rank_between(low: float | None, high: float | None, part: float) -> float:
     if low is None and high is None:
         return part
     if low is None:

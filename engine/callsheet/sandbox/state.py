@@ -141,13 +141,13 @@ class State:
         row = self._connection.execute(sql, (entity, id)).fetchone()
         return _decode(row[0]) if row else None
 
-    def named(self, entity: str, name: str) -> Item | None:
+    def item_named(self, entity: str, name: str) -> Item | None:
         """The item that is called so, in any letters: the oldest one of several."""
         sql = "SELECT id FROM name WHERE entity = ? AND name = ? ORDER BY rowid LIMIT 1"
         row = self._connection.execute(sql, (entity, name.casefold())).fetchone()
         return self.get(entity, row[0]) if row else None
 
-    def delete(self, entity: str, id: str) -> None:
+    def delete_item(self, entity: str, id: str) -> None:
         self.changes += 1
         for table in ("item", "name"):
             self._connection.execute(f"DELETE FROM {table} WHERE entity = ? AND id = ?", (entity, id))  # noqa: S608  a name of ours
@@ -165,7 +165,7 @@ class State:
             if len(rows) < _BATCH:
                 return
 
-    def next(self, counter: str, start: int = 1) -> int:
+    def next_number(self, counter: str, start: int = 1) -> int:
         """The next number of a counter."""
         sql = "INSERT INTO counter VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value"
         return int(self._connection.execute(sql, (counter, start)).fetchall()[0][0])
@@ -173,16 +173,16 @@ class State:
     def put_file(self, id: str, content: bytes) -> None:
         self._connection.execute("INSERT OR REPLACE INTO file VALUES (?, ?)", (id, content))
 
-    def file(self, id: str) -> bytes | None:
+    def file_content(self, id: str) -> bytes | None:
         row = self._connection.execute("SELECT content FROM file WHERE id = ?", (id,)).fetchone()
         return bytes(row[0]) if row else None
 
-    def clear(self) -> None:
+    def clear_items(self) -> None:
         self.changes += 1
         for table in ("item", "name", "counter", "file", "meta"):
             self._connection.execute(f"DELETE FROM {table}")  # noqa: S608  a name of ours
 
-    def meta(self) -> Mapping[str, str]:
+    def read_meta(self) -> Mapping[str, str]:
         return dict(self._connection.execute("SELECT name, value FROM meta").fetchall())
 
     def set_meta(self, name: str, value: str) -> None:

@@ -13,7 +13,7 @@ from ..errors import CallsheetError, UsageError
 from ..language.parameters import first_argument, is_required
 from ..language.safety import CHANGES
 from ..library.session import ScriptCall
-from ..output.columns import Columns, split, with_names
+from ..output.columns import Columns, split_columns, with_names
 from ..registry import SERVING, TALKING
 from .row_list import ShownRow, Table, row_of
 
@@ -208,7 +208,9 @@ def run_line(
 def command_of(base: Context, line: CommandLine) -> str:
     """The words of the command in a line; empty where it starts with none."""
     found = (" ".join(line.words[:count]) for count in range(len(line.words), 0, -1))
-    return next((base.catalog.canonical("command", each) for each in found if base.catalog.find("command", each)), "")
+    return next(
+        (base.catalog.canonical_id("command", each) for each in found if base.catalog.find("command", each)), ""
+    )
 
 
 def _answer(call: ScreenCall, line: CommandLine, words: str, definition: CompiledCommand | None) -> CommandAnswer:
@@ -228,7 +230,7 @@ def _answer(call: ScreenCall, line: CommandLine, words: str, definition: Compile
 
 def table_of(items: Sequence[Any], view: ViewDefinition | None, asked: str | None, context: FormatContext) -> Table:
     """The columns of the view, or those that the person asked for; naming ids may ask the site."""
-    columns = Columns(view, split(asked) if asked else None, context).resolve(items, _COLUMNS)
+    columns = Columns(view, split_columns(asked) if asked else None, context).resolve_columns(items, _COLUMNS)
     columns = with_names(columns, items, context)
     id = view.get("id") if view else context.id
     rows: list[ShownRow] = [row_of(item, columns, id, context) for item in items]

@@ -399,7 +399,7 @@ class BoardPage(Screen[None]):
         cards: dict[str, list[ShownRow]] = {name: [] for name in self._places}  # one that got empty stays
         order = list(formats.palette(column.palette)) if column.palette and formats.palette else []
         for row in self._page.rows.table.rows:
-            name = str(column.cell(row.item, formats)) or _NOTHING
+            name = str(column.cell_of(row.item, formats)) or _NOTHING
             shade = str(column.shade(row.item) if column.shade else name).casefold()
             self._places.setdefault(name, order.index(shade) if shade in order else -1)  # what has no color is new
             cards.setdefault(name, []).append(row._replace(cells=row.cells[:_CARD], depth=0))

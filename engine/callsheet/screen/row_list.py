@@ -16,7 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ..language.template import TemplateError, evaluate, to_text
-from ..output.table import LEFT_OUT, Cell, display_width, fit_columns, settle_marks, shortened
+from ..output.table import LEFT_OUT, Cell, display_width, fit_columns, settle_marks, shortened_cell
 from ..terminal import PLAIN, STYLES, escape_line, escape_text
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Table(NamedTuple):
 
 
 def row_of(item: Any, columns: Sequence[Column], id: str | None, context: FormatContext) -> ShownRow:
-    cells = tuple(_cell(column.cell(item, context)) for column in columns)
+    cells = tuple(_cell(column.cell_of(item, context)) for column in columns)
     word = value_at(id, item) if id else ""
     depth = len(item.get("indent", "")) // 2 if isinstance(item, dict) and isinstance(item.get("indent"), str) else 0
     return ShownRow(cells, word, item, "\n".join(cells).casefold(), depth)
@@ -253,7 +253,7 @@ class RowList(ScrollView, can_focus=True):
         for cell, width in zip(cells, self._widths, strict=True):
             if width == LEFT_OUT:
                 continue
-            text = shortened(plain_line(cell), width)
+            text = shortened_cell(plain_line(cell), width)
             segments.append(Segment(text, style_of(getattr(cell, "style", "")) + style))
             segments.append(Segment(" " * (width - display_width(text)) + _GAP, style))
         return Strip(segments).crop(0, self.size.width)

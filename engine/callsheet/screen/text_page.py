@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from ..commands.prompts import edited
 from ..errors import CallsheetError, RateLimited
 from ..output.columns import Columns
-from ..output.printer import Manner, detail, sections_of
+from ..output.printer import Manner, detail_lines, sections_of
 from ..output.table import Cell
 from .call import CommandAnswer, CommandLine, ScreenCall, line_to_change, run_line, told
 from .row_list import RowList, ShownRow, Table, plain, plain_line, styled_text
@@ -110,9 +110,9 @@ def thing_text(answer: CommandAnswer, width: int) -> Text:
     if answer.formats is None or not isinstance(answer.thing, dict):
         return plain(str(answer.thing))
     columns = Columns(answer.view, None, answer.formats)
-    shown = columns.all_columns or columns.resolve([answer.thing], _SUGGESTED)
+    shown = columns.all_columns or columns.resolve_columns([answer.thing], _SUGGESTED)
     manner = Manner(width, styles=True)
-    return styled_text("".join(detail(answer.thing, shown, sections_of(answer.view), answer.formats, manner)))
+    return styled_text("".join(detail_lines(answer.thing, shown, sections_of(answer.view), answer.formats, manner)))
 
 
 # What a dialog gives where the person turned away from it.

@@ -19,7 +19,7 @@ from .credentials.secrets import (
     Credential,
     Secret,
     Secrets,
-    absolute,
+    absolute_path,
     access_to,
     account_of_secret,
     consent_of,
@@ -53,7 +53,7 @@ class CatalogNames:
 
     def operation(self, name: str) -> str | None:
         found = self._catalog.find("operation", name)
-        return self._catalog.canonical("operation", name) if found is not None else None
+        return self._catalog.canonical_id("operation", name) if found is not None else None
 
     def operations(self) -> Collection[str]:
         return self._catalog.ids("operation")
@@ -136,7 +136,7 @@ class Site:
 
         Raises `UsageError` when the site has no address for the service.
         """
-        access = self.access(service)
+        access = self.access_to(service)
         if access.get("cloud_id"):
             known = self._catalog.find("service", service)
             if known and "gateway" in known:
@@ -145,7 +145,7 @@ class Site:
 
     def address(self, service: str) -> str:
         """The service's own address, as people open it in a browser."""
-        address = self.access(service).get("base_url")
+        address = self.access_to(service).get("base_url")
         if not address:
             raise UsageError(
                 f"site {self.name!r} has no address for {service}",
@@ -160,15 +160,15 @@ class Site:
 
     def headers(self, service: str) -> dict[str, str]:
         """Headers that hold the credential, if any do; raises `NotAllowed` without a credential."""
-        return dict(self._credential(service).headers)
+        return dict(self._credential_of(service).headers)
 
     def query(self, service: str) -> tuple[tuple[str, str], ...]:
         """Pairs of the query that hold the credential, if any do; raises as `headers`."""
-        return self._credential(service).query
+        return self._credential_of(service).query
 
     def body(self, service: str) -> tuple[tuple[str, str], ...]:
         """Members of a body that hold the credential, if any do; raises as `headers`."""
-        return self._credential(service).body
+        return self._credential_of(service).body
 
     def secrets(self) -> list[str]:
         """Texts that must not be shown: of every credential the site has."""
@@ -177,10 +177,10 @@ class Site:
             self._services = self._catalog.ids("service")
         for service in self._services:
             with contextlib.suppress(CallsheetError):
-                found.extend(self._credential(service).secrets)
+                found.extend(self._credential_of(service).secrets)
         return list(dict.fromkeys(found))
 
-    def access(self, service: str) -> SiteProfile:
+    def access_to(self, service: str) -> SiteProfile:
         """Address, method and places of credentials as they hold for one service; not to be changed."""
         if service not in self._accesses:  # every request asks several times
             self._accesses[service] = self._at_own_server(service) or access_to(self._settings, service)
@@ -194,19 +194,19 @@ class Site:
         known = self._catalog.find("service", service)
         if known is None or "beside" not in known:
             return None
-        first = self.access(known["beside"])
+        first = self.access_to(known["beside"])
         usual = self._catalog.get("service", known["beside"]).get("base_url")
         address = self._settings.get("services", {}).get(service, {}).get("base_url")
         if not address and usual and url_origin(usual) == url_origin(first.get("base_url", usual)):
             address = known["base_url"]
         return {**first, "base_url": address} if address else first
 
-    def hosts(self, service: str) -> list[str]:
+    def hosts_of(self, service: str) -> list[str]:
         """The origins that see the service's credential: where requests go, and where an access token is renewed."""
         known = self._catalog.find("service", service)
         if known is not None and "beside" in known:
             return []  # those of the service that it is beside have all that see its credential
-        consent: Mapping[str, Any] = consent_of(self._catalog.get("auth", self.method(service))) or {}
+        consent: Mapping[str, Any] = consent_of(self._catalog.get("auth", self.method_of(service))) or {}
         servers = [url_origin(consent[key]) for key in ("token", "sites") if key in consent]
         further = [
             url_origin(self.base_url(id))
@@ -219,9 +219,9 @@ class Site:
         """Where the service's secret comes from: a variable, a file, a store, or nowhere yet."""
         return self._secrets.place_of_secret(service)
 
-    def method(self, service: str) -> str:
+    def method_of(self, service: str) -> str:
         """The id of the auth definition in use."""
-        return str(self.access(service)["method"])
+        return str(self.access_to(service)["method"])
 
     def _with_methods(self, settings: SiteProfile) -> SiteProfile:
         """The settings with the method of the site and of each service said, so that they can be compared."""
@@ -244,12 +244,12 @@ class Site:
                 services[name] = {**services.get(name, {}), "method": ways[0]}
         return {**known, "services": services} if services else known
 
-    def _credential(self, service: str) -> Credential:
+    def _credential_of(self, service: str) -> Credential:
         """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""
         known = self._catalog.find("service", service)
         if known is not None and "beside" in known:
             is_same = url_origin(self.base_url(service)) == url_origin(self.base_url(known["beside"]))
-            return self._credential(known["beside"]) if is_same or known.get("credential") else Credential({}, ())
+            return self._credential_of(known["beside"]) if is_same or known.get("credential") else Credential({}, ())
         if service not in self._credential_keys:
             self._credential_keys[service] = self._credential_key(service)
         key = self._credential_keys[service]
@@ -266,13 +266,13 @@ class Site:
 
     def _credential_key(self, service: str) -> tuple[str, ...]:
         """Equal for services that share a credential."""
-        access = self.access(service)
+        access = self.access_to(service)
         home = url_origin(access.get("base_url", ""))
         return account_of_secret(self.name, self._settings, service), home, access["method"], access.get("email", "")
 
     def _load_credential(self, service: str) -> Credential:
-        auth = self._catalog.get("auth", self.method(service))
-        access = self.access(service)
+        auth = self._catalog.get("auth", self.method_of(service))
+        access = self.access_to(service)
 
         def renew(record: CredentialRecord) -> CredentialRecord:
             from .credentials.oauth import Authority, UnauthenticatedClient
@@ -281,10 +281,10 @@ class Site:
             authority = Authority(
                 cast("ConsentAuth", auth)["oauth"], access.get("client_id", ""), record.get("client_secret", ""), web
             )
-            return authority.renew(record, access.get("scopes", ()))
+            return authority.renew_token(record, access.get("scopes", ()))
 
         def find() -> Secret:
-            return self._secrets.find(service, self.hosts(service), renew)
+            return self._secrets.find_secret(service, self.hosts_of(service), renew)
 
         return scheme_named(auth["scheme"]).present(auth, access, find)
 
@@ -313,7 +313,7 @@ class Site:
     @property
     def addresses(self) -> frozenset[str]:
         """The origins of its services, as people know them."""
-        found = [self.access(service).get("base_url") for service in self._catalog.ids("service")]
+        found = [self.access_to(service).get("base_url") for service in self._catalog.ids("service")]
         return frozenset(url_origin(str(address)) for address in found if address)
 
     @property
@@ -322,10 +322,10 @@ class Site:
         return self.addresses | self._names
 
     @property
-    def identity(self) -> list[Any]:
+    def identity_key(self) -> list[Any]:
         """What tells this site, and who one is there, from others; nothing of it is secret."""
         keys = ("base_url", "method", "email", "client_id", "cloud_id")
-        services = {each: self.access(each) for each in self._catalog.ids("service")}
+        services = {each: self.access_to(each) for each in self._catalog.ids("service")}
         known = {each: [table.get(key) for key in keys] for each, table in services.items()}
         return [self.name, self.deployment, known]
 
@@ -338,7 +338,7 @@ class Site:
     def output(self) -> str | None:
         return self._settings.get("output")
 
-    def setting(self, key: str) -> Any:
+    def default_of(self, key: str) -> Any:
         """What stands in for a parameter that was not given."""
         return self._settings.get(key)
 
@@ -349,7 +349,7 @@ class Site:
 
     def _absolute_path(self, key: Literal["ca_bundle", "client_cert", "client_key", "mirror"]) -> str | None:
         path = self._settings.get(key)
-        return absolute(path, self._environ, self._catalog.program) if path else None
+        return absolute_path(path, self._environ, self._catalog.program) if path else None
 
 
 def _gateway_url(gateway: str, cloud_id: str) -> str:

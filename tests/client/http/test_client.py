@@ -41,7 +41,7 @@ def test_an_operation_is_sent_and_its_answer_read_exactly() -> None:
     answer = reply(body=b'{"id": 12345678901234567890, "n": 1.10}', headers={"Content-Type": "application/json"})
     script = [exchange("GET", "/api/3/item/a%2Fb", answer, query=["fields=x", "fields=y z"])]
     with serve(script, trusted=True) as server, Client(FakeSite(server.url), DEFINITIONS) as client:
-        request = Builder(DEFINITIONS, FakeSite(server.url), "suite").build(
+        request = Builder(DEFINITIONS, FakeSite(server.url), "suite").build_request(
             "getItem", {"id": "a/b", "fields": ["x", "y z"]}
         )
         value = client.send(request).json()
@@ -57,7 +57,7 @@ def test_an_error_body_becomes_one_message() -> None:
     with serve([exchange("GET", "/api/2/item/7", answer)], trusted=True) as server:
         site = FakeSite(server.url, deployment="datacenter")
         with Client(site, DEFINITIONS) as client, pytest.raises(CallsheetError) as caught:
-            client.send(Builder(DEFINITIONS, site, "suite").build("getItem", {"id": "7"}))
+            client.send(Builder(DEFINITIONS, site, "suite").build_request("getItem", {"id": "7"}))
     error = caught.value
     assert error.message == f"GET {server.url}/api/2/item/7: 404: No such item."
     assert error.details == ("id: is bad",)
@@ -71,13 +71,13 @@ def test_no_cookie_is_kept_or_sent() -> None:
         site = FakeSite(server.url)
         with Client(site, DEFINITIONS) as client:
             for _ in range(2):
-                client.send(Builder(DEFINITIONS, site, "suite").build("getItem", {"id": "1"}))
+                client.send(Builder(DEFINITIONS, site, "suite").build_request("getItem", {"id": "1"}))
     assert [request.headers.get("cookie") for request in server.requests] == [None, None]
 
 
 def test_an_address_that_the_library_refuses_is_an_error_of_ours() -> None:
     with serve([], trusted=True) as server:
         site = FakeSite(server.url)
-        request = Builder(DEFINITIONS, site, "suite").build("getItem", {"id": "1", "fields": ["x" * 70_000]})
+        request = Builder(DEFINITIONS, site, "suite").build_request("getItem", {"id": "1", "fields": ["x" * 70_000]})
         with Client(site, DEFINITIONS) as client, pytest.raises(CallsheetError, match=r"^GET .*: .*too long"):
             client.send(request)

@@ -30,11 +30,11 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['operation']} {case['message']}")
 def test_an_error_body_of_a_shipped_product(catalog: Catalog, case: dict[str, Any]) -> None:
-    call = Builder(catalog, FakeSite(), "suite").call(case["operation"])
+    call = Builder(catalog, FakeSite(), "suite").operation_call(case["operation"])
     script = [exchange(call.method, call.path, reply(case["status"], json=case["json"]))]
     with serve(script, trusted=True) as server, Client(FakeSite(server.url), catalog) as client:
         needed = {param["name"]: "1" for param in call.params if param.get("required")}
-        request = Builder(catalog, FakeSite(server.url), "suite").build(case["operation"], needed)
+        request = Builder(catalog, FakeSite(server.url), "suite").build_request(case["operation"], needed)
         with pytest.raises(CallsheetError) as caught:
             client.send(request)
     assert caught.value.message == f"{call.method} {server.url}{call.path}: {case['message']}"

@@ -46,14 +46,14 @@ PROGRAM = textwrap.dedent(
     builder = Builder(definitions, site, "suite")
     client = Client(site, definitions)
     if what == "wait":
-        client.send(builder.build("getItem", {"id": "1"}))
+        client.send(builder.build_request("getItem", {"id": "1"}))
     elif what == "answer":
-        client.send(builder.build("putItem", {"id": "1"}))
+        client.send(builder.build_request("putItem", {"id": "1"}))
     elif what == "download":
-        save_to(client, builder.build("getPicture", {"id": "1"}), path)
+        save_to(client, builder.build_request("getPicture", {"id": "1"}), path)
     else:
-        plan = plan_of(definitions, builder.call("list"))
-        for page in fetch_pages(client.send, plan, builder.build("list", {})):
+        plan = plan_of(definitions, builder.operation_call("list"))
+        for page in fetch_pages(client.send, plan, builder.build_request("list", {})):
             print(len(page.items), flush=True)
     """
 )

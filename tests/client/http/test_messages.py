@@ -34,14 +34,14 @@ def target(message: httpx.Request) -> bytes:
 @settings(max_examples=500)
 def test_addresses_are_read_as_the_library_reads_them(root: str, path: str, end: str) -> None:
     known = httpx.URL(root + path + end)
-    message = Messages(60).make("GET", root + path + end, {}, {})
+    message = Messages(60).make_message("GET", root + path + end, {}, {})
     assert target(message) == known.raw_path
     assert (message.url.scheme, message.url.raw_host, message.url.port) == (known.scheme, known.raw_host, known.port)
     assert message.headers["host"] == known.netloc.decode()
 
 
 def test_most_addresses_are_not_parsed_again() -> None:
-    message = Messages(60).make("GET", "https://shop.example/rest/api/3/issue/A-1?fields=a,b&x=%20", {}, {})
+    message = Messages(60).make_message("GET", "https://shop.example/rest/api/3/issue/A-1?fields=a,b&x=%20", {}, {})
     assert (str(message.url), message.extensions[TARGET]) == (
         "https://shop.example",
         b"/rest/api/3/issue/A-1?fields=a,b&x=%20",
@@ -63,7 +63,7 @@ CONTENTS: list[dict[str, Any]] = [
 def test_the_headers_are_those_of_the_library(method: str, content: dict[str, Any]) -> None:
     given = {"accept": "application/json", "Authorization": "Basic eA=="}
     boundary = {"content-type": "multipart/form-data; boundary=x"} if "files" in content else {}
-    made = Messages(7).make(method, "https://shop.example/a", given | boundary, dict(content))
+    made = Messages(7).make_message(method, "https://shop.example/a", given | boundary, dict(content))
     with httpx.Client(timeout=7, trust_env=False, headers={"Accept-Encoding": "gzip, deflate"}) as client:
         rest = dict(content)
         headers = {**rest.pop("headers", {}), **given, **boundary}
@@ -75,5 +75,5 @@ def test_the_headers_are_those_of_the_library(method: str, content: dict[str, An
 
 def test_what_the_request_says_stands_in_the_place_of_what_its_body_says() -> None:
     content = {"content": b"x", "headers": {"Content-Type": "text/plain"}}
-    made = Messages(7).make("PUT", "https://shop.example/a", {"content-type": "text/x"}, content)
+    made = Messages(7).make_message("PUT", "https://shop.example/a", {"content-type": "text/x"}, content)
     assert made.headers.get_list("content-type") == ["text/x"]

@@ -15,8 +15,8 @@ def starts(pace: Pace, moments: list[float]) -> list[float]:
     """When requests are sent that are ready at these moments."""
     found = []
     for now in moments:
-        start = pace.next(now)
-        pace.take(start, now)
+        start = pace.next_turn(now)
+        pace.take_turn(start, now)
         found.append(start)
     return found
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.client.http.retry import QuotaState, RateLimiter, moment
+from callsheet.client.http.retry import QuotaState, RateLimiter, seconds_until
 from support.server import Exchange, Scripted, exchange, reply
 from support.shop import shop
 
@@ -50,7 +50,7 @@ def get(response: Any, repeat: int | None = 1) -> Exchange:
     ],
 )
 def test_a_reset_is_read_in_every_form(text: str, seconds: float | None) -> None:
-    assert moment(text, NOW) == seconds
+    assert seconds_until(text, NOW) == seconds
 
 
 def test_a_near_reset_is_waited_for() -> None:
@@ -115,9 +115,9 @@ def test_only_the_endpoint_that_is_near_its_limit_slows_down() -> None:
 
 def test_a_refusal_holds_back_the_requests_of_other_threads_too() -> None:
     limiter = RateLimiter(None, lambda: 100.0)
-    limiter.update("a", QuotaState(wait=7.0), limited=True)
-    assert limiter.reserve("a").wait == 7.0
-    assert limiter.reserve("b").wait == 0.0
+    limiter.learn_from_answer("a", QuotaState(wait=7.0), limited=True)
+    assert limiter.reserve_turn("a").wait == 7.0
+    assert limiter.reserve_turn("b").wait == 0.0
 
 
 def test_rps_spaces_requests() -> None:
@@ -129,26 +129,26 @@ def test_rps_spaces_requests() -> None:
 
 def test_the_governor_hands_each_caller_its_own_turn() -> None:
     limiter = RateLimiter(None, lambda: 100.0)
-    limiter.update("a", QuotaState(near=True))
-    assert [limiter.reserve("a").wait for _ in range(3)] == [1.0, 2.0, 3.0]
-    limiter.update("a", QuotaState())
-    assert limiter.reserve("a").wait == 0.0
+    limiter.learn_from_answer("a", QuotaState(near=True))
+    assert [limiter.reserve_turn("a").wait for _ in range(3)] == [1.0, 2.0, 3.0]
+    limiter.learn_from_answer("a", QuotaState())
+    assert limiter.reserve_turn("a").wait == 0.0
 
 
 @pytest.mark.parametrize("start", [0.0, 0.25, 1e6])
 def test_the_clock_may_start_anywhere(start: float) -> None:
     limiter = RateLimiter(4.0, lambda: start)
-    limiter.update("a", QuotaState(limit=100.0, remaining=5.0, refill=0.5))
-    assert [limiter.reserve(endpoint).wait for endpoint in "aba"] == [0.5, 0.75, 1.0]
+    limiter.learn_from_answer("a", QuotaState(limit=100.0, remaining=5.0, refill=0.5))
+    assert [limiter.reserve_turn(endpoint).wait for endpoint in "aba"] == [0.5, 0.75, 1.0]
     later = RateLimiter(None, lambda: start)
-    later.update("b", QuotaState(reset=0.125), limited=True)
-    assert later.reserve("b").wait == 0.125
+    later.learn_from_answer("b", QuotaState(reset=0.125), limited=True)
+    assert later.reserve_turn("b").wait == 0.125
 
 
 @pytest.mark.parametrize("later", [QuotaState(near=True), QuotaState(), QuotaState(limit=100.0, remaining=90.0)])
 def test_no_later_answer_shortens_a_wait(later: QuotaState) -> None:
     """Of requests that were under way together, one is refused, and another one's answer comes after that."""
     limiter = RateLimiter(None, lambda: 100.0)
-    limiter.update("a", QuotaState(wait=20.0), limited=True)
-    limiter.update("a", later)
-    assert limiter.reserve("a").wait == 20.0
+    limiter.learn_from_answer("a", QuotaState(wait=20.0), limited=True)
+    limiter.learn_from_answer("a", later)
+    assert limiter.reserve_turn("a").wait == 20.0

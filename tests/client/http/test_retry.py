@@ -140,9 +140,11 @@ def test_retry_after_reads_seconds_and_dates() -> None:
 
 def test_delays_double_up_to_a_cap_within_the_jitter() -> None:
     policy = RetryPolicy(chance=lambda low, high: high)
-    assert [policy.delay(attempt, None) for attempt in range(1, 6)] == pytest.approx([2.6, 5.2, 10.4, 20.8, 39.0])
-    assert 0.7 * 2 <= RetryPolicy().delay(1, None) <= 1.3 * 2
-    assert policy.delay(1, 0.0) == 1.0
+    assert [policy.delay_before(attempt, None) for attempt in range(1, 6)] == pytest.approx(
+        [2.6, 5.2, 10.4, 20.8, 39.0]
+    )
+    assert 0.7 * 2 <= RetryPolicy().delay_before(1, None) <= 1.3 * 2
+    assert policy.delay_before(1, 0.0) == 1.0
 
 
 def test_a_dropped_connection_is_tried_again() -> None:

@@ -163,12 +163,12 @@ class Site:
     def read(self, operation: str = "search", may_send: Any = lambda _: True, **options: Any) -> list[int]:
         definitions: Any = Definitions(TEXT)
         builder = Builder(definitions, FakeSite(), "demo")
-        call = builder.call(operation)
+        call = builder.operation_call(operation)
         plan = plan_of(definitions, call)
         assert plan is not None
         named = {name: options.pop(name) for name in ("query", "sort") if name in options}
         given = {"fields": ["text"], **({"query": "q"} if operation == "search" else {}), **named}
-        request = builder.build(operation, given if operation not in ("rows", "counted") else {})
+        request = builder.build_request(operation, given if operation not in ("rows", "counted") else {})
         fetching = plan.fetch and Fetching(
             builder, call, request, plan.fetch, note=self.notes.append, may_send=may_send
         )

@@ -103,7 +103,7 @@ def plan(operation: str) -> Any:
 def here_call(here: Any, operation: str) -> Any:
     from callsheet.client.request.build import Builder
 
-    return Builder(here.definitions, here.site, "suite").call(operation)
+    return Builder(here.definitions, here.site, "suite").operation_call(operation)
 
 
 def test_what_comes_whole_has_no_plan() -> None:

@@ -22,12 +22,12 @@ def test_arguments(case: dict[str, Any]) -> None:
     operation, strict = case.get("op", "op"), case.get("strict", True)
     if "error" in case:
         with pytest.raises(UsageError) as caught:
-            BUILDER.build(operation, case.get("args", {}), strict=strict)
+            BUILDER.build_request(operation, case.get("args", {}), strict=strict)
         assert caught.value.message == case["error"]
         assert caught.value.exit_code == 2
         assert caught.value.hint == case.get("hint", caught.value.hint)
         return
-    request = BUILDER.build(operation, case.get("args", {}), strict=strict)
+    request = BUILDER.build_request(operation, case.get("args", {}), strict=strict)
     if "url" in case:
         assert request.url == "https://h.example/ctx" + case["url"]
     if "query" in case:
@@ -37,12 +37,12 @@ def test_arguments(case: dict[str, Any]) -> None:
 
 
 def test_null_and_empty_lists_are_not_sent() -> None:
-    assert BUILDER.build("op", {"thing": "x", "part": 7, "text": None, "many": []}).query == ()
+    assert BUILDER.build_request("op", {"thing": "x", "part": 7, "text": None, "many": []}).query == ()
 
 
 def test_undecodable_text_is_refused() -> None:
     with pytest.raises(UsageError, match="'text' is not valid UTF-8"):
-        BUILDER.build("op", {"thing": "x", "part": 7, "text": "a\udcff"})
+        BUILDER.build_request("op", {"thing": "x", "part": 7, "text": "a\udcff"})
 
 
 def test_a_placeholder_passes_every_check_and_stays_readable() -> None:
@@ -52,14 +52,14 @@ def test_a_placeholder_passes_every_check_and_stays_readable() -> None:
         "kinds": [Placeholder("<kind>")],
         "mark": Placeholder("<é>"),
     }
-    request = BUILDER.build("op", given)
+    request = BUILDER.build_request("op", given)
     assert request.url == "https://h.example/ctx/api/thing/<id of x>/part/<n + 1>?kinds=<kind>"
 
 
 @settings(max_examples=100)
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda text: text not in {".", ".."}))
 def test_any_path_value_fills_exactly_one_segment(text: str) -> None:
-    path = BUILDER.build("op", {"thing": text, "part": 7}).path
+    path = BUILDER.build_request("op", {"thing": text, "part": 7}).path
     assert path.count("/") == 5
     assert path.isascii()
     assert not set(path) & set("?# \r\n")

@@ -103,7 +103,7 @@ GOOD = {"fields": {"summary": "s", "project": {"key": "K"}}}
 
 
 def build(operation: str, body: Any = None, files: Any = (), **rest: Any) -> Request:
-    return Builder(DEFINITIONS, FakeSite(), "suite").build(operation, rest.pop("args", {}), body, files, **rest)
+    return Builder(DEFINITIONS, FakeSite(), "suite").build_request(operation, rest.pop("args", {}), body, files, **rest)
 
 
 def problem(operation: str, body: Any = None, files: Any = (), **rest: Any) -> UsageError:
@@ -197,7 +197,7 @@ def test_schemas_are_read_only_as_they_are_reached_and_once() -> None:
     fresh = copy(DEFINITIONS)
     fresh.reached = []
     for _ in range(2):
-        Builder(fresh, FakeSite(), "suite").build("json", {}, GOOD)
+        Builder(fresh, FakeSite(), "suite").build_request("json", {}, GOOD)
     assert fresh.reached.count(("schema", "Fields")) == 1
     assert ("schema", "Unreached") not in fresh.reached
 

@@ -70,7 +70,7 @@ CENTER = FakeSite(deployment="datacenter", roots={"shop": "https://h/shop", "wik
 
 
 def url(site: FakeSite, operation: str, **arguments: str) -> str:
-    return Builder(DEFINITIONS, site, "suite").build(operation, arguments).url
+    return Builder(DEFINITIONS, site, "suite").build_request(operation, arguments).url
 
 
 def test_the_base_of_the_deployment_stands_in_the_place_of_the_products() -> None:
@@ -113,9 +113,12 @@ def test_what_does_not_exist_there_is_refused_locally() -> None:
 
 
 def test_headers_of_product_operation_and_deployment() -> None:
-    request = Builder(DEFINITIONS, CENTER, "suite").build("get", {"id": "7"})
+    request = Builder(DEFINITIONS, CENTER, "suite").build_request("get", {"id": "7"})
     assert request.headers == (("X-A", "3"), ("x-b", "op"))
-    assert Builder(DEFINITIONS, CLOUD, "suite").build("get", {"id": "7"}).headers == (("X-A", "1"), ("x-b", "op"))
+    assert Builder(DEFINITIONS, CLOUD, "suite").build_request("get", {"id": "7"}).headers == (
+        ("X-A", "1"),
+        ("x-b", "op"),
+    )
 
 
 def test_safety_is_the_methods_unless_said() -> None:
@@ -130,7 +133,7 @@ def test_an_unknown_operation_is_named() -> None:
 
 class TestRaw:
     def raw(self, site: FakeSite, path: str, method: str = "get") -> tuple[str, str, str]:
-        request = Builder(DEFINITIONS, site, "suite").raw(method, path, [("b", "2 3")])
+        request = Builder(DEFINITIONS, site, "suite").build_raw_request(method, path, [("b", "2 3")])
         return request.url, request.service, request.safety
 
     def test_the_product_is_found_by_the_path(self) -> None:
@@ -175,7 +178,7 @@ class TestRaw:
         with pytest.raises(UsageError, match="user name or password"):
             self.raw(CLOUD, "https://u:p@cloud.example/x")
         with pytest.raises(UsageError, match="header 'X': expected plain ASCII"):
-            Builder(DEFINITIONS, CLOUD, "suite").raw("GET", "/x", headers=[("X", "a\nb")])
+            Builder(DEFINITIONS, CLOUD, "suite").build_raw_request("GET", "/x", headers=[("X", "a\nb")])
 
     def test_percent_encoding_is_kept_and_added(self) -> None:
         assert self.raw(CLOUD, "/a%2Fb/c d")[0] == "https://cloud.example/a%2Fb/c%20d?b=2%203"

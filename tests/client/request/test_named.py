@@ -52,7 +52,7 @@ def builder(catalog: Catalog) -> Builder:
 
 def raw(builder: Builder, method: str, path: str, body: Any = None) -> Request:
     content: Body | None = body if isinstance(body, Form | Json | Multipart | Raw | None) else Json(body)
-    return builder.raw(method, path, body=content)
+    return builder.build_raw_request(method, path, body=content)
 
 
 COMMENT, LINK = "/rest/api/3/issue/DEMO-1/comment", "/rest/api/3/issueLink"
@@ -118,7 +118,7 @@ FORM = "application/x-www-form-urlencoded"
 def test_a_project_is_found(
     builder: Builder, method: str, path: str, body: Any, project: set[str] | None, gate: Gate
 ) -> None:
-    facts = gate.facts(raw(builder, method, path, body))
+    facts = gate.facts_of(raw(builder, method, path, body))
     assert facts.named is not None
     named = facts.named["project"]
     assert named.unclear == (project is None)
@@ -137,7 +137,7 @@ def test_a_project_is_found(
     ],
 )
 def test_a_space_is_found(builder: Builder, path: str, space: set[str] | None, gate: Gate) -> None:
-    facts = gate.facts(raw(builder, "GET", path))
+    facts = gate.facts_of(raw(builder, "GET", path))
     assert facts.named is not None
     assert facts.named["space"].unclear == (space is None)
     assert space is None or facts.named["space"].names == space
@@ -205,7 +205,7 @@ LINKED: dict[str, Any] = {"inwardIssue": {"key": "A-1"}, "outwardIssue": {"key":
 def test_who_sees_a_comment_is_found(
     builder: Builder, method: str, path: str, body: Any, seen_by: set[str] | None, gate: Gate
 ) -> None:
-    facts = gate.facts(raw(builder, method, path, body))
+    facts = gate.facts_of(raw(builder, method, path, body))
     assert facts.named is not None
     named = facts.named["seen_by"]
     assert named.unclear == (seen_by is None)
@@ -216,17 +216,21 @@ def test_a_rule_forbids_comments_that_customers_see(builder: Builder, catalog: C
     text = '[[rule]]\nproject = "HELP"\nseen_by = "customers"\ndecision = "deny"\n'
     gate = Gate(Policy([from_text(text, "here", CatalogNames(catalog))]), catalog)
     help_desk = COMMENT.replace("DEMO", "HELP")
-    assert gate.judge(raw(builder, "POST", help_desk, {"body": "x"})).decision == "deny"
-    assert gate.judge(raw(builder, "POST", help_desk, {"body": "x", "properties": marked()})).decision == "allow"
-    assert gate.judge(raw(builder, "POST", COMMENT, {"body": "x"})).decision == "allow"
-    assert gate.judge(raw(builder, "GET", help_desk)).decision == "allow"
+    assert gate.judge_request(raw(builder, "POST", help_desk, {"body": "x"})).decision == "deny"
+    assert (
+        gate.judge_request(raw(builder, "POST", help_desk, {"body": "x", "properties": marked()})).decision == "allow"
+    )
+    assert gate.judge_request(raw(builder, "POST", COMMENT, {"body": "x"})).decision == "allow"
+    assert gate.judge_request(raw(builder, "GET", help_desk)).decision == "allow"
 
 
 def test_an_operation_names_them_too(builder: Builder, gate: Gate) -> None:
-    assert gate.judge(builder.build("getSpaceSettings", {"spaceKey": "docs"})).decision == "ask"
-    assert gate.judge(builder.build("getIssue", {"issueIdOrKey": "SECRET-1"})).decision == "deny"
-    assert gate.judge(builder.build("getIssue", {"issueIdOrKey": "10001"})).decision == "deny"  # it may be one of them
-    assert gate.judge(builder.build("getIssue", {"issueIdOrKey": "OTHER-1"})).decision == "allow"
+    assert gate.judge_request(builder.build_request("getSpaceSettings", {"spaceKey": "docs"})).decision == "ask"
+    assert gate.judge_request(builder.build_request("getIssue", {"issueIdOrKey": "SECRET-1"})).decision == "deny"
+    assert (
+        gate.judge_request(builder.build_request("getIssue", {"issueIdOrKey": "10001"})).decision == "deny"
+    )  # it may be one of them
+    assert gate.judge_request(builder.build_request("getIssue", {"issueIdOrKey": "OTHER-1"})).decision == "allow"
 
 
 @pytest.mark.parametrize(
@@ -250,11 +254,11 @@ def test_an_operation_names_them_too(builder: Builder, gate: Gate) -> None:
 def test_a_fence_around_projects(
     builder: Builder, method: str, path: str, body: Any, allowed: bool, gate: Gate
 ) -> None:
-    assert (gate.judge(raw(builder, method, path, body)).decision == "allow") == allowed
+    assert (gate.judge_request(raw(builder, method, path, body)).decision == "allow") == allowed
 
 
 def test_what_no_operation_has_can_be_left_out(builder: Builder, catalog: Catalog) -> None:
     text = 'write = "deny"\n[[rule]]\noperation = "*"\nclass = "write"\ndecision = "allow"\n'
     gate = Gate(Policy([from_text(text, "here", CatalogNames(catalog))]), catalog)
     paths = {COMMENT: "allow", "/gateway/api/graphql": "deny", "/rest/api/3/issue/DEMO-1/undocumented": "deny"}
-    assert {path: gate.judge(raw(builder, "POST", path, {})).decision for path in paths} == paths
+    assert {path: gate.judge_request(raw(builder, "POST", path, {})).decision for path in paths} == paths

@@ -23,14 +23,14 @@ def classify(context: Context, values: ParameterValues) -> None:
     words: list[str] = values.get("line") or []
     if not words:
         rows = [*_commands(context), *_operations(context)]
-        context.output(context.catalog.get("view", "safety-class")).items(rows)
+        context.output(context.catalog.get("view", "safety-class")).print_items(rows)
         return
     line = words[0] if len(words) == 1 else shlex.join(words)
     found = _effects(context, line)
     if not found:
         context.note("this line starts none of these programs: " + ", ".join(_programs(context)))
     rows = [_row(effect) for effect in found]
-    context.output(context.catalog.get("view", "effect")).items(rows)
+    context.output(context.catalog.get("view", "effect")).print_items(rows)
 
 
 def _commands(context: Context) -> Iterator[dict[str, str]]:
@@ -173,7 +173,9 @@ def _ruled(context: Context, *, all_writes: bool) -> Iterator[Ruled]:
 
 
 def _names(context: Context, words: list[str]) -> Any:
-    aliases = next(child.aliases for child in context.catalog.children(" ".join(words[:-1])) if child.name == words[-1])
+    aliases = next(
+        child.aliases for child in context.catalog.children_of(" ".join(words[:-1])) if child.name == words[-1]
+    )
     return [words[-1], *aliases] if aliases else words[-1]
 
 
@@ -192,7 +194,7 @@ def skill(context: Context, values: ParameterValues) -> None:
     if values.get("paragraph"):
         context.streams.out.write(paragraph(context.program, definition))
         return
-    groups = [child.name for child in context.catalog.children("") if child.kind == "group" and not child.hidden]
+    groups = [child.name for child in context.catalog.children_of("") if child.kind == "group" and not child.hidden]
     reaching = [name for name in groups if _reaches(context, name)]
     text = skill_file(context.program, definition, reaching)
     if values.get("dir") is None:

@@ -16,14 +16,14 @@ def list_aliases(context: Context, values: ParameterValues) -> None:
         {"name": name, "expansion": line}
         for name, line in sorted(read_aliases(context.environ, context.program).items())
     ]
-    context.output(context.catalog.get("view", "alias")).items(rows)
+    context.output(context.catalog.get("view", "alias")).print_items(rows)
     if not rows:
         context.note(f"no aliases; {context.program} alias set NAME 'COMMAND ...' makes one")
 
 
 def set_alias(context: Context, values: ParameterValues) -> None:
     name, line = values["name"], " ".join(values["expansion"])
-    taken = [word for child in context.catalog.children("") for word in (child.name, *child.aliases)]
+    taken = [word for child in context.catalog.children_of("") for word in (child.name, *child.aliases)]
     check_alias(name, line, taken)
     _check_first_word(context, line, [*taken, *read_aliases(context.environ, context.program)])
     if context.only_tries(f"{name} would stand for {line}"):

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...commands.context import Context, ParameterValues
-from ...errors import CallsheetError, Conflict, UsageError, counted, did_you_mean
+from ...errors import CallsheetError, Conflict, UsageError, count_of, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,7 +85,7 @@ def apply(context: Context, values: ParameterValues) -> None:
         details = [f"{change.path}: {text}" for change in failed for text in (change.conflict, *change.details)]
         hints = {change.hint for change in failed}
         hint = hints.pop() if len(hints) == 1 else None
-        raise Conflict(f"{counted(len(failed), 'file')} could not be applied", details=details, hint=hint)
+        raise Conflict(f"{count_of(len(failed), 'file')} could not be applied", details=details, hint=hint)
     context.note(f"done: {told}")
 
 
@@ -99,7 +99,7 @@ def _agree(context: Context, changes: Sequence[PlannedChange]) -> None:
     if gone:
         names = ", ".join(change.title for change in gone[:_MOST_NAMED])
         more = f" and {len(gone) - _MOST_NAMED} more" if len(gone) > _MOST_NAMED else ""
-        context.confirm(f"Remove {counted(len(gone), 'thing')} from the site: {names}{more}?")
+        context.confirm(f"Remove {count_of(len(gone), 'thing')} from the site: {names}{more}?")
 
 
 def _print_done(context: Context, changes: Sequence[PlannedChange]) -> None:
@@ -110,7 +110,7 @@ def _print_done(context: Context, changes: Sequence[PlannedChange]) -> None:
             context.streams.out.write(f"{line}\n")
         return
     rows = [change.row() for change in changes if change.conflict is not None or change.verb != "keep"]
-    context.output(context.catalog.get("view", "change-of-file"), settled=True).items(rows)
+    context.output(context.catalog.get("view", "change-of-file"), settled=True).print_items(rows)
 
 
 class _Directory:
@@ -178,11 +178,11 @@ def pull(context: Context, values: ParameterValues) -> None:
                 context.note(text)
     finally:
         dispatcher.close()
-    output.items(rows)
+    output.print_items(rows)
     if failed := [row for row in rows if row["conflict"]]:
         details = [f"{row['path']}: {row['conflict']}" for row in failed]
         raise Conflict(
-            f"{counted(len(failed), 'file')} left as it is"
+            f"{count_of(len(failed), 'file')} left as it is"
             if len(failed) == 1
             else f"{len(failed)} files left as they are",
             details=details,
@@ -221,7 +221,7 @@ def _compare(context: Context, dispatcher: StepDispatcher, values: ParameterValu
     stopping = [problem for problem in folder.problems if problem.stops]
     if stopping:
         raise UsageError(
-            f"{counted(len(stopping), 'fault')} in {os.path.normpath(directory.root)}",
+            f"{count_of(len(stopping), 'fault')} in {os.path.normpath(directory.root)}",
             details=[str(each) for each in stopping],
         )
     for problem in folder.problems:
@@ -247,7 +247,7 @@ def _print(context: Context, changes: Sequence[PlannedChange], values: Parameter
 
     if context.option("output") is not None:
         rows: list[dict[str, Any]] = [c.row() for c in changes if c.conflict is not None or c.verb != "keep" or c.site]
-        context.output(context.catalog.get("view", "change-of-file")).items(rows)
+        context.output(context.catalog.get("view", "change-of-file")).print_items(rows)
         return
     lines = markdown(changes) if values.get("markdown") else tree(changes, whole=bool(values.get("full")))
     for line in lines:

@@ -63,7 +63,7 @@ def list_sites(context: Context, values: ParameterValues) -> None:
         addresses = [site.get("base_url"), *(s.get("base_url") for s in site.get("services", {}).values())]
         row = {"name": name, "active": name == found.get("site"), "base_url": [each for each in addresses if each]}
         rows.append({**row, "deployment": site.get("deployment"), "method": site.get("method")})
-    context.output(context.catalog.get("view", "site")).items(rows)
+    context.output(context.catalog.get("view", "site")).print_items(rows)
 
 
 def view(context: Context, values: ParameterValues) -> None:
@@ -76,7 +76,7 @@ def view(context: Context, values: ParameterValues) -> None:
 
         context.streams.out.write(tomlkit.dumps({"sites": {name: shown}} if name else shown))
     else:
-        context.output().one(shown)
+        context.output().print_one(shown)
 
 
 def path(context: Context, values: ParameterValues) -> None:
@@ -345,7 +345,7 @@ def status(context: Context, values: ParameterValues) -> None:
     rows = []
     for verdict in verdicts:
         service = context.catalog.get("product", verdict.product).get("service", verdict.product)
-        access = site.access(service)
+        access = site.access_to(service)
         row = {
             "site": site.name,
             "product": verdict.product,
@@ -353,12 +353,12 @@ def status(context: Context, values: ParameterValues) -> None:
             "route": _route(site, service),
         }
         row |= {
-            "method": site.method(service),
+            "method": site.method_of(service),
             "email": access.get("email"),
             "credential": site.place_of_secret(service),
         }
         rows.append({**row, "answer": verdict.answer, "error": verdict.error.message if verdict.error else None})
-    context.output(context.catalog.get("view", "sign-in")).items(rows)
+    context.output(context.catalog.get("view", "sign-in")).print_items(rows)
     error = refusal_error(verdicts, stranger=all(row["method"] in _methods_without_credential(context) for row in rows))
     if error is not None:
         raise (

@@ -6,7 +6,7 @@ import os
 import re
 
 from ...commands.context import Context, ParameterValues
-from ...errors import UsageError, counted, did_you_mean
+from ...errors import UsageError, count_of, did_you_mean
 from ...language.layers import Layer, files_of
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, directory_of, read_earlier
@@ -33,7 +33,7 @@ def check(context: Context, values: ParameterValues) -> None:
     for text in definitions.notes:
         context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
     files = sum(len(files_of(layer)) for layer in found)
-    context.streams.out.write(f"{counted(len(definitions), 'definition')} in {counted(files, 'file')}, no problems\n")
+    context.streams.out.write(f"{count_of(len(definitions), 'definition')} in {count_of(files, 'file')}, no problems\n")
 
 
 def show(context: Context, values: ParameterValues) -> None:
@@ -46,22 +46,24 @@ def show(context: Context, values: ParameterValues) -> None:
     catalog = context.catalog
     kind, id = values.get("kind"), values.get("id")
     if kind is None:
-        context.output().items([{"kind": name, "count": count} for name, count in catalog.kinds().items()])
+        context.output().print_items(
+            [{"kind": name, "count": count} for name, count in catalog.count_by_kind().items()]
+        )
         return
     if (within := next((within for within, part in PARTS.items() if part == kind), None)) is not None:
         raise UsageError(
             f"a {kind} is the table {within!r} of a resource", hint=f"definitions show resource {id or 'ID'}"
         )
-    if kind not in catalog.kinds():
-        raise UsageError(f"no definitions of kind {kind!r}{did_you_mean(kind, catalog.kinds())}")
+    if kind not in catalog.count_by_kind():
+        raise UsageError(f"no definitions of kind {kind!r}{did_you_mean(kind, catalog.count_by_kind())}")
     if id is None:
-        context.output().items([{"id": each} for each in catalog.ids(kind)])
+        context.output().print_items([{"id": each} for each in catalog.ids(kind)])
         return
     table = catalog.get(kind, id)
     if context.option("output"):
-        context.output().one(table)
+        context.output().print_one(table)
         return
-    context.streams.out.write(_overlay(context, kind, catalog.canonical(kind, id)))
+    context.streams.out.write(_overlay(context, kind, catalog.canonical_id(kind, id)))
 
 
 def _overlay(context: Context, kind: str, id: str) -> str:
@@ -86,7 +88,7 @@ def path(context: Context, values: ParameterValues) -> None:
     for layer in context.layers:
         present = os.path.isdir(layer.directory)
         rows.append({"directory": layer.directory, "files": len(files_of(layer)) if present else None})
-    context.output().items(rows)
+    context.output().print_items(rows)
 
 
 def upgrade(context: Context, values: ParameterValues) -> None:
@@ -94,7 +96,7 @@ def upgrade(context: Context, values: ParameterValues) -> None:
     from difflib import unified_diff
 
     from ...files import write_atomically
-    from ...language.upgrade import upgrades
+    from ...language.upgrade import find_upgrades
 
     found, wanted = list(context.layers), set[str]()
     if values.get("path"):
@@ -105,14 +107,14 @@ def upgrade(context: Context, values: ParameterValues) -> None:
             raise UsageError(f"no definition files at {values['path']}")
         if wanted.isdisjoint(known):
             found.append(layer)
-    changed = [each for each in list(upgrades(found, wanted)) if each.before != each.after]
+    changed = [each for each in list(find_upgrades(found, wanted)) if each.before != each.after]
     for each in changed:
         if values["diff"] or context.option("dry-run"):
             lines = each.before.splitlines(keepends=True), each.after.splitlines(keepends=True)
             context.streams.out.writelines(unified_diff(*lines, each.path, each.path))
         else:
             write_atomically(each.path, each.written, os.stat(each.path).st_mode & 0o777)
-            context.streams.out.write(f"{each.path}: {counted(each.changes, 'change')}\n")
+            context.streams.out.write(f"{each.path}: {count_of(each.changes, 'change')}\n")
     if not changed:
         context.note("every file is up to date")
 
@@ -148,13 +150,13 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     result = found.result
     say_changes(context, found)
     made = [(len(result.operations), "operation"), (len(result.schemas), "schema"), (len(result.files), "file")]
-    counts = "{} and {} in {}".format(*(counted(number, noun) for number, noun in made))
+    counts = "{} and {} in {}".format(*(count_of(number, noun) for number, noun in made))
     where = os.path.join(target, *directory_of(key).split("/"))
     if context.option("dry-run"):
         context.streams.out.write(f"{key}: {counts} would be written to {where}\n")
         return
     stale = write_files(result.files, target, key)
-    left = f"; {counted(len(stale), 'file')} of an earlier import removed" if stale else ""
+    left = f"; {count_of(len(stale), 'file')} of an earlier import removed" if stale else ""
     context.streams.out.write(f"{key}: {counts} written to {where}{left}\n")
 
 

@@ -18,13 +18,13 @@ from ... import paths
 from ...commands.context import Context, ParameterValues
 from ...commands.without_site import check_change
 from ...durations import in_words, parse_typed_duration
-from ...errors import NotFound, UsageError, counted
+from ...errors import NotFound, UsageError, count_of
 from ...files import make_private_directory, write_atomically
 from ...jsontext import parse_json
 from ...listener.page.page_server import PageApp, PageContent, PageServer
 from ...listener.queue.queue_port import STATES
 from ...listener.server.listening_sockets import bind, parse_address
-from ...output.output_formats import renderer
+from ...output.output_formats import renderer_of
 from ..signals import begin_serving
 from .auth import refuse_empty
 
@@ -78,7 +78,7 @@ def dead(context: Context, values: ParameterValues) -> None:
 def _list(context: Context, values: ParameterValues, state: str | None) -> None:
     if values["max"] < 1:
         raise UsageError(f"--max expects a number of at least 1, not {values['max']}")
-    format = renderer(context.output_format)
+    format = renderer_of(context.output_format)
     if values.get("follow") and not (format.streams or format.for_readers):
         raise UsageError(f"--follow cannot be used with -o {context.output_format}: use -o ndjson")
     with _opened(context, values) as inbox:
@@ -109,7 +109,7 @@ def _follow(context: Context, inbox: Inspection, values: ParameterValues, state:
 
 
 def _show(context: Context, rows: list[dict[str, Any]]) -> None:
-    context.output(context.catalog.get("view", VIEW)).items([worded(row) for row in rows])
+    context.output(context.catalog.get("view", VIEW)).print_items([worded(row) for row in rows])
 
 
 def worded(row: dict[str, Any]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _found(inbox: Inspection, word: str) -> list[dict[str, Any]]:
 def show(context: Context, values: ParameterValues) -> None:
     with _opened(context, values) as inbox:
         for row in _found(inbox, values["id"]):
-            context.output().one({**worded(row), "payload": parse_json(row["payload"])})
+            context.output().print_one({**worded(row), "payload": parse_json(row["payload"])})
 
 
 def replay(context: Context, values: ParameterValues) -> None:
@@ -158,7 +158,7 @@ def purge(context: Context, values: ParameterValues) -> None:
         since = "were done" if values["state"] == "done" else "arrived"
         context.confirm(f"Delete {values['state']} events that {since} more than {in_words(values['older'])} ago?")
         count = inbox.purge(values["state"], time.time() - values["older"])
-    context.note(f"{counted(count, 'event')} deleted")
+    context.note(f"{count_of(count, 'event')} deleted")
 
 
 # `webhook inbox ui`, and the page of `webhook listen --ui`.

@@ -48,7 +48,7 @@ def version(context: Context, values: ParameterValues) -> None:
     if values.get("json"):
         context.options["output"] = "json"
     facts = {"program": context.program, "version": __version__, "python": platform.python_version()}
-    context.output().one({**facts, "newest": newest} if newest else facts)
+    context.output().print_one({**facts, "newest": newest} if newest else facts)
 
 
 def _compare(context: Context, newest: str | None) -> None:
@@ -97,4 +97,4 @@ def events(context: Context, values: ParameterValues) -> None:
         for name, event in context.catalog.all("event").items()
         if event["source"] in sources
     ]
-    context.output(context.catalog.get("view", VIEW)).items(rows)
+    context.output(context.catalog.get("view", VIEW)).print_items(rows)

@@ -32,7 +32,7 @@ def undo_journal(context: Context, values: ParameterValues) -> None:
     with read_journal(found_journal(context.environ, context.program, values["file"])) as found:
         rows, failure = undo(context, found, force=bool(values.get("force")), path=values.get("journal"))
     if rows and not context.option("dry-run"):
-        output.items(rows)
+        output.print_items(rows)
     if failure is not None:
         raise failure
 
@@ -41,7 +41,7 @@ def list_journals(context: Context, values: ParameterValues) -> None:
     """Those in the folder of the program, the latest first; a file that is none is told beside the list."""
     del values
     output = context.output(context.catalog.get("view", "journal"))
-    output.items(list(_rows(context)))
+    output.print_items(list(_rows(context)))
 
 
 def _rows(context: Context) -> Iterator[dict[str, Any]]:
@@ -73,4 +73,4 @@ def show_journal(context: Context, values: ParameterValues) -> None:
     output = context.output(context.catalog.get("view", "journal-item"))
     with read_journal(found_journal(context.environ, context.program, values["file"])) as found:
         rows = zip(found.items, found.entries, strict=True)
-        output.items([{"item": item, "state": entry.state, "why": entry.why} for item, entry in rows])
+        output.print_items([{"item": item, "state": entry.state, "why": entry.why} for item, entry in rows])

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context, ParameterValues
-from ...errors import UsageError, counted
+from ...errors import UsageError, count_of
 from ...listener.server.listening_sockets import ListenAddress, parse_served_address, urls
 from ..signals import begin_serving, end_at_once
 from .auth import refuse_empty
@@ -148,7 +148,7 @@ def writers(
 
 
 def _missing(lines: int) -> str:
-    return f"{counted(lines, 'line')} of this log could not be written"
+    return f"{count_of(lines, 'line')} of this log could not be written"
 
 
 def tls_loader(values: Mapping[str, Any]) -> LoadTls | None:

@@ -7,7 +7,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context, ParameterValues
-from ...errors import CallsheetError, UsageError, counted
+from ...errors import CallsheetError, UsageError, count_of
 from ...paths import settings_directory
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ def mirror(context: Context, values: ParameterValues) -> None:
     finally:
         dispatcher.close()
         file.close()
-    output.items(rows)
+    output.print_items(rows)
     if failed := [row for row in rows if row["failed"]]:
         told = [f"{row['resource']}: {row['problem']}" for row in failed]
-        raise CallsheetError(f"{counted(len(failed), 'resource')} could not be read", details=told)
+        raise CallsheetError(f"{count_of(len(failed), 'resource')} could not be read", details=told)
 
 
 def _warehouse(context: Context, destination: str) -> Warehouse:
@@ -82,7 +82,7 @@ def sql(context: Context, values: ParameterValues) -> None:
     is_limited = not values["file"]
     with run_query(path, text, most_seconds=_MOST_SECONDS if is_limited else None) as (names, rows):
         view: ViewDefinition = {"columns": [{"name": name, "value": dumps(name)} for name in names]}
-        context.output(view).items(_some(context, rows) if is_limited else rows)
+        context.output(view).print_items(_some(context, rows) if is_limited else rows)
 
 
 def _some(context: Context, rows: Iterator[Any]) -> Iterator[Any]:

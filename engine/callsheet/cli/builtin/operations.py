@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from ...catalog.operation_search import list_operations, search_operations, suggestions
+from ...catalog.operation_search import list_operations, search_operations, suggest_operations
 from ...commands.context import Context, ParameterValues
 from ...commands.execute import check_allowed, download_body, dry_run, extent_of, perform_request, request_builder
 from ...errors import UsageError
@@ -58,7 +58,7 @@ def _print(context: Context, client: Client, request: Request) -> None:
         return
     if context.option("output") is None:
         context.options["output"] = "json"
-    context.output(settled=request.safety in CHANGES).one(value)
+    context.output(settled=request.safety in CHANGES).print_one(value)
 
 
 # An operation in words: what it takes, what it answers, and a command line that calls it.
@@ -250,7 +250,7 @@ def list_operations_command(context: Context, values: ParameterValues) -> None:
         text=values.get("search"),
         deprecated=bool(values.get("include-deprecated") or not values.get("exclude-deprecated")),
     )
-    context.output(context.catalog.get("view", "operation")).items(_first(rows, values))
+    context.output(context.catalog.get("view", "operation")).print_items(_first(rows, values))
     if not rows:
         context.note("no operation matches these filters")
 
@@ -267,7 +267,7 @@ def search(context: Context, values: ParameterValues) -> None:
     if not found.rows:
         context.note(f"nothing found for {text!r}; see {context.program} op list")
     shown = _first(found.rows, values)
-    context.output(context.catalog.get("view", "operation")).items(shown)
+    context.output(context.catalog.get("view", "operation")).print_items(shown)
     if shown != found.rows:
         context.note(f"{len(found.rows) - len(shown)} more match: pass another word, or a larger --max")
 
@@ -276,10 +276,10 @@ def operation(context: Context, id: str) -> tuple[str, CompiledOperation]:
     """The canonical id and the definition; raises `UsageError` that suggests operations with similar ids."""
     found = context.catalog.find("operation", id)
     if found is None:
-        near = suggestions(context.catalog, id)
+        near = suggest_operations(context.catalog, id)
         hint = f"did you mean {', '.join(near)}?" if near else f"{context.program} op search {id}"
         raise UsageError(f"unknown operation {id!r}", hint=hint)
-    return context.catalog.canonical("operation", id), found
+    return context.catalog.canonical_id("operation", id), found
 
 
 def describe(context: Context, values: ParameterValues) -> None:
@@ -291,7 +291,7 @@ def describe(context: Context, values: ParameterValues) -> None:
         width = Stream(context.streams.out).width
         context.streams.out.write(describe_operation(context, id, found, width))
     else:
-        context.output().one(facts(context, id, found))
+        context.output().print_one(facts(context, id, found))
 
 
 def skeleton(context: Context, values: ParameterValues) -> None:
@@ -312,7 +312,7 @@ def skeleton(context: Context, values: ParameterValues) -> None:
     sample = body_sample(context.catalog, body["schema"], required_only=bool(values.get("required")))
     if context.option("output") is None:
         context.options["output"] = "json"
-    context.output().one(sample)
+    context.output().print_one(sample)
 
 
 # `op call`: any documented operation by its id.
@@ -322,15 +322,17 @@ def call(context: Context, values: ParameterValues) -> None:
     id, definition = operation(context, values["id"])
     strict = not values.get("no-strict")
     build = request_builder(context)
-    request = build.build(
+    request = build.build_request(
         id,
         arguments(values.get("param") or []),
-        _data(context, values, build.call(id).operation.get("body", {})),
+        _data(context, values, build.operation_call(id).operation.get("body", {})),
         values.get("file") or (),
         strict=strict,
     )
     view = context.catalog.get("view", definition["view"]) if "view" in definition else None
-    perform_request(context, request, build.call(id), view=view, extent=extent_of(values), out=values.get("out"))
+    perform_request(
+        context, request, build.operation_call(id), view=view, extent=extent_of(values), out=values.get("out")
+    )
 
 
 def _data(context: Context, values: ParameterValues, body: Body) -> Any:

@@ -12,7 +12,7 @@ from click.exceptions import Exit
 from ... import registry
 from ...catalog.compile import qualified_names
 from ...commands.context import Context, ParameterValues
-from ...errors import CallsheetError, DefinitionError, UsageError, counted
+from ...errors import CallsheetError, DefinitionError, UsageError, count_of
 from ...language.layers import Layer
 from ...language.load import definition_layers, load_definitions, program_table
 from ...language.source_file import Definitions
@@ -80,7 +80,7 @@ def say_changes(context: Context, found: SoundImport) -> None:
 
 def _changes(result: ImportResult) -> Iterator[str]:
     """What is different from the import before: a line each operation."""
-    found, before = result.difference, result.earlier.operations
+    found, before = result.difference_to_earlier, result.earlier.operations
     http = {id: table["http"] for id, table in {**before, **result.operations}.items()}
     yield from (f"+ {id}  {http[id]}" for id in found.added)
     yield from (f"- {id}  {http[id]}" for id in found.gone)
@@ -107,7 +107,7 @@ def new(context: Context, values: ParameterValues) -> None:
     for note in made.notes:
         context.note(note)
     counts = [(made.commands, "command"), (made.operations, "operation"), (len(made.files), "file")]
-    found = "{} for {}, in {}".format(*(counted(number, noun) for number, noun in counts))
+    found = "{} for {}, in {}".format(*(count_of(number, noun) for number, noun in counts))
     if context.option("dry-run"):
         context.streams.out.write(f"{program}: {found}, would be made\n")
         return
@@ -193,7 +193,7 @@ def _say_next(context: Context, program: str, made: Made) -> None:
 def list_programs(context: Context, values: ParameterValues) -> None:
     del values
     rows = [each._asdict() for each in installed_programs(context.environ)]
-    context.output(context.catalog.get("view", "program")).items(rows)
+    context.output(context.catalog.get("view", "program")).print_items(rows)
 
 
 def run_program(context: Context, values: ParameterValues) -> None:
@@ -230,11 +230,11 @@ def check(context: Context, values: ParameterValues) -> None:
     for program in wanted:
         _known(context, program)
         try:
-            context.streams.out.write(f"{program}: {counted(sound(context, program), 'definition')}, no problems\n")
+            context.streams.out.write(f"{program}: {count_of(sound(context, program), 'definition')}, no problems\n")
         except DefinitionError as error:
             problems += error.details or [f"{program}: {error.message}"]
     if problems:
-        raise DefinitionError(f"{counted(len(problems), 'problem')} in definitions", details=problems)
+        raise DefinitionError(f"{count_of(len(problems), 'problem')} in definitions", details=problems)
 
 
 def sound(context: Context, program: str) -> int:
@@ -311,10 +311,10 @@ def share(context: Context, values: ParameterValues) -> None:
     files = {**shared.files, README: readme(program, str(shared.table.get("title", program)), commands)}
     show_difference(context, program_difference(definitions, below, qualified_names(definitions)))
     if context.option("dry-run"):
-        context.streams.out.write(f"{program}: {counted(len(files), 'file')} would be written to {target}\n")
+        context.streams.out.write(f"{program}: {count_of(len(files), 'file')} would be written to {target}\n")
         return
     save_files(files, target)
-    context.streams.out.write(f"{program}: {counted(len(files), 'file')} written to {target}\n")
+    context.streams.out.write(f"{program}: {count_of(len(files), 'file')} written to {target}\n")
     context.note("others install it with `callsheet install DIRECTORY`; read it through for what only you should know")
 
 
@@ -448,7 +448,7 @@ def renew_program(
     renew_installed_program(directory, files, changes, manifest)
     try_program(program, context.environ)
     count = len(changes.write) + len(changes.remove)
-    context.streams.out.write(f"{program}: updated, {counted(count, 'file')} of {directory} changed\n")
+    context.streams.out.write(f"{program}: updated, {count_of(count, 'file')} of {directory} changed\n")
 
 
 def update_from_directory(context: Context, program: str, source: str, before: Manifest) -> None:

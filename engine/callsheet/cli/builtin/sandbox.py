@@ -90,11 +90,11 @@ def _deployment(context: Context, values: ParameterValues) -> str:
 
 
 def _check(values: ParameterValues) -> None:
-    from ...sandbox.simulated_site import fault
+    from ...sandbox.simulated_site import parse_fault
     from ...sandbox.state import refuse_other_file
 
     for text in values.get("fail") or []:
-        fault(text)
+        parse_fault(text)
     if values.get("state") is not None:
         refuse_other_file(values["state"])
     if values.get("webhooks") is not None:
@@ -137,10 +137,12 @@ async def _serve(context: Context, values: ParameterValues, deployment: str) -> 
     import asyncio
 
     from ...sandbox.sandbox_server import Server
-    from ...sandbox.simulated_site import Faults, SandboxSite, Webhooks, fault
+    from ...sandbox.simulated_site import Faults, SandboxSite, Webhooks, parse_fault
 
     faults = Faults(
-        [fault(text) for text in values.get("fail") or []], values.get("latency") or 0.0, values.get("rate-limit") or 0
+        [parse_fault(text) for text in values.get("fail") or []],
+        values.get("latency") or 0.0,
+        values.get("rate-limit") or 0,
     )
     webhooks = Webhooks(values["webhooks"], _secret(values)) if values.get("webhooks") else None
     site = SandboxSite(context.catalog, deployment, values.get("state"), webhooks, values.get("product"))
@@ -156,7 +158,7 @@ async def _serve(context: Context, values: ParameterValues, deployment: str) -> 
             asyncio.get_running_loop().add_signal_handler(number, server.stopped.set)
     context.note(f"sandbox ({deployment}) at {site.address}; use it with --site {NAME}")
     await server.stopped.wait()
-    await server.end()
+    await server.end_listening()
     process.forget_sandbox(context.environ, context.program, running)
     site.close()
 
@@ -164,9 +166,9 @@ async def _serve(context: Context, values: ParameterValues, deployment: str) -> 
 async def _begin(server: Any, port: int | None, last: int) -> int:
     if port is None and last:
         with contextlib.suppress(OSError):  # somebody else has it now
-            return int(await server.begin(last))
+            return int(await server.begin_listening(last))
     try:
-        return int(await server.begin(port or 0))
+        return int(await server.begin_listening(port or 0))
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)  # the loop's own words repeat the address
         raise UsageError(f"cannot listen on port {port or 0}: {why}", hint="--port 0 takes a free one") from None
@@ -205,4 +207,4 @@ def _refuse_other_site(context: Context) -> None:
 
 def _report(context: Context, running: process.RunningSandbox) -> None:
     row = {"name": NAME, "base_url": running.address, "deployment": running.deployment, "process": running.process}
-    context.output(context.catalog.get("view", "sandbox")).one(row)
+    context.output(context.catalog.get("view", "sandbox")).print_one(row)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context, ParameterValues
-from ...errors import CallsheetError, UsageError, counted, did_you_mean
+from ...errors import CallsheetError, UsageError, count_of, did_you_mean
 from ...jsontext import dump_json
 from ..signals import release_hangup
 from .auth import refuse_empty
@@ -73,7 +73,7 @@ def _begin(context: Context, watched: Watched, found: ResourceWatch) -> None:
     if read is None:
         context.note(f"watching {watched.resource}, going on where the last run stopped")
     else:
-        context.note(f"watching {watched.resource}: {counted(read, 'thing')} there now, none of which is an event")
+        context.note(f"watching {watched.resource}: {count_of(read, 'thing')} there now, none of which is an event")
 
 
 def _poll(context: Context, found: ResourceWatch, told: Told, every: float, stopping: threading.Event) -> None:
@@ -96,17 +96,17 @@ def _poll(context: Context, found: ResourceWatch, told: Told, every: float, stop
 def _printer(context: Context) -> Told:
     """A line of JSON for each event, the same that handlers get."""
     from ...listener.verify.source import Source
-    from ...output.output_formats import renderer
+    from ...output.output_formats import renderer_of
 
     if not context.option("output"):
         context.options["output"] = "ndjson"
-    if not renderer(context.output_format).streams:
+    if not renderer_of(context.output_format).streams:
         raise UsageError(f"watch cannot print -o {context.output_format}: use -o ndjson")
     source = Source(SOURCE, context.catalog.get("source", SOURCE))
     output = context.output()
 
     def told(event: dict[str, Any]) -> None:
-        output.items([source.receive([], b"", dump_json(event).encode(), time.time()).record])
+        output.print_items([source.receive([], b"", dump_json(event).encode(), time.time()).record])
         context.streams.out.flush()
 
     return told

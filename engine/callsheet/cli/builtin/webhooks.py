@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...commands.checkup import Row, Status, failed_row, guarded_rows
 from ...commands.context import Context, ParameterValues
 from ...durations import DAY
-from ...errors import CallsheetError, UsageError, counted, name_program
+from ...errors import CallsheetError, UsageError, count_of, name_program
 from ...files import open_regular
 from ...listener.server.listening_sockets import ListenAddress, bind, parse_served_address, urls
 from ...listener.verify.secret_options import NamedSecrets
@@ -36,7 +36,7 @@ SOON = 14 * DAY
 def checkup(context: Context, values: ParameterValues) -> None:
     """Raises `CallsheetError` where something would not work."""
     rows = [row._replace(remedy=name_program(row.remedy, context.program)) for row in _rows(context, values)]
-    context.output(context.catalog.get("view", "check")).items([row._asdict() for row in rows])
+    context.output(context.catalog.get("view", "check")).print_items([row._asdict() for row in rows])
     failures = [row.check for row in rows if row.status == "fail"]
     if failures:
         raise CallsheetError(f"{len(failures)} of {len(rows)} checks failed: {', '.join(failures)}")
@@ -198,7 +198,7 @@ def _routes(assembly: Assembly) -> Iterator[Row]:
     from ...listener.route_set import doubts_of_handlers, warnings
 
     rules, only = assembly.route_set, assembly.options.selection.events
-    taken = f"only {', '.join(only)}" if only else counted(len(rules.types), "type")
+    taken = f"only {', '.join(only)}" if only else count_of(len(rules.types), "type")
     yield Row("events", "ok", f"handled: {taken}; others are answered 200 and counted")
     for route in rules.routes:
         kinds = ", ".join(job.handler.kind for job in route.jobs)
@@ -280,7 +280,7 @@ def check(context: Context, values: ParameterValues) -> None:
     for text in found:
         context.say(f"warning: {text}")
     summary = ", ".join(
-        counted(count, word)
+        count_of(count, word)
         for count, word in (
             (len(values["source"]), "source"),
             (len(rules.types), "event type"),
@@ -288,7 +288,7 @@ def check(context: Context, values: ParameterValues) -> None:
         )
     )
     context.streams.out.write(
-        f"{summary}, {counted(len(found), 'warning')}\n" if found else f"{summary}, no problems\n"
+        f"{summary}, {count_of(len(found), 'warning')}\n" if found else f"{summary}, no problems\n"
     )
 
 

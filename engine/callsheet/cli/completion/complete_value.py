@@ -104,7 +104,7 @@ def tags(context: Context, given: Mapping[str, Any], incomplete: str) -> list[st
 
 def kinds(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     del given, incomplete
-    return list(context.catalog.kinds())
+    return list(context.catalog.count_by_kind())
 
 
 def ids(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:

@@ -86,10 +86,10 @@ def words_of(context: Context, asked: Mapping[str, Any]) -> Words:
     dispatcher = StepDispatcher(context)
     if dispatcher.safety(table["call"]) != "read":
         raise UsageError("completion only uses operations that read")
-    if site.place_of_secret(dispatcher.builder.call(table["call"]).service) == "key store":
+    if site.place_of_secret(dispatcher.builder.operation_call(table["call"]).service) == "key store":
         key_store_is_silent()
     lookups = Lookups(context, dispatcher, exact=False)
-    settings = {name: site.setting(name) for name in SITE_SETTINGS}
+    settings = {name: site.default_of(name) for name in SITE_SETTINGS}
     scope: dict[str, Any] = {"site": {"deployment": site.deployment, **settings}}
     known = {each["name"]: each["lookup"] for each in asked["params"]}
     for name, word in asked["needed"].items():

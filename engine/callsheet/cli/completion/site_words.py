@@ -211,7 +211,7 @@ def site_words(context: Context, lookup: str, params: Sequence[Param], typed: Ma
         if context.option("base-url") or is_off(context, site):
             return []
         table = suggested_words(context.catalog, lookup, site.deployment)
-        needed = None if table is None else values_depended_on(table, params, typed, site.setting)
+        needed = None if table is None else values_depended_on(table, params, typed, site.default_of)
     except CallsheetError:
         return []
     if needed is None:
@@ -227,11 +227,11 @@ def site_words(context: Context, lookup: str, params: Sequence[Param], typed: Ma
 
 def is_off(context: Context, site: Site) -> bool:
     said = context.environ.get(f"{context.definition['prefix']}_COMPLETION", "")
-    return site.setting("completion") is False or said.strip().casefold() in _OFF
+    return site.default_of("completion") is False or said.strip().casefold() in _OFF
 
 
 def cache_of(context: Context, site: Site) -> WordCache:
-    return WordCache(context.environ, context.program, site.name, site.identity)
+    return WordCache(context.environ, context.program, site.name, site.identity_key)
 
 
 def _start(context: Context, asked: dict[str, Any]) -> None:

@@ -126,7 +126,7 @@ class Pool(httpx.BaseTransport):
         )
         self._pool = httpcore.ConnectionPool(
             ssl_context=context,
-            proxy=None if proxy is None else _proxy(proxy),
+            proxy=None if proxy is None else _proxy_with_credentials(proxy),
             max_connections=_CONNECTIONS,
             max_keepalive_connections=20,
             keepalive_expiry=5.0,
@@ -139,7 +139,7 @@ class Pool(httpx.BaseTransport):
             request.extensions[PROXY] = self._proxy
         message = httpcore.Request(
             method=request.method,
-            url=_url(request.url, request.extensions.get(TARGET)),
+            url=_request_url(request.url, request.extensions.get(TARGET)),
             headers=request.headers.raw,
             content=cast("Iterable[bytes]", request.stream),
             extensions=request.extensions,
@@ -186,12 +186,12 @@ def allow_slow_body(response: httpx.Response, *, allow_slow: bool) -> None:
         stream.allow_slow = allow_slow
 
 
-def _url(url: httpx.URL, target: bytes | None = None) -> httpcore.URL:
+def _request_url(url: httpx.URL, target: bytes | None = None) -> httpcore.URL:
     return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=target or url.raw_path)
 
 
-def _proxy(proxy: httpx.Proxy) -> httpcore.Proxy:
-    return httpcore.Proxy(_url(proxy.url), proxy.raw_auth, proxy.headers.raw, proxy.ssl_context)
+def _proxy_with_credentials(proxy: httpx.Proxy) -> httpcore.Proxy:
+    return httpcore.Proxy(_request_url(proxy.url), proxy.raw_auth, proxy.headers.raw, proxy.ssl_context)
 
 
 _ERRORS = (
@@ -239,15 +239,15 @@ class Connections(httpx.BaseTransport):
         self._contexts: dict[bool, ssl.SSLContext] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._pool(request.url, show_certificate=bool(request.extensions.get(SHOW_CERTIFICATE))).handle_request(
-            request
-        )
+        return self._pool_of(
+            request.url, show_certificate=bool(request.extensions.get(SHOW_CERTIFICATE))
+        ).handle_request(request)
 
     def close(self) -> None:
         for pool in self._pools.values():
             pool.close()
 
-    def _pool(self, url: httpx.URL, *, show_certificate: bool) -> Pool:
+    def _pool_of(self, url: httpx.URL, *, show_certificate: bool) -> Pool:
         known = (url.scheme, url.raw_host, show_certificate)
         if known not in self._known:  # looking for proxies goes through the whole environment
             self._known[known] = self._find_pool(url, show_certificate=show_certificate)
@@ -259,12 +259,12 @@ class Connections(httpx.BaseTransport):
         route = PoolKey(secure, proxy_for(url, self._site.proxy), certificate)
         with self._lock:
             if route not in self._pools:
-                self._pools[route] = self._open(route)
+                self._pools[route] = self._open_connections(route)
             return self._pools[route]
 
-    def _open(self, route: PoolKey) -> Pool:
+    def _open_connections(self, route: PoolKey) -> Pool:
         context = (
-            self._context(show_certificate=route.certificate)
+            self._tls_context(show_certificate=route.certificate)
             if route.secure
             else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         )
@@ -278,7 +278,7 @@ class Connections(httpx.BaseTransport):
             if proxy.lower().startswith("socks"):
                 import socksio  # noqa: F401 - what httpx needs for it
             _check_host(proxy)
-            return httpx.Proxy(proxy, ssl_context=self._context(show_certificate=False) if through_tls else None)
+            return httpx.Proxy(proxy, ssl_context=self._tls_context(show_certificate=False) if through_tls else None)
         except (ValueError, httpx.InvalidURL) as error:
             hint = "expected http://HOST:PORT, in the site's settings or in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
             raise UsageError(f"the proxy's address is not valid: {error}", hint=hint) from None
@@ -286,7 +286,7 @@ class Connections(httpx.BaseTransport):
             message = "a SOCKS proxy needs the package socksio, which is not installed"
             raise UsageError(message, hint=how_to_add(extra="socks")) from None
 
-    def _context(self, *, show_certificate: bool) -> ssl.SSLContext:
+    def _tls_context(self, *, show_certificate: bool) -> ssl.SSLContext:
         """With the site's client certificate only for its own hosts; a proxy, too, is somebody else."""
         if show_certificate not in self._contexts:
             context = ssl_context(self._site.ca_bundle, self._environ)
@@ -374,7 +374,7 @@ def check_origin(url: httpx.URL, home: str) -> None:
     Whatever built the URL (definitions, a profile, a link of an answer), this compares what the library will really
     connect to, so that two readings of one text cannot differ.
     """
-    if _parse(url) != _parse_home(home):
+    if _parse_address(url) != _parse_home(home):
         target = url_origin(f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}")
         raise UsageError(
             f"the request would go to {target}, but the credential is for {home}",
@@ -385,9 +385,9 @@ def check_origin(url: httpx.URL, home: str) -> None:
 @lru_cache(maxsize=64)
 def _parse_home(home: str) -> tuple[str, bytes, int | None]:
     """The same one for all requests of a site."""
-    return _parse(httpx.URL(home))
+    return _parse_address(httpx.URL(home))
 
 
-def _parse(url: httpx.URL) -> tuple[str, bytes, int | None]:
+def _parse_address(url: httpx.URL) -> tuple[str, bytes, int | None]:
     port = url.port if url.port is not None else {"http": 80, "https": 443}.get(url.scheme)
     return url.scheme, url.raw_host.lower().rstrip(b"."), port

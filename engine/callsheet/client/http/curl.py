@@ -15,23 +15,23 @@ def curl_command(
     request: Request, headers: Mapping[str, str], query: tuple[tuple[str, str], ...], redactor: Redactor | None
 ) -> str:
     """`headers` and `query` are sent besides the request's own. Without a redactor the credential is shown."""
-    text, header = _shown(redactor)
+    text, header = _masking_functions(redactor)
     url = with_query(request.url, query)
-    words = ["curl", *_method(request), quote(redactor.url(url) if redactor else url)]
+    words = ["curl", *_method_options(request), quote(redactor.url(url) if redactor else url)]
     named = {**headers, **_content_type(request), **dict(request.headers)}
     for name, value in named.items():
         words += ["-H", quote(f"{name}: {header(name, value)}")]
-    before, body = _body(request, text)
+    before, body = _body_options(request, text)
     return before + " ".join([*words, *body])
 
 
-def _shown(redactor: Redactor | None) -> tuple[Callable[[str], str], Callable[[str, str], str]]:
+def _masking_functions(redactor: Redactor | None) -> tuple[Callable[[str], str], Callable[[str, str], str]]:
     if redactor is None:
         return (lambda text: text), (lambda _name, value: value)
     return redactor.text, redactor.header
 
 
-def _method(request: Request) -> list[str]:
+def _method_options(request: Request) -> list[str]:
     follow = ["-L"] if request.reply == "binary" and request.method == "GET" else []
     if request.method == "HEAD":
         return ["--head"]
@@ -50,7 +50,7 @@ def _content_type(request: Request) -> dict[str, str]:
             return {}
 
 
-def _body(request: Request, text: Callable[[str], str]) -> tuple[str, list[str]]:
+def _body_options(request: Request, text: Callable[[str], str]) -> tuple[str, list[str]]:
     """What stands before the command, and its options for the body."""
     match request.body:
         case Json(value):
@@ -58,16 +58,16 @@ def _body(request: Request, text: Callable[[str], str]) -> tuple[str, list[str]]
         case File(path):
             return "", ["--data-binary", quote(f"@{path}")]
         case Raw(data):
-            return _raw(data, text)
+            return _raw_body_option(data, text)
         case Form(pairs):
             return "", [word for name, value in pairs for word in ("--data-urlencode", quote(text(f"{name}={value}")))]
         case Multipart(parts):
-            return "", [word for part in parts for word in _part(part, text)]
+            return "", [word for part in parts for word in _form_part_option(part, text)]
         case _:
             return "", []
 
 
-def _raw(data: bytes, text: Callable[[str], str]) -> tuple[str, list[str]]:
+def _raw_body_option(data: bytes, text: Callable[[str], str]) -> tuple[str, list[str]]:
     """Text as it is; other bytes through printf, whose octal escapes every shell knows."""
     try:
         plain = data.decode()
@@ -79,15 +79,15 @@ def _raw(data: bytes, text: Callable[[str], str]) -> tuple[str, list[str]]:
     return f"printf '{escaped}' | ", ["--data-binary", "@-"]
 
 
-def _part(part: MultipartPart, text: Callable[[str], str]) -> list[str]:
+def _form_part_option(part: MultipartPart, text: Callable[[str], str]) -> list[str]:
     if part.file is None and part.media:
-        return ["-F", quote(text(f"{part.name}={_quoted(part.text or '')};type={part.media}"))]
+        return ["-F", quote(text(f"{part.name}={_shell_quoted(part.text or '')};type={part.media}"))]
     if part.file is None:
         return ["--form-string", quote(text(f"{part.name}={part.text}"))]
-    name = f";filename={_quoted(part.file.name)}" if part.file.name else ""
-    return ["-F", quote(f"{part.name}=@{_quoted(part.file.path)};type={part.file.media}{name}")]
+    name = f";filename={_shell_quoted(part.file.name)}" if part.file.name else ""
+    return ["-F", quote(f"{part.name}=@{_shell_quoted(part.file.path)};type={part.file.media}{name}")]
 
 
-def _quoted(text: str) -> str:
+def _shell_quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

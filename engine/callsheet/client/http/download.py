@@ -23,14 +23,14 @@ def save_to(client: Client, request: Request, path: str, *, named: bool = True) 
     Raises `UsageError`, before anything is sent, where it cannot be written.
     """
     with output_file(path, named=named) as file, client.stream(request) as incoming:
-        return _copy(incoming, file, os.path.basename(path))
+        return _copy_body(incoming, file, os.path.basename(path))
 
 
 def write_to(client: Client, request: Request, stream: IO[bytes]) -> int:
     """Write the body to an open stream and return its length; raises `BrokenPipeError` where nobody reads any more."""
     try:
         with client.stream(request) as incoming:
-            count = _copy(incoming, stream, "download")
+            count = _copy_body(incoming, stream, "download")
         stream.flush()
     except BrokenPipeError:
         # Without a number, on which click would exit with 1; a reader that has enough is no failure.
@@ -38,7 +38,7 @@ def write_to(client: Client, request: Request, stream: IO[bytes]) -> int:
     return count
 
 
-def _copy(incoming: Incoming, file: IO[bytes], label: str) -> int:
+def _copy_body(incoming: Incoming, file: IO[bytes], label: str) -> int:
     count = 0
     for chunk in _with_progress(incoming, label):
         file.write(chunk)

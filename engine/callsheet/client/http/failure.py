@@ -53,12 +53,12 @@ def failure_of(
 
     The message is the first the body gives; the others are details.
     """
-    texts = messages(reply, product) or [_status_phrase(reply.status)]
+    texts = error_messages(reply, product) or [_status_phrase(reply.status)]
     denied = reply.headers.get(service.get("denied", "").lower() or "-")
     reason = [f"{service['denied']}: {denied}"] if denied else []
     error = _CLASSES.get(reply.status, CallsheetError)(
         f"{reply.request.method} {url.partition('?')[0]}: {reply.status}: {texts[0]}",
-        hint=_CHECK if _may_have_changed(reply) else _hint(reply.status, product),
+        hint=_CHECK if _may_have_changed(reply) else _hint_for_status(reply.status, product),
         details=[*texts[1:], *reason, *_change_status(reply), *_quota_details(reply, state)],
         status=reply.status,
         trace_id=trace_of(reply, service),
@@ -86,7 +86,7 @@ def refused_credential(
             changed = request.method not in IDEMPOTENT and request.safety != "read"
             return NotAllowed(
                 f"{request.method} {url}: {status}: the credential was not accepted ({name}: {found[0]})",
-                hint=_hint(401, product),
+                hint=_hint_for_status(401, product),
                 details=["the site answered as if nobody were signed in" + ", and may have been carried out" * changed],
                 status=status,
             )
@@ -108,7 +108,7 @@ def _is_true(reply: Reply, expression: str | None) -> bool:
         return False
 
 
-def _hint(status: int, product: ProductDefinition) -> str | None:
+def _hint_for_status(status: int, product: ProductDefinition) -> str | None:
     own = product.get("hints", {}).get(str(status))
     return own or _HINTS.get(status) or (_SERVER_HINT if status >= 500 else None)
 
@@ -126,14 +126,14 @@ def _change_status(reply: Reply) -> list[str]:
     """What is known about a change that must not be sent again blindly."""
     if _may_have_changed(reply):
         return ["it was sent once and not repeated: it may have been carried out"]
-    return ["it was not carried out"] if _changes(reply) and reply.status == 429 else []
+    return ["it was not carried out"] if _changes_something(reply) and reply.status == 429 else []
 
 
 def _may_have_changed(reply: Reply) -> bool:
-    return _changes(reply) and reply.status >= 500
+    return _changes_something(reply) and reply.status >= 500
 
 
-def _changes(reply: Reply) -> bool:
+def _changes_something(reply: Reply) -> bool:
     return reply.request.method not in IDEMPOTENT and reply.request.safety != "read"
 
 
@@ -146,7 +146,7 @@ def _status_phrase(status: int) -> str:
         return "no reason given"
 
 
-def messages(reply: Reply, product: ProductDefinition) -> list[str]:
+def error_messages(reply: Reply, product: ProductDefinition) -> list[str]:
     """Every text of an error body, first things first: the product's own expression, else the usual keys."""
     if is_html(reply):
         return [f"answered with a web page{title_of(reply.content)}"]
@@ -170,15 +170,15 @@ def _error_part(body: Any, product: ProductDefinition) -> Any:
 
 def texts_in(found: Any) -> list[str]:
     """Texts out of nested lists and tables, each once."""
-    return list(dict.fromkeys(text.strip()[:_LONGEST] for text in _texts(found, _DEPTH) if text.strip()))
+    return list(dict.fromkeys(text.strip()[:_LONGEST] for text in _texts_of_error(found, _DEPTH) if text.strip()))
 
 
-def _texts(found: Any, depth: int) -> Iterator[str]:
+def _texts_of_error(found: Any, depth: int) -> Iterator[str]:
     if isinstance(found, str):
         yield found
     elif isinstance(found, list) and depth:
         for item in found:
-            yield from _texts(item, depth - 1)
+            yield from _texts_of_error(item, depth - 1)
     elif isinstance(found, Mapping) and depth:
         yield from _texts_of_table(found, depth)
 
@@ -190,8 +190,8 @@ def _texts_of_table(table: Mapping[str, Any], depth: int) -> Iterator[str]:
     if usual:
         yield table[usual[0]]
     for key in nested:
-        yield from _texts(table[key], depth - 1)
+        yield from _texts_of_error(table[key], depth - 1)
     if usual or nested:
         return
     for key, value in table.items():
-        yield from (f"{key}: {text}" for text in _texts(value, depth - 1) if text.strip())
+        yield from (f"{key}: {text}" for text in _texts_of_error(value, depth - 1) if text.strip())

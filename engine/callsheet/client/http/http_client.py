@@ -71,9 +71,9 @@ class Messages:
         self.timeout = timeout
         self._extensions = {"timeout": httpx.Timeout(timeout).as_dict()}
 
-    def make(self, method: str, url: str, headers: Mapping[str, str], content: dict[str, Any]) -> httpx.Request:
+    def make_message(self, method: str, url: str, headers: Mapping[str, str], content: dict[str, Any]) -> httpx.Request:
         """`content` is what `request_content` gave. Raises `httpx.InvalidURL`."""
-        address, extensions = self._address(url)
+        address, extensions = self._parsed_address(url)
         fields = {name.lower(): (name, text) for name, text in _GENERAL.items()}
         for name, text in (*content.get("headers", {}).items(), *headers.items()):
             fields[name.lower()] = (name, text)
@@ -87,7 +87,7 @@ class Messages:
         stream = httpx.ByteStream(body or b"")
         return httpx.Request(method, address, headers=[*fields.values()], stream=stream, extensions=extensions)
 
-    def _address(self, url: str) -> tuple[httpx.URL, dict[str, Any]]:
+    def _parsed_address(self, url: str) -> tuple[httpx.URL, dict[str, Any]]:
         """The library takes long for an address, so one that can only be read in one way keeps the parsed host.
 
         Its path and query are then an extension of the message. The library's own of that kind breaks proxies.
@@ -95,11 +95,11 @@ class Messages:
         plain = _PLAIN.fullmatch(url) if len(url) < _LONG else None
         if plain is None:
             return httpx.URL(url), self._extensions
-        return _root(plain[1]), {**self._extensions, TARGET: plain[2].encode("ascii")}
+        return _host_root(plain[1]), {**self._extensions, TARGET: plain[2].encode("ascii")}
 
 
 @lru_cache(maxsize=64)
-def _root(text: str) -> httpx.URL:
+def _host_root(text: str) -> httpx.URL:
     return httpx.URL(text)
 
 
@@ -110,17 +110,17 @@ def _root(text: str) -> httpx.URL:
 def request_content(body: Body | None) -> Iterator[dict[str, Any]]:
     """Keyword arguments for one attempt at sending; files are open inside the block only."""
     with ExitStack() as stack:
-        yield _arguments(body, stack)
+        yield _body_arguments(body, stack)
 
 
-def _arguments(body: Body | None, stack: ExitStack) -> dict[str, Any]:
+def _body_arguments(body: Body | None, stack: ExitStack) -> dict[str, Any]:
     match body:
         case None:
             return {}
         case Multipart(parts):
-            return {"files": [(part.name, _part(part, stack)) for part in parts]}
+            return {"files": [(part.name, _multipart_part(part, stack)) for part in parts]}
         case File(path=path, media=media):
-            return {"content": stack.enter_context(_open(path)), "headers": {"Content-Type": media}}
+            return {"content": stack.enter_context(_open_upload(path)), "headers": {"Content-Type": media}}
         case _:
             headers = {"Content-Type": body.media} if body.media else {}
             return {"content": data_of(body), "headers": headers}
@@ -136,16 +136,16 @@ def data_of(body: Json | Raw | Form) -> bytes:
             return urlencode(pairs).encode()
 
 
-def _part(part: MultipartPart, stack: ExitStack) -> tuple[str | None, Any, str | None]:
+def _multipart_part(part: MultipartPart, stack: ExitStack) -> tuple[str | None, Any, str | None]:
     file = part.file
     if file is None:
         return (None, (part.text or "").encode(), part.media)
     from os.path import basename
 
-    return (file.name or basename(file.path), stack.enter_context(_open(file.path)), file.media)
+    return (file.name or basename(file.path), stack.enter_context(_open_upload(file.path)), file.media)
 
 
-def _open(path: str) -> IO[bytes]:
+def _open_upload(path: str) -> IO[bytes]:
     try:
         return open(path, "rb")
     except OSError as error:
@@ -203,12 +203,12 @@ class Sender:
             try:
                 incoming = self._follow_redirects(request, additions, home)
                 begun = True
-                incoming = _with_content(incoming) if read else _streamed(incoming)
+                incoming = _with_content(incoming) if read else _check_streamed(incoming)
             except httpx.RequestError as error:
-                max_retries = self._most(request, error, begun=begun)
+                max_retries = self._most_tries(request, error, begun=begun)
                 if attempt > max_retries:
                     raise self._network_error(request, error) from None
-                delay = self._policy.delay(attempt, None)
+                delay = self._policy.delay_before(attempt, None)
                 why = self._network_error(request, error).message
             else:
                 wait = self._delay_after_response(request, incoming, quota, attempt)
@@ -221,7 +221,7 @@ class Sender:
             self._sleep(delay)
 
     def _wait_for_quota(self, request: Request) -> None:
-        wait, by_option = self._rate_limiter.reserve(_endpoint(request))
+        wait, by_option = self._rate_limiter.reserve_turn(_endpoint_of(request))
         if wait > FAR:
             why = "--rps allows the next one in" if by_option else "the quota is used up; it resets in"
             raise RateLimited(f"{request.name}: {why} {in_words(wait)}", hint="nothing was sent")
@@ -239,13 +239,13 @@ class Sender:
             response = self._send_one(request, hop)
             location = response.headers.get("location") if response.status_code in redirect.STATUSES else None
             if not location or request.reply == "location":
-                return self._incoming(request, response, hop.url)
+                return self._incoming_answer(request, response, hop.url)
             response.close()
             hop = redirect.next_hop(hop, response.status_code, location, self._redactor.url(hop.url))
         how = "in a circle" if (hop.method, hop.url) in passed else f"more than {redirect.LIMIT} times"
         raise CallsheetError(f"{request.method} {self._redactor.url(request.url)}: redirected {how}")
 
-    def _incoming(self, request: Request, response: httpx.Response, url: str) -> Incoming:
+    def _incoming_answer(self, request: Request, response: httpx.Response, url: str) -> Incoming:
         headers, words = dict(response.headers.items()), partial(self._network_error, request)
         incoming = Incoming(request, response, headers, url, words, self._redactor)
         try:
@@ -258,7 +258,7 @@ class Sender:
     def _send_one(self, request: Request, hop: redirect.Hop) -> httpx.Response:
         self._gate.check_hop(request, hop.method, hop.url)
         with request_content(hop.body) as content:
-            message = self._messages.make(hop.method, hop.whole_url, hop.headers, content)
+            message = self._messages.make_message(hop.method, hop.whole_url, hop.headers, content)
             check_origin(message.url, hop.home)
             message.extensions[SHOW_CERTIFICATE] = hop.own
             self._observer.on_send(hop)
@@ -267,7 +267,7 @@ class Sender:
         self._observer.on_response(response)
         return response
 
-    def _most(self, request: Request, error: httpx.RequestError, *, begun: bool) -> int:
+    def _most_tries(self, request: Request, error: httpx.RequestError, *, begun: bool) -> int:
         """How often it is tried again after this error. `begun`: the answer's headers had come."""
         if request.method not in IDEMPOTENT:
             return 0
@@ -278,11 +278,11 @@ class Sender:
         """Seconds to the next try; None when this answer is the last."""
         status = incoming.status
         state = read_quota(incoming.headers, quota, self._now())
-        self._rate_limiter.update(_endpoint(request), state, limited=status == 429)
+        self._rate_limiter.learn_from_answer(_endpoint_of(request), state, limited=status == 429)
         retry = status in STATUSES and request.method in IDEMPOTENT and attempt <= self._policy.retries
         if not retry or (status == 429 and resets_too_late(state, quota)) or (state.wait or 0.0) > FAR:
             return None
-        return self._policy.delay(attempt, state.resets_in if status == 429 else state.wait)
+        return self._policy.delay_before(attempt, state.resets_in if status == 429 else state.wait)
 
     def _network_error(self, request: Request, error: httpx.RequestError) -> CallsheetError:
         shown, safe = self._redactor.url(request.url), request.method in IDEMPOTENT
@@ -297,12 +297,12 @@ def _with_content(incoming: Incoming) -> Incoming:
         raise
 
 
-def _streamed(incoming: Incoming) -> Incoming:
+def _check_streamed(incoming: Incoming) -> Incoming:
     allow_slow_body(incoming.response, allow_slow=True)
     return incoming
 
 
-def _endpoint(request: Request) -> str:
+def _endpoint_of(request: Request) -> str:
     return f"{request.method} {request.operation or request.path}"
 
 
@@ -350,7 +350,7 @@ _SPEECH = 1.0  # seconds; whoever reads the notes may have stopped reading
 _MAX_FAILURE_SIZE = 65536  # bytes; what is longer is a result
 
 
-def _ignore(_line: str) -> None: ...
+def _ignore_line(_line: str) -> None: ...
 
 
 class Client:
@@ -371,7 +371,7 @@ class Client:
         policy: RetryPolicy | None = None,
         ask: Ask = ask_nobody,
         log: Callable[[str], None] | None = None,
-        note: Callable[[str], None] = _ignore,
+        note: Callable[[str], None] = _ignore_line,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
@@ -404,7 +404,7 @@ class Client:
             self.gate,
             VerboseLog(self.redactor, log and self._until_closed(log), self._until_closed(note), clock),
             redactor=self.redactor,
-            sleep=self._wait,
+            sleep=self._wait_in_slices,
             now=now,
         )
 
@@ -431,8 +431,8 @@ class Client:
 
     def exchange(self, request: Request) -> Reply:
         """The last answer, whatever its status, after retries and redirects."""
-        with self._redacting(request):
-            incoming = self._open(request, read=True)
+        with self._redacting_errors(request):
+            incoming = self._open_answer(request, read=True)
             try:
                 reply = incoming.read_all()
             finally:
@@ -450,8 +450,8 @@ class Client:
     @contextmanager
     def stream(self, request: Request) -> Iterator[Incoming]:
         """A successful answer while its body still comes in."""
-        with self._redacting(request):
-            incoming = self._open(request, read=False)
+        with self._redacting_errors(request):
+            incoming = self._open_answer(request, read=False)
             try:
                 if not incoming.ok:
                     self.raise_for_failure(incoming.read_all())
@@ -462,8 +462,8 @@ class Client:
 
     def raise_for_failure(self, reply: Reply) -> None:
         """Raise what a failed answer means, also one that reports its failure with a success status."""
-        product, service = self._product(reply.request), self._service(reply.request)
-        with self._redacting(reply.request):
+        product, service = self._product_of(reply.request), self._service_of(reply.request)
+        with self._redacting_errors(reply.request):
             if reply.ok:
                 self._check_known(reply.request, reply.headers, reply.url, reply.status)
                 if not _reports_failure(reply, product):
@@ -478,14 +478,16 @@ class Client:
 
         Else an expired token would be an empty list, as strangers see it.
         """
-        names = self._service(request).get("refused", {})
+        names = self._service_of(request).get("refused", {})
         if not names or not (url == request.url or url_origin(url) == request.origin):
             return
         if not self._is_known(request.service):
             return
         from .failure import refused_credential
 
-        error = refused_credential(request, headers, names, self._product(request), url=self.shown(url), status=status)
+        error = refused_credential(
+            request, headers, names, self._product_of(request), url=self.shown(url), status=status
+        )
         if error is not None:
             raise error
 
@@ -507,25 +509,25 @@ class Client:
         """The request as a curl command; without a credential at hand it has none."""
         try:
             headers, query = self.headers(request), self.site.query(request.service)
-            request = self._whole(request)
+            request = self._with_credential_in_body(request)
         except NotAllowed:
             headers, query = {}, ()
         from .curl import curl_command
 
         return curl_command(request, headers, query, None if show_token else self.redactor)
 
-    def _whole(self, request: Request) -> Request:
+    def _with_credential_in_body(self, request: Request) -> Request:
         """With the members of the body that hold the credential."""
         members = self.site.body(request.service)
         body = Json({}) if request.body is None and request.method in _WITH_BODY else request.body
         return replace(request, body=with_members(body, members)) if members else request
 
-    def _open(self, request: Request, *, read: bool) -> Incoming:
-        quota = self._service(request).get("quota", {})
+    def _open_answer(self, request: Request, *, read: bool) -> Incoming:
+        quota = self._service_of(request).get("quota", {})
         additions = RequestAdditions(self.headers(request), self.site.query(request.service))
         home = url_origin(self.site.base_url(request.service))
         self._before(request)
-        request = self._whole(request)
+        request = self._with_credential_in_body(request)
         self.changed = self.changed or request.safety in ("write", "destroy")
         try:
             return self._sender.open(request, additions, quota, home=home, read=read)
@@ -540,7 +542,7 @@ class Client:
 
         return write
 
-    def _wait(self, seconds: float) -> None:
+    def _wait_in_slices(self, seconds: float) -> None:
         """In slices, so that closing the client ends it."""
         while seconds > 0 and not self._closed:
             self._sleep(min(seconds, _SLEEP_STEP))
@@ -549,7 +551,7 @@ class Client:
             raise CallsheetError("stopped: the client was closed")
 
     @contextmanager
-    def _redacting(self, request: Request) -> Iterator[None]:
+    def _redacting_errors(self, request: Request) -> Iterator[None]:
         try:
             yield
         except CallsheetError as error:
@@ -557,7 +559,7 @@ class Client:
             self.redactor.error(error)
             raise
 
-    def _product(self, request: Request) -> ProductDefinition:
+    def _product_of(self, request: Request) -> ProductDefinition:
         """It is read once: the catalog is not asked again for every page."""
         id = request.product or ""
         if id not in self._products:
@@ -565,7 +567,7 @@ class Client:
             self._products[id] = on_deployment(found or {"title": id}, self.site.deployment)
         return self._products[id]
 
-    def _service(self, request: Request) -> ServiceDefinition:
+    def _service_of(self, request: Request) -> ServiceDefinition:
         id = request.service or ""
         if id not in self._services:
             found = self._catalog.find("service", id) if id and self._catalog is not None else None

@@ -41,7 +41,9 @@ class Redactor:
         """Hide these too: a credential is known only when it is first asked for, and may be renewed."""
         known = self._secrets.union(secret for secret in secrets if secret)
         if known != self._secrets:
-            longest_first = sorted({form for secret in known for form in _forms(secret)}, key=len, reverse=True)
+            longest_first = sorted(
+                {form for secret in known for form in _forms_of_secret(secret)}, key=len, reverse=True
+            )
             self._secrets, self._pattern = known, re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
     def text(self, text: str) -> str:
@@ -75,7 +77,7 @@ def _hide_pair(match: re.Match[str]) -> str:
     return match[0] if _PAGE_TOKENS.match(match[1]) else match[1] + HIDDEN
 
 
-def _forms(secret: str) -> set[str]:
+def _forms_of_secret(secret: str) -> set[str]:
     forms = {secret}
     if len(secret) >= _DERIVED_FROM:
         forms |= {quote(secret, safe=""), quote_plus(secret), secret.encode("unicode_escape").decode()}

@@ -75,7 +75,7 @@ def next_hop(hop: Hop, status: int, location: str, shown: str) -> Hop:
     """
     what = f"{hop.method} {shown}: {status}: redirected to"
     try:
-        target = _target(hop.url, location)
+        target = _redirect_target(hop.url, location)
         home = url_origin(target)
     except (ValueError, UsageError):
         cut = repr(location[:_SHOWN]) + "…" * (len(location) > _SHOWN)
@@ -92,7 +92,7 @@ def next_hop(hop: Hop, status: int, location: str, shown: str) -> Hop:
     return onward
 
 
-def _target(url: str, location: str) -> str:
+def _redirect_target(url: str, location: str) -> str:
     """Absolute, without a fragment, and without credentials in it."""
     parts = urlsplit(urljoin(url, location))
     host = parts.netloc.rpartition("@")[2]
@@ -140,7 +140,7 @@ class Reply:
 
     @property
     def text(self) -> str:
-        return self.content.decode(_charset(self.headers.get("content-type", "")), "replace")
+        return self.content.decode(_charset_of(self.headers.get("content-type", "")), "replace")
 
     @property
     def ok(self) -> bool:
@@ -157,30 +157,30 @@ class Reply:
         if not self.content.strip():
             return self._check_empty()
         if is_html(self):
-            raise self._error(f"answered with a web page{title_of(self.content)} where JSON was expected")
+            raise self._json_error(f"answered with a web page{title_of(self.content)} where JSON was expected")
         try:
             return parse_json(self.content, DEEPEST)
         except JSONError as error:
-            raise self._unreadable(error) from None
+            raise self._unreadable_error(error) from None
 
     def _check_empty(self) -> None:
         has_body = self.status not in {204, 205, 304} and self.request.method != "HEAD"
         if has_body and self.request.reply == "json" and self.request.safety == "read":
-            raise self._error("answered with an empty body where JSON was expected")
+            raise self._json_error("answered with an empty body where JSON was expected")
 
-    def _unreadable(self, error: JSONError) -> CallsheetError:
+    def _unreadable_error(self, error: JSONError) -> CallsheetError:
         if error.at_end and self.content.lstrip()[:1] in b'{["':
-            return NetworkError(self._message(f"the answer was cut off: {error}"), status=self.status)
+            return NetworkError(self._json_message(f"the answer was cut off: {error}"), status=self.status)
         if self.media and not is_json(self.media):
-            return self._error(f"answered with {self.media} where JSON was expected{_quoted(self.text)}")
-        return self._error(f"the answer is not valid JSON: {error}{_quoted(self.text)}")
+            return self._json_error(f"answered with {self.media} where JSON was expected{_quoted_start(self.text)}")
+        return self._json_error(f"the answer is not valid JSON: {error}{_quoted_start(self.text)}")
 
-    def _message(self, problem: str) -> str:
+    def _json_message(self, problem: str) -> str:
         return f"{self.request.method} {self.redactor.url(self.url)}: {self.redactor.text(problem)}"
 
-    def _error(self, problem: str) -> CallsheetError:
+    def _json_error(self, problem: str) -> CallsheetError:
         hint = "a proxy or a login page may have answered in its place" if is_html(self) else None
-        return CallsheetError(self._message(problem), status=self.status, hint=hint)
+        return CallsheetError(self._json_message(problem), status=self.status, hint=hint)
 
 
 def is_html(reply: Reply) -> bool:
@@ -199,7 +199,7 @@ def title_of(page: bytes) -> str:
     return f' ("{title[:_MAX_SHOWN]}")' if title else ""
 
 
-def _quoted(text: str) -> str:
+def _quoted_start(text: str) -> str:
     line = " ".join(text[: 4 * _MAX_SHOWN].split())
     return f": {line[:_MAX_SHOWN]}{'…' if len(line) > _MAX_SHOWN else ''}"
 
@@ -210,7 +210,7 @@ _TEXT_CODECS = re.compile(
 )
 
 
-def _charset(content_type: str) -> str:
+def _charset_of(content_type: str) -> str:
     """What the text is decoded by; UTF-8 where nothing is said, or a codec that is none of texts (`rot13`, `idna`)."""
     import codecs
 

@@ -40,7 +40,7 @@ class RetryPolicy:
     least: float = 1.0
     chance: Callable[[float, float], float] = random.uniform
 
-    def delay(self, attempt: int, asked: float | None) -> float:
+    def delay_before(self, attempt: int, asked: float | None) -> float:
         """Before the try after `attempt` failed ones; `asked` is what the service wants waited."""
         if asked is not None:
             return max(asked, self.least)
@@ -50,14 +50,14 @@ class RetryPolicy:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds asked for by `Retry-After`, given as seconds or as an HTTP date."""
     text = headers.get("retry-after", "").strip()
-    seconds = number(text)
+    seconds = finite_number(text)
     if seconds is None:
         moment = http_date(text)
         seconds = None if moment is None else moment - now
     return None if seconds is None else max(seconds, 0.0)
 
 
-def number(text: str | None) -> float | None:
+def finite_number(text: str | None) -> float | None:
     """The finite number that a header holds."""
     try:
         value = float(text or "")
@@ -139,21 +139,21 @@ def explain_network_error(error: httpx.RequestError, timeout: float) -> tuple[st
         case httpx.TimeoutException():
             return f"no answer within {timeout:g} s", "see --timeout"
         case httpx.ProxyError():
-            return f"{target if proxy else 'the proxy'} refused: {_reason(error)}", _CREDENTIALS_HINT
+            return f"{target if proxy else 'the proxy'} refused: {_reason_of_failure(error)}", _CREDENTIALS_HINT
         case httpx.ConnectError():
             hint = _PROXY_HINT if proxy else "check the address, the network and the proxy"
-            return f"cannot connect to {target}: {_reason(error)}", hint
+            return f"cannot connect to {target}: {_reason_of_failure(error)}", hint
         case httpx.DecodingError():
-            return f"the answer could not be decompressed: {_reason(error)}", None
+            return f"the answer could not be decompressed: {_reason_of_failure(error)}", None
         case httpx.LocalProtocolError():
             # The library's words repeat the value of a header, which may be the credential.
-            reason, _, _ = _reason(error).partition(" b'")
+            reason, _, _ = _reason_of_failure(error).partition(" b'")
             return f"the request could not be sent: {reason}", None
         case _:
-            return f"the answer was cut off: {_reason(error)}", None
+            return f"the answer was cut off: {_reason_of_failure(error)}", None
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def _causes_of(error: BaseException) -> Iterator[BaseException]:
     seen: BaseException | None = error
     while seen is not None:
         yield seen
@@ -165,7 +165,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _tls_error(error: httpx.RequestError) -> ssl.SSLError | None:
     if not isinstance(error, httpx.ConnectError):
         return None
-    return next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
+    return next((cause for cause in _causes_of(error) if isinstance(cause, ssl.SSLError)), None)
 
 
 def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, str | None]:
@@ -178,7 +178,7 @@ def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, str | None]:
 
 def system_reason(error: BaseException) -> str | None:
     """The operating system's words where there are some, without the number."""
-    for cause in _causes(error):
+    for cause in _causes_of(error):
         # Python's own loop and Windows have words of their own for it.
         if isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED:
             return "connection refused"
@@ -187,7 +187,7 @@ def system_reason(error: BaseException) -> str | None:
     return None
 
 
-def _reason(error: BaseException) -> str:
+def _reason_of_failure(error: BaseException) -> str:
     return system_reason(error) or (str(error) or type(error).__name__).partition("\n")[0].lower()
 
 
@@ -210,17 +210,17 @@ class Pace:
         self._window = count * self._gap
         self._next: float | None = None
 
-    def next(self, now: float) -> float:
+    def next_turn(self, now: float) -> float:
         """When the next turn is, at `now` or later."""
         full = len(self._taken) == self._taken.maxlen
-        return max(now, self._due(now), self._taken[0] + self._window if full else now)
+        return max(now, self._due_at(now), self._taken[0] + self._window if full else now)
 
-    def take(self, start: float, now: float) -> None:
+    def take_turn(self, start: float, now: float) -> None:
         """The turn is taken by a request that is sent at `start`."""
-        self._next = (self._due(now) if start <= now else start) + self._gap
+        self._next = (self._due_at(now) if start <= now else start) + self._gap
         self._taken.append(start)
 
-    def _due(self, now: float) -> float:
+    def _due_at(self, now: float) -> float:
         return now if self._next is None else max(self._next, now - _CATCH_UP)
 
 
@@ -251,7 +251,7 @@ class QuotaState:
         return self.wait if self.wait is not None else self.reset
 
     @property
-    def pace(self) -> float:
+    def seconds_between(self) -> float:
         """Seconds to leave between requests so that the rest of the window lasts."""
         low = self.limit and self.remaining is not None and self.remaining < _NEAR * self.limit
         if not (self.near or low):
@@ -262,17 +262,17 @@ class QuotaState:
         return min(spread, _LONGEST_PACE)
 
 
-def moment(text: str, now: float) -> float | None:
+def seconds_until(text: str, now: float) -> float | None:
     """Seconds from `now` to a moment: ISO 8601 (seconds may be absent), epoch seconds or milliseconds, or seconds."""
-    value = number(text)
+    value = finite_number(text)
     if value is None:
-        return _iso(text, now)
+        return _seconds_until_iso(text, now)
     if value >= _MILLISECONDS_FROM:
         return max(value / 1000 - now, 0.0)
     return max(value - now if value >= _EPOCH_FROM else value, 0.0)
 
 
-def _iso(text: str, now: float) -> float | None:
+def _seconds_until_iso(text: str, now: float) -> float | None:
     from datetime import UTC, datetime
 
     try:
@@ -291,11 +291,11 @@ def read_quota(headers: Mapping[str, str], quota: Quota, now: float) -> QuotaSta
         return headers.get(name.lower()) if name else None
 
     reset = header(quota.get("reset"))
-    refill, interval = number(header(quota.get("refill"))), number(header(quota.get("interval")))
+    refill, interval = finite_number(header(quota.get("refill"))), finite_number(header(quota.get("interval")))
     return QuotaState(
-        limit=number(header(quota.get("limit"))),
-        remaining=number(header(quota.get("remaining"))),
-        reset=moment(reset, now) if reset else None,
+        limit=finite_number(header(quota.get("limit"))),
+        remaining=finite_number(header(quota.get("remaining"))),
+        reset=seconds_until(reset, now) if reset else None,
         refill=interval / refill if refill and interval else None,
         near=(header(quota.get("near_limit")) or "").strip().lower() == "true",
         reason=header(quota.get("reason")),
@@ -332,23 +332,23 @@ class RateLimiter:
         self._lock = threading.Lock()
         self._endpoints: dict[str, _Endpoint] = {}
 
-    def reserve(self, endpoint: str) -> Turn:
+    def reserve_turn(self, endpoint: str) -> Turn:
         """When this request may be sent; the turn is taken."""
         with self._lock:
             now = self._clock()
             known = self._endpoints.get(endpoint, _Endpoint())
             start = turn = max(now, known.free)
             if self._pace is not None:
-                start = max(turn, self._pace.next(now))
-                self._pace.take(start, now)
+                start = max(turn, self._pace.next_turn(now))
+                self._pace.take_turn(start, now)
             if endpoint in self._endpoints:
                 self._endpoints[endpoint] = known._replace(free=start + known.pace)
             return Turn(start - now, by_option=start > turn)
 
-    def update(self, endpoint: str, state: QuotaState, *, limited: bool = False) -> None:
+    def learn_from_answer(self, endpoint: str, state: QuotaState, *, limited: bool = False) -> None:
         """Learn from an answer, `limited` when it was refused: wait for the reset, or slow down when little is left."""
         now = self._clock()
-        pace = state.pace
+        pace = state.seconds_between
         free = now + pace
         if state.remaining is not None and state.remaining <= 0 and state.reset:
             free = now + state.reset

@@ -40,13 +40,13 @@ class BothEnds:
         self._known: tuple[set[str], set[str]] = (set(), set())
         self._common = 0  # ids that came from both ends
 
-    def begin(self, known: Sequence[str]) -> bool:
+    def read_first_pages(self, known: Sequence[str]) -> bool:
         """Read the first page of each end. False where the list as it was read so far, `known`, begins otherwise."""
-        self._round()
+        self._read_next_pages()
         both = min(len(known), len(self._front))
         return self._front[:both] == list(known[:both])
 
-    def ids(self) -> Iterator[str]:
+    def iterate_ids(self) -> Iterator[str]:
         """All ids in the order of the first walk, which goes on alone where the second does not meet it."""
         told = 0
         while True:
@@ -58,16 +58,16 @@ class BothEnds:
             if self._common or not all(walk.request for walk in self._walks):
                 yield from self._rest_forwards()
                 return
-            self._round()
+            self._read_next_pages()
 
-    def _round(self) -> None:
+    def _read_next_pages(self) -> None:
         """One more page from each end, asked for at the same time."""
         requests = [walk.request for walk in self._walks if walk.request is not None]
         with closing(in_order(self._send, requests, len(requests))) as replies:
             for place, (walk, reply) in enumerate(zip(self._walks, replies, strict=True)):
-                self._add(place, [self._id_of(item) for item in walk.add_page(reply).items])
+                self._add_ids(place, [self._id_of(item) for item in walk.add_page(reply).items])
 
-    def _add(self, place: int, ids: list[str]) -> None:
+    def _add_ids(self, place: int, ids: list[str]) -> None:
         (self._front, self._back)[place].extend(ids)
         self._common += sum(id in self._known[1 - place] for id in ids)
         self._known[place].update(ids)
@@ -91,9 +91,11 @@ WORKERS = 16
 class Requests(Protocol):
     """What builds and checks requests, as `Builder` does."""
 
-    def call(self, operation: str) -> Call: ...
+    def operation_call(self, operation: str) -> Call: ...
 
-    def build(self, operation: str, arguments: dict[str, Any], body: Any = None, *, strict: bool = True) -> Request: ...
+    def build_request(
+        self, operation: str, arguments: dict[str, Any], body: Any = None, *, strict: bool = True
+    ) -> Request: ...
 
 
 class _Job(NamedTuple):
@@ -120,46 +122,48 @@ class Fetching:
         self._requests = requests
         self._request = request
         self._definition = definition
-        self._scope = {"given": _arguments(call, request)}
+        self._scope = {"given": _arguments_of_request(call, request)}
         self._note = note
         self._may_send = may_send
 
-    def applies(self) -> bool:
+    def is_possible(self) -> bool:
         """False where the deployment lacks the operation, or a policy holds it back: then pages are read in turn."""
         definition = self._definition
         if "when" in definition and not evaluate(definition["when"], self._scope):
             return False
         try:
-            self._requests.call(definition["call"])
+            self._requests.operation_call(definition["call"])
         except UsageError:
             return False
         return self._may_send(self._request_for(["1"])) and self._may_send(self._request_for_ids())
 
-    def count(self, send: Callable[[Request], Reply]) -> int | None:
+    def count_items(self, send: Callable[[Request], Reply]) -> int | None:
         """How many items there are; None where that cannot be asked, since it is only for show."""
         count = self._definition.get("count")
         if count is None:
             return None
         body = fill_template(count["body"], self._scope) if "body" in count else None
         try:
-            request = self._requests.build(count["call"], fill_template(count.get("args", {}), self._scope) or {}, body)
+            request = self._requests.build_request(
+                count["call"], fill_template(count.get("args", {}), self._scope) or {}, body
+            )
             found = evaluate(count["value"], send(request).json()) if self._may_send(request) else None
         except CallsheetError:
             return None
         return found if isinstance(found, int) else None
 
-    def rest(
+    def remaining_pages(
         self, send: Callable[[Request], Reply], plan: PagePlan, seen: Iterable[Any], most: int | None
     ) -> Iterator[Page]:
         """The items whose ids are not among the `seen`, in the order of the list, at most so many."""
-        ids = self._fresh(send, plan, [to_text(id) for id in seen], most)
+        ids = self._new_ids(send, plan, [to_text(id) for id in seen], most)
         ids = islice(ids, most)  # what is new meanwhile must not make it more
         groups = iter(lambda: list(islice(ids, self._definition["size"])), [])
         missing = 0
         jobs = (_Job(group, self._request_for(group)) for group in groups)
         # What waits to be taken waits as it was sent: read, it takes some four times as much memory.
         with closing(in_order(lambda job: (job.ids, send(job.request)), jobs, WORKERS)) as replies:
-            for page, lacking in map(self._read, replies):
+            for page, lacking in map(self._read_items, replies):
                 missing += lacking
                 yield page
         if missing:
@@ -172,25 +176,25 @@ class Fetching:
         body = fill_template(definition["body"], scope) if "body" in definition else None
         arguments = fill_template(definition.get("args", {}), scope) or {}
         # What a person gave was checked for the list itself; checking thousands of ids again takes longer than sending.
-        return self._requests.build(definition["call"], arguments, body, strict=False)
+        return self._requests.build_request(definition["call"], arguments, body, strict=False)
 
-    def _fresh(
+    def _new_ids(
         self, send: Callable[[Request], Reply], plan: PagePlan, known: list[str], most: int | None
     ) -> Iterator[str]:
         """The ids of the list that are not `known`, each once."""
         seen = set(known)
-        for id in self._ids(send, plan, known, most):
+        for id in self._listed_ids(send, plan, known, most):
             if id not in seen:
                 seen.add(id)
                 yield id
 
-    def _ids(
+    def _listed_ids(
         self, send: Callable[[Request], Reply], plan: PagePlan, known: list[str], most: int | None
     ) -> Iterator[str]:
         if most is None and self._has_two_ends():
-            ends = BothEnds(send, *self._walks(plan), self.id_of)
-            if ends.begin(known):
-                yield from ends.ids()
+            ends = BothEnds(send, *self._walks_from_both_ends(plan), self.id_of)
+            if ends.read_first_pages(known):
+                yield from ends.iterate_ids()
                 return
         wanted = most if most is None else most + len(known)
         walk = Walk(plan, self._request_for_ids(), size=None, most=wanted, start=None)
@@ -201,13 +205,13 @@ class Fetching:
         ends = self._definition.get("both_ends")
         return ends is not None and ("when" not in ends or bool(evaluate(ends["when"], self._scope)))
 
-    def _walks(self, plan: PagePlan) -> tuple[Walk, Walk]:
+    def _walks_from_both_ends(self, plan: PagePlan) -> tuple[Walk, Walk]:
         ends = self._definition["both_ends"]
         requests = [self._request_for_ids(ends["forwards"]), self._request_for_ids(ends["backwards"])]
         forwards, backwards = (Walk(plan, request, size=None, most=None, start=None) for request in requests)
         return forwards, backwards
 
-    def _read(self, answered: tuple[list[str], Reply]) -> tuple[Page, int]:
+    def _read_items(self, answered: tuple[list[str], Reply]) -> tuple[Page, int]:
         """The items of these ids in their order, and how many of them there no longer are."""
         ids, reply = answered
         body, under = reply.json(), self._definition["items"]
@@ -224,7 +228,7 @@ class Fetching:
             kept = {key: value for key, value in body.value.items() if key not in replaced}
             return replace(self._request, body=replace(body, value={**kept, **wanted}))
         pairs = [pair for pair in self._request.query if pair[0] not in replaced]
-        more = [(name, to_text(each)) for name, value in wanted.items() for each in _listed(value)]
+        more = [(name, to_text(each)) for name, value in wanted.items() for each in _as_list(value)]
         return replace(self._request, query=(*pairs, *more))
 
     def id_of(self, item: Any) -> str:
@@ -234,7 +238,7 @@ class Fetching:
         return to_text(found)
 
 
-def _arguments(call: Call, request: Request) -> dict[str, Any]:
+def _arguments_of_request(call: Call, request: Request) -> dict[str, Any]:
     """What a request was built from: a list where the operation takes one, else text; or the keys of its body."""
     if isinstance(request.body, Json):
         return dict(request.body.value or {})
@@ -248,7 +252,7 @@ def _arguments(call: Call, request: Request) -> dict[str, Any]:
     return found
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
@@ -280,15 +284,15 @@ def fetch_pages(
     A page that makes no progress, and a next
     link to another host, is a `CallsheetError`.
     """
-    if seen and fetching and fetching.applies():
-        yield from fetching.rest(send, plan, seen, most)
+    if seen and fetching and fetching.is_possible():
+        yield from fetching.remaining_pages(send, plan, seen, most)
         return
     walk = Walk(plan, request, size=size, most=most, start=start, seen=seen)
     while walk.request is not None:
         page = walk.add_page(send(walk.request))
         yield page
-        if walk.request is not None and walk.page == 1 and start is None and fetching and fetching.applies():
-            yield from fetching.rest(send, plan, map(fetching.id_of, page.items), walk.left)
+        if walk.request is not None and walk.page == 1 and start is None and fetching and fetching.is_possible():
+            yield from fetching.remaining_pages(send, plan, map(fetching.id_of, page.items), walk.left)
             return
         if workers > 1 and _can_fetch_ahead(walk):
             yield from _fetch_ahead(send, walk, workers)
@@ -321,7 +325,7 @@ def _guess_ahead(send: SendRequest, walk: Walk, workers: int) -> Iterator[Page]:
     step = length - 1
     starts = count(first, step) if walk.left is None else range(first, first + walk.left, step)
     with (
-        closing(in_order(send, (walk.at(at, length) for at in starts), workers, gently=True)) as replies,
+        closing(in_order(send, (walk.page_at(at, length) for at in starts), workers, gently=True)) as replies,
         suppress(ListMoved),
     ):
         for at, reply in zip(count(first, step), replies, strict=False):
@@ -343,7 +347,7 @@ def _fetch_ahead(send: SendRequest, walk: Walk, workers: int) -> Iterator[Page]:
     """
     length, end = walk.received, _end_offset(walk)
     starts = range(walk.offset, end, length)
-    jobs = (walk.at(at, min(length, end - at)) for at in starts)
+    jobs = (walk.page_at(at, min(length, end - at)) for at in starts)
     with closing(in_order(send, jobs, min(workers, len(starts)))) as replies, suppress(ListMoved):
         for at, reply in zip(starts, replies, strict=True):
             if walk.request is None or walk.offset != at:

@@ -35,9 +35,9 @@ def in_order(
             queue.put((future, job))
             while len(started) >= (min(most, 2 + taken) if gently else most):
                 taken += 1
-                yield _result(started.popleft())
+                yield _result_of(started.popleft())
         while started:
-            yield _result(started.popleft())
+            yield _result_of(started.popleft())
     finally:
         for future in started:
             future.cancel()
@@ -56,7 +56,7 @@ def _run_jobs(function: Callable[[Job], Result], queue: SimpleQueue[tuple[Future
             future.set_exception(error)
 
 
-def _result(future: Future[Result]) -> Result:
+def _result_of(future: Future[Result]) -> Result:
     while True:
         try:
             return future.result(timeout=_POLL)

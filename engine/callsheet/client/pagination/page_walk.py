@@ -91,10 +91,10 @@ _RELATION = re.compile(r""";\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))""", re.IGNORE
 def told_in_headers(headers: Mapping[str, str]) -> dict[str, Any]:
     """Headers by their lower-case names, and `links`: the targets of a Link header by their relations."""
     told = {name.lower(): value for name, value in headers.items()}
-    return {**told, "links": _links(told.get("link", ""))}
+    return {**told, "links": _links_in_header(told.get("link", ""))}
 
 
-def _links(text: str) -> dict[str, str]:
+def _links_in_header(text: str) -> dict[str, str]:
     """Of several targets with one relation the first counts, as of several relations of one target."""
     found: dict[str, str] = {}
     for target, parameters in _LINK.findall(text):
@@ -146,7 +146,7 @@ class Walk:
                 f"{request.name} does not let the length of a page be chosen", hint="--max N limits the list"
             )
         self.plan = plan
-        self.size = size if size is not None else _number(_sent_value(plan, request, plan.size))
+        self.size = size if size is not None else _number_of_items(_sent_value(plan, request, plan.size))
         self.left = most
         self.total: int | None = None
         self.received = self.received_before = 0  # of the last reply, and of the one before it
@@ -167,52 +167,54 @@ class Walk:
         Raises `ListMoved` where the list was another one when this was answered.
         """
         body = reply.json()
-        items = self._items(reply, body)
+        items = self._items_in(reply, body)
         told = told_in_headers(reply.headers) if self.plan.reads_headers else body
-        total = _number(self.value(self.plan.total, told))
+        total = _number_of_items(self.value_in_reply(self.plan.total, told))
         if repeated is not None:
-            if (total or 0) < (self.total or 0) or list(map(self._mark, items[:repeated])) != self._last[:repeated]:
+            if (total or 0) < (self.total or 0) or list(map(self._item_mark, items[:repeated])) != self._last[
+                :repeated
+            ]:
                 raise ListMoved
             items = items[repeated:]
-        self._last = list(map(self._mark, items[-1:]))
+        self._last = list(map(self._item_mark, items[-1:]))
         self.total, self.received_before, self.received = total, self.received, len(items)
         self.page += 1
         if self.total is None or not self.plan.kind.counted:
             self.repeats.check_items(items, self.page)
         following, position = self.plan.kind.following(self, reply, told)
-        items = self._unseen(items)
+        items = self._unseen_items(items)
         if self.left is not None:
             items = items[: self.left]
             self.left -= len(items)
         self.request = self._with_size(following) if following is not None and self.left != 0 else None
         return Page(items, reply, position, self.total)
 
-    def at(self, offset: int, size: int) -> Request:
+    def page_at(self, offset: int, size: int) -> Request:
         """The request for a page of `size` items that starts at an offset."""
         request = self.request_at(self._first, str(offset))
         return _with_parameter(self.plan, request, self.plan.size, size)
 
-    def _items(self, reply: Reply, body: Any) -> list[Any]:
-        found = body if self.plan.items is None else self.value(self.plan.items, body)
+    def _items_in(self, reply: Reply, body: Any) -> list[Any]:
+        found = body if self.plan.items is None else self.value_in_reply(self.plan.items, body)
         return listed_in(reply, found, self.plan.items)
 
-    def _unseen(self, items: list[Any]) -> list[Any]:
+    def _unseen_items(self, items: list[Any]) -> list[Any]:
         """Without those of earlier pages: what was inserted meanwhile moves others to the next page."""
         if self.plan.unique is None:
             return items
         found = []
         for item in items:
-            mark = self.value(self.plan.unique, item)
+            mark = self.value_in_reply(self.plan.unique, item)
             if not isinstance(mark, str | int) or mark not in self._seen:
                 found.append(item)
             if isinstance(mark, str | int):  # a list or table names nothing
                 self._seen.add(mark)
         return found
 
-    def _mark(self, item: Any) -> Any:
-        return item if self.plan.unique is None else self.value(self.plan.unique, item)
+    def _item_mark(self, item: Any) -> Any:
+        return item if self.plan.unique is None else self.value_in_reply(self.plan.unique, item)
 
-    def value(self, expression: str | None, body: Any) -> Any:
+    def value_in_reply(self, expression: str | None, body: Any) -> Any:
         """What an expression of the plan finds in a reply."""
         try:
             return evaluate(expression, body) if expression else None
@@ -222,7 +224,7 @@ class Walk:
     def _first_offset(self, start: str | None) -> int:
         if not (self.plan.kind.counted or self.plan.kind.numbered) or start is None:
             return 0
-        offset = _number(start)
+        offset = _number_of_items(start)
         if offset is None:
             raise UsageError(f"expected a whole number for {self.plan.send}, not {start!r}")
         return offset if self.plan.kind.counted else 0
@@ -232,7 +234,7 @@ class Walk:
         number = parse_whole_number(position) if self.plan.kind.counted or self.plan.kind.numbered else None
         return _with_parameter(self.plan, request, self.plan.send, position if number is None else number)
 
-    def position(self, request: Request) -> str | None:
+    def position_of(self, request: Request) -> str | None:
         """Where the page starts that a request asks for, as far as it says."""
         return _sent_value(self.plan, request, self.plan.send)
 
@@ -244,7 +246,7 @@ class Walk:
         return _with_parameter(self.plan, request, self.plan.size, size)
 
 
-def _number(value: Any) -> int | None:
+def _number_of_items(value: Any) -> int | None:
     if isinstance(value, str):
         return parse_whole_number(value)
     if isinstance(value, float):
@@ -273,7 +275,7 @@ def _with_parameter(plan: PagePlan, request: Request, name: str | None, value: i
 def following_by_offset(walk: Walk, reply: Reply, told: Any) -> Following:
     """On by what was received, never by what was asked for; an empty page ends where the reply tells nothing."""
     request = reply.request
-    last = walk.value(walk.plan.last, told)
+    last = walk.value_in_reply(walk.plan.last, told)
     walk.offset += walk.received
     if walk.received == 0 and last is False:
         raise CallsheetError(f"{request.name}: an empty page at {walk.offset} says that more would follow")
@@ -292,7 +294,7 @@ ARRAY = PageKind(following_by_offset, counted=True, bare=True)
 
 def following_by_page(walk: Walk, reply: Reply, told: Any) -> Following:
     """The next number; an empty page is the end where the reply tells none. Services may lower a page's length."""
-    last = walk.value(walk.plan.last, told)
+    last = walk.value_in_reply(walk.plan.last, told)
     walk.offset += walk.received
     if walk.received == 0 and last is False:
         raise CallsheetError(f"{reply.request.name}: page {walk.page} is empty and says that more would follow")
@@ -300,7 +302,7 @@ def following_by_page(walk: Walk, reply: Reply, told: Any) -> Following:
     is_all = is_whole and walk.total is not None and walk.offset >= walk.total
     if walk.received == 0 or last or (last is None and is_all):
         return None, None
-    number = str(int(walk.position(reply.request) or walk.plan.first) + 1)
+    number = str(int(walk.position_of(reply.request) or walk.plan.first) + 1)
     return walk.request_at(reply.request, number), number
 
 
@@ -314,8 +316,8 @@ _KINDS = {bool: "truth value", dict: "table", list: "list"}
 
 
 def following_by_token(walk: Walk, reply: Reply, told: Any) -> Following:
-    token = walk.value(walk.plan.next, told)
-    if token is None or token == "" or walk.value(walk.plan.last, told):
+    token = walk.value_in_reply(walk.plan.next, told)
+    if token is None or token == "" or walk.value_in_reply(walk.plan.last, told):
         return None, None
     if isinstance(token, bool) or not isinstance(token, str | int):
         shown = f"{walk.plan.next!r} of the answer is a {_KINDS.get(type(token), 'number')}"
@@ -391,13 +393,13 @@ def _relative_path(path: str, base: str) -> str:
 
 def following_by_link(walk: Walk, reply: Reply, told: Any) -> Following:
     request = reply.request
-    link = walk.value(walk.plan.next, told)
-    if not link or walk.value(walk.plan.last, told):
+    link = walk.value_in_reply(walk.plan.next, told)
+    if not link or walk.value_in_reply(walk.plan.last, told):
         return None, None
     if not isinstance(link, str):
         raise CallsheetError(f"{request.name}: expected a link to the next page, not {type(link).__name__}")
     walk.repeats.check_cursor(link, walk.page + 1)
-    found = next_request(request, link, reply.url, walk.value(walk.plan.root, told))
+    found = next_request(request, link, reply.url, walk.value_in_reply(walk.plan.root, told))
     walk.repeats.check_cursor(found.url, walk.page + 1)
     return found, dict(found.query).get(walk.plan.send or "", link)
 

@@ -87,7 +87,7 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
         root=merged.get("root"),
         usual=int(length.get("default") or min(greatest or USUAL, USUAL)),
         greatest=greatest,
-        largest=_smaller(merged.get("largest"), greatest) if length else None,
+        largest=_smaller_limit(merged.get("largest"), greatest) if length else None,
         reads_headers=merged.get("reads") == "headers",
         first=merged.get("first", 1),
         unique=merged.get("unique"),
@@ -95,7 +95,7 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
     )
 
 
-def _smaller(one: int | None, other: int | None) -> int | None:
+def _smaller_limit(one: int | None, other: int | None) -> int | None:
     known = [number for number in (one, other) if number is not None]
     return min(known, default=None)
 

@@ -27,7 +27,6 @@ from .http_request import (
     Placeholder,
     Raw,
     Request,
-    encoded,
     is_form,
     is_json,
     is_multipart,
@@ -35,8 +34,9 @@ from .http_request import (
     media_essence,
     media_type_for_file,
     media_type_of_file,
+    percent_encoded,
 )
-from .json_body import BodyFault, UnfitBody, check_json, faults
+from .json_body import BodyFault, UnfitBody, body_faults, check_json
 from .operation_call import JOINTS, Call, call_of, pairs_of, without_checks
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def raw_request(
         raise UsageError(
             f"{target}: looks like a host; a path starts with one slash, and requests never go to another host"
         )
-    products = _products(catalog, site.deployment)
+    products = _products_by_path(catalog, site.deployment)
     if "://" in target.partition("?")[0]:
         product, service, root, target = _find_by_url(products, site, target)
     else:
@@ -98,7 +98,7 @@ def _check_path(path: str) -> None:
 Products = list[tuple[str, str, str]]
 
 
-def _products(catalog: Catalog, deployment: str) -> Products:
+def _products_by_path(catalog: Catalog, deployment: str) -> Products:
     """Product, service and base path on this deployment, by the products' order."""
     here: list[tuple[int, str, str, str]] = []
     for id, product in catalog.all("product").items():
@@ -157,33 +157,33 @@ class BodyBuilder:
         self.media = (self.documented or cast("Documented", {})).get("media", "application/json")
         self._fitting: Any = _NOTHING
 
-    def build(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body | None:
+    def build_body(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body | None:
         """`fields` are parts given by name. None when the request goes without a body."""
         if data is None and not fields and not files:
             return self._no_body()
         if self.documented is None and self.strict:
-            raise self._error("takes no body")
+            raise self._body_error("takes no body")
         for kind, make in self._MAKERS:
             if kind(self.media):
                 return make(self, data, fields, files)
-        return self._raw(data, fields, files)
+        return self._raw_body(data, fields, files)
 
-    def _error(self, problem: str) -> UsageError:
+    def _body_error(self, problem: str) -> UsageError:
         return UsageError(f"{self.call.id} {problem}", hint=f"{self.program} op describe {self.call.id}")
 
     def _no_body(self) -> Body | None:
         if self.documented is None or not self.strict or self.documented.get("optional"):
             return None
-        if is_multipart(self.media) and not any(p.get("required") for p in self.parts.values()):
+        if is_multipart(self.media) and not any(p.get("required") for p in self.documented_parts.values()):
             return None
-        error = self._error(f"requires a body ({self._usage_hint()})")
-        raise UnfitBody(error.message, self._lacking(), hint=error.hint)
+        error = self._body_error(f"requires a body ({self._usage_hint()})")
+        raise UnfitBody(error.message, self._required_members(), hint=error.hint)
 
-    def _lacking(self) -> list[BodyFault]:
+    def _required_members(self) -> list[BodyFault]:
         """What must be there, of a body of which nothing is."""
         schema = (self.documented or cast("Documented", {})).get("schema")
-        found = faults({}, schema, self.catalog) if schema else []
-        required = [name for name, part in self.parts.items() if part.get("required")]
+        found = body_faults({}, schema, self.catalog) if schema else []
+        required = [name for name, part in self.documented_parts.items() if part.get("required")]
         return [*(fault for fault in found if fault.missing), *(BodyFault((), "", name) for name in required)]
 
     def _usage_hint(self) -> str:
@@ -191,78 +191,80 @@ class BodyBuilder:
             return "--file PATH"
         return f"{media_essence(self.media)}: -d TEXT, -d @file or -d @-"
 
-    def _json(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
+    def _json_body(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         self._refuse_files(files)
-        value = self._parsed(data)
+        value = self._parsed_json(data)
         schema = (self.documented or cast("Documented", {})).get("schema")
         if schema and self.strict and value is not self._fitting:
             check_json(value, schema, self.catalog, self.call.id, self.program)
             self._fitting = value
         return Json(value, self.media)
 
-    def _parsed(self, data: Any) -> Any:
+    def _parsed_json(self, data: Any) -> Any:
         from ...jsontext import JSONError, parse_json
 
         try:
             return parse_json(data) if isinstance(data, bytes) else data
         except JSONError as error:
-            raise self._error(f"takes a JSON body: {error}") from None
+            raise self._body_error(f"takes a JSON body: {error}") from None
 
     def _refuse_files(self, files: Sequence[FileToSend]) -> None:
         if files:
-            raise self._error(f"takes {media_essence(self.media)}, not files: use -d @{_path(files[0])}")
+            raise self._body_error(f"takes {media_essence(self.media)}, not files: use -d @{_readable_path(files[0])}")
 
-    def _text(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
+    def _text_body(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         if files:
-            return self._raw(data, fields, files)
+            return self._raw_body(data, fields, files)
         return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
 
-    def _form(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
+    def _form_body(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         self._refuse_files(files)
-        values = self._fields(data, fields)
-        self._require(values)
-        pairs = tuple(pair for name, value in values.items() for pair in form_pairs(name, value, self.parts.get(name)))
+        values = self._fields_of(data, fields)
+        self._require_parts(values)
+        pairs = tuple(
+            pair for name, value in values.items() for pair in form_pairs(name, value, self.documented_parts.get(name))
+        )
         return Form(pairs, self.media)
 
-    def _multipart(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
-        values = self._fields(data, fields)
+    def _multipart_body(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
+        values = self._fields_of(data, fields)
         parts = [
             MultipartPart(part, file=_check_file(path, media_type_of_file(name or path), name))
             for part, path, name in self._named_files(files)
         ]
         for name, value in values.items():
-            part = self.parts.get(name, {})
+            part = self.documented_parts.get(name, {})
             pairs = form_pairs(name, value, part)
             parts += [MultipartPart(each, text=text, media=part.get("media")) for each, text in pairs]
-        self._require({**values, **{part.name: part for part in parts}})
+        self._require_parts({**values, **{part.name: part for part in parts}})
         return Multipart(tuple(parts))
 
-    def _require(self, given: Mapping[str, Any]) -> None:
-        lacking = [name for name, part in self.parts.items() if part.get("required") and name not in given]
+    def _require_parts(self, given: Mapping[str, Any]) -> None:
+        lacking = [name for name, part in self.documented_parts.items() if part.get("required") and name not in given]
         if lacking and self.strict:
-            files = " (--file PATH)" if any(self.parts[name].get("file") for name in lacking) else ""
+            files = " (--file PATH)" if any(self.documented_parts[name].get("file") for name in lacking) else ""
             text = "requires the part " + ", ".join(f'"{name}"' for name in lacking) + files
             found = [BodyFault((), f'"{name}" is missing', name) for name in lacking]
-            error = self._error(text)
+            error = self._body_error(text)
             raise UnfitBody(error.message, found, hint=error.hint)
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def documented_parts(self) -> dict[str, Any]:
         return cast("dict[str, Any]", (self.documented or cast("Documented", {})).get("parts", {}))
 
-    def _fields(self, data: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
-        values = {} if data is None else self._parsed(data)
+    def _fields_of(self, data: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+        values = {} if data is None else self._parsed_json(data)
         if not isinstance(values, dict):
-            raise self._error("takes its fields as a JSON object")
+            raise self._body_error("takes its fields as a JSON object")
         values = {**values, **fields}
         for name in values:
-            if self.strict and name not in self.parts:
-                raise self._error(f'has no part "{name}"{did_you_mean(name, self.parts)}')
+            if self.strict and name not in self.documented_parts:
+                raise self._body_error(f'has no part "{name}"{did_you_mean(name, self.documented_parts)}')
         return values
 
     def _named_files(self, files: Sequence[FileToSend]) -> list[tuple[str, str, str]]:
         """Part, path and name of each file: `part=path` where it names a part, else the operation's file part."""
-        file_parts = [name for name, part in self.parts.items() if part.get("file")] or ["file"]
+        file_parts = [name for name, part in self.documented_parts.items() if part.get("file")] or ["file"]
         named: list[tuple[str, str, str]] = []
         for file in files:
             given, known_as = (file, "") if isinstance(file, str) else (str(file["path"]), str(file["name"]))
@@ -272,20 +274,22 @@ class BodyBuilder:
             elif len(file_parts) == 1:
                 named.append((file_parts[0], given, known_as))
             else:
-                raise self._error(f"has several file parts: --file NAME={given}, NAME one of {', '.join(file_parts)}")
+                raise self._body_error(
+                    f"has several file parts: --file NAME={given}, NAME one of {', '.join(file_parts)}"
+                )
         self._check_repeats([part for part, _, _ in named])
         return named
 
     def _check_repeats(self, names: list[str]) -> None:
         for name in names:
-            if self.strict and names.count(name) > 1 and not self.parts.get(name, {}).get("many", False):
-                raise self._error(f'takes one file as "{name}", {names.count(name)} were given')
+            if self.strict and names.count(name) > 1 and not self.documented_parts.get(name, {}).get("many", False):
+                raise self._body_error(f'takes one file as "{name}", {names.count(name)} were given')
 
-    def _raw(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
+    def _raw_body(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         if len(files) + (data is not None) != 1:
-            raise self._error(f"takes one body of type {media_essence(self.media)}: one --file")
+            raise self._body_error(f"takes one body of type {media_essence(self.media)}: one --file")
         if files:
-            path = _path(files[0])
+            path = _readable_path(files[0])
             return _check_file(path, media_type_for_file(path, self.media))
         if "*" in self.media:
             return _guess_media(data)
@@ -293,10 +297,10 @@ class BodyBuilder:
 
     _Maker = Callable[["BodyBuilder", Any, Mapping[str, Any], Sequence[FileToSend]], Body]
     _MAKERS: tuple[tuple[Callable[[str], bool], _Maker], ...] = (
-        (is_json, _json),
-        (is_multipart, _multipart),
-        (is_form, _form),
-        (is_text, _text),
+        (is_json, _json_body),
+        (is_multipart, _multipart_body),
+        (is_form, _form_body),
+        (is_text, _text_body),
     )
 
 
@@ -314,24 +318,24 @@ def form_pairs(name: str, value: Any, part: BodyPart | None) -> Iterator[tuple[s
     """What is sent for one part of a form, in the style that its definition says."""
     style = (part or cast("BodyPart", {})).get("style", "repeat")
     if style == "deep":
-        yield from _deep(name, value)
+        yield from _deep_object_pairs(name, value)
     elif isinstance(value, list) and style in JOINTS:
         yield name, JOINTS[style].join(map(text_of, value))
     else:
         yield from ((name, text_of(item)) for item in (value if isinstance(value, list) else [value]))
 
 
-def _deep(name: str, value: Any) -> Iterator[tuple[str, str]]:
+def _deep_object_pairs(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """`name[key]=value` and `name[0]=value`, at any depth."""
     if isinstance(value, Mapping):
-        yield from (pair for key, inner in value.items() for pair in _deep(f"{name}[{key}]", inner))
+        yield from (pair for key, inner in value.items() for pair in _deep_object_pairs(f"{name}[{key}]", inner))
     elif isinstance(value, list):
-        yield from (pair for place, inner in enumerate(value) for pair in _deep(f"{name}[{place}]", inner))
+        yield from (pair for place, inner in enumerate(value) for pair in _deep_object_pairs(f"{name}[{place}]", inner))
     else:
         yield name, text_of(value)
 
 
-def _path(file: FileToSend) -> str:
+def _readable_path(file: FileToSend) -> str:
     return file if isinstance(file, str) else str(file["path"])
 
 
@@ -382,17 +386,17 @@ def place_arguments(
     given = {name: value for name, value in arguments.items() if value is not None and value != []}
     for name, value in given.items():
         _check_text(call, name, value)
-    params = call.documented
+    params = call.documented_params
     hint = f"{program} op describe {call.id}"
-    placed = PlacedArguments(rest={name: value for name, value in given.items() if name not in call.known})
+    placed = PlacedArguments(rest={name: value for name, value in given.items() if name not in call.known_names})
     if strict:
         _refuse_unknown(call, [name for name in placed.rest if name not in also], params, hint, also)
-    _require(call, params, given, hint, strict=strict)
+    _require_parameters(call, params, given, hint, strict=strict)
     path_values: dict[str, str] = {}
     for param in params:
         if param["name"] in given:
-            pairs = _pairs(call, param, given[param["name"]], hint, strict=strict)
-            _add(call, param, pairs, placed, path_values)
+            pairs = _parameter_pairs(call, param, given[param["name"]], hint, strict=strict)
+            _place_parameter(call, param, pairs, placed, path_values)
     placed.path = _HOLE.sub(lambda hole: path_values[hole[1]], call.path)
     return placed
 
@@ -412,7 +416,9 @@ class MissingArguments(UsageError):
         self.names = names
 
 
-def _require(call: Call, params: list[OperationParam], given: Mapping[str, Any], hint: str, *, strict: bool) -> None:
+def _require_parameters(
+    call: Call, params: list[OperationParam], given: Mapping[str, Any], hint: str, *, strict: bool
+) -> None:
     missing = [
         param["name"]
         for param in params
@@ -436,14 +442,16 @@ def _refuse_unknown(
     raise UsageError(f"{call.id} has no parameter {names}{guess}", hint=hint)
 
 
-def _pairs(call: Call, param: OperationParam, value: Any, hint: str, *, strict: bool) -> list[tuple[str, str]]:
+def _parameter_pairs(
+    call: Call, param: OperationParam, value: Any, hint: str, *, strict: bool
+) -> list[tuple[str, str]]:
     try:
         return pairs_of(value, param if strict else without_checks(param))
     except InvalidValue as error:
         raise UsageError(f'{call.id}: "{param["name"]}": {error}', hint=hint) from None
 
 
-def _add(
+def _place_parameter(
     call: Call,
     param: OperationParam,
     pairs: list[tuple[str, str]],
@@ -464,7 +472,7 @@ def _path_segment(call: Call, name: str, text: str) -> str:
     if text in {"", ".", ".."}:
         problem = f"{text!r} is not allowed in a path" if text else "it must not be empty"
         raise UsageError(f'{call.id}: "{name}": {problem}')
-    return text if isinstance(text, Placeholder) else encoded(text)
+    return text if isinstance(text, Placeholder) else percent_encoded(text)
 
 
 def header_text(where: str, name: str, text: str) -> str:
@@ -492,13 +500,13 @@ class Builder:
         self._calls: dict[str, Call] = {}
         self._bodies: dict[tuple[str, bool], BodyBuilder] = {}
 
-    def call(self, operation: str) -> Call:
+    def operation_call(self, operation: str) -> Call:
         """Each is read once: the catalog is not asked again for every page of a list."""
         if operation not in self._calls:
             self._calls[operation] = call_of(self.catalog, operation, self.site.deployment)
         return self._calls[operation]
 
-    def build(
+    def build_request(
         self,
         operation: str,
         arguments: Mapping[str, Any],
@@ -514,18 +522,18 @@ class Builder:
         `path` and the `name` that a file of a form is sent under.
         Without `strict` nothing is validated and unknown arguments go into the query.
         """
-        call = self.call(operation)
+        call = self.operation_call(operation)
         bodies = self._body_builder(call, strict=strict)
-        placed = place_arguments(call, arguments, program=self.program, strict=strict, also=bodies.parts)
-        fields = {name: value for name, value in placed.rest.items() if name in bodies.parts}
-        content = bodies.build(body, fields, files)
+        placed = place_arguments(call, arguments, program=self.program, strict=strict, also=bodies.documented_parts)
+        fields = {name: value for name, value in placed.rest.items() if name in bodies.documented_parts}
+        content = bodies.build_body(body, fields, files)
         undocumented = {name: value for name, value in placed.rest.items() if name not in fields}
         request = Request(
             method=call.method,
             root=self.site.base_url(call.service),
             path=placed.path,
             query=(*placed.query, *_undocumented_pairs(undocumented)),
-            headers=_headers(call, placed.headers),
+            headers=_request_headers(call, placed.headers),
             body=content,
             operation=call.id,
             product=call.product_id,
@@ -540,7 +548,7 @@ class Builder:
             self._bodies[call.id, strict] = BodyBuilder(call, self.catalog, self.program, strict=strict)
         return self._bodies[call.id, strict]
 
-    def raw(
+    def build_raw_request(
         self,
         method: str,
         path: str,
@@ -568,7 +576,7 @@ def _undocumented_pairs(rest: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [pair for name, value in rest.items() for pair in undocumented_pairs(name, value)]
 
 
-def _headers(call: Call, given: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+def _request_headers(call: Call, given: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """The product's and the operation's headers, under those given as parameters."""
     layers = [*call.product.get("headers", {}).items(), *call.operation.get("headers", {}).items(), *given]
     return tuple({name.lower(): (name, text) for name, text in layers}.values())

@@ -40,7 +40,7 @@ _DEEPEST = 20  # parentheses in one another
 
 def restricted_to(query: str, fields: Collection[str]) -> set[str] | None:
     """The values that the query allows for these fields (in lower case); None where it may find anything."""
-    return _values(_without_order(_TOKEN.findall(query)), fields, _DEEPEST)
+    return _values_of_clause(_without_order(_TOKEN.findall(query)), fields, _DEEPEST)
 
 
 def _without_order(tokens: Sequence[str]) -> Sequence[str]:
@@ -49,15 +49,15 @@ def _without_order(tokens: Sequence[str]) -> Sequence[str]:
     return tokens[:end]
 
 
-def _values(tokens: Sequence[str], fields: Collection[str], depth: int) -> set[str] | None:
-    clauses = _clauses(tokens)
+def _values_of_clause(tokens: Sequence[str], fields: Collection[str], depth: int) -> set[str] | None:
+    clauses = _clauses_of_query(tokens)
     if clauses is None or not depth:
         return None
     found = [values for clause in clauses if (values := _of_clause(clause, fields, depth)) is not None]
     return set().union(*found) if found else None
 
 
-def _clauses(tokens: Sequence[str]) -> list[list[str]] | None:
+def _clauses_of_query(tokens: Sequence[str]) -> list[list[str]] | None:
     """What stands between the ANDs outside of parentheses; None with an OR there, or parentheses that do not close."""
     clauses: list[list[str]] = [[]]
     depth = 0
@@ -75,19 +75,19 @@ def _clauses(tokens: Sequence[str]) -> list[list[str]] | None:
 def _of_clause(clause: Sequence[str], fields: Collection[str], depth: int) -> set[str] | None:
     match [each.casefold() for each in clause[:3]]:
         case ["(", *_] if clause[-1] == ")":
-            return _values(clause[1:-1], fields, depth - 1)
-        case [field, "=", _] if _plain(field) in fields and len(clause) == 3:
+            return _values_of_clause(clause[1:-1], fields, depth - 1)
+        case [field, "=", _] if _plain_word(field) in fields and len(clause) == 3:
             values = [clause[2]]
-        case [field, "in", "("] if _plain(field) in fields and clause[-1] == ")" and set(clause[4:-1:2]) <= {","}:
+        case [field, "in", "("] if _plain_word(field) in fields and clause[-1] == ")" and set(clause[4:-1:2]) <= {","}:
             values = list(clause[3:-1:2])
         case _:
             return None
     if not values or _ALONE.intersection(values) or any("\\" in each for each in values):  # `\u0041` is an A
         return None
-    return {_plain(each) for each in values}
+    return {_plain_word(each) for each in values}
 
 
-def _plain(word: str) -> str:
+def _plain_word(word: str) -> str:
     return word[1:-1] if len(word) > 1 and word[0] in "\"'" else word
 
 
@@ -105,7 +105,7 @@ def pairs_in(body: Body | None) -> PairIterator:
     """Raises `UsageError` for bytes that are nested too deeply to be read. Files are not read."""
     match body:
         case Json(value):
-            yield from _inside(value)
+            yield from _members_inside(value)
         case Form(pairs):
             yield from pairs
             yield from pairs_of_text(query_text(pairs))
@@ -117,12 +117,12 @@ def pairs_in(body: Body | None) -> PairIterator:
 
 def pairs_of_text(text: str) -> Iterator[tuple[str, str]]:
     """The pairs of a query or a form, with either separator and however often it is encoded."""
-    for each in decoded(text):
+    for each in decoded_forms(text):
         for separator in ("&", ";"):
             yield from ((name.strip(), value) for name, value in parse_qsl(each, separator=separator))
 
 
-def decoded(text: str) -> list[str]:
+def decoded_forms(text: str) -> list[str]:
     """The text, and what is read by those who take away its percent-encoding again and again."""
     found = [text]
     while len(found) <= _DECODINGS and (plain := unquote(found[-1])) != found[-1]:
@@ -145,16 +145,18 @@ def _of_bytes(data: bytes) -> PairIterator:
     except ValueError:
         plain = data.replace(b"\0", b"")  # of UTF-16 that is what names and methods are in
         found += pairs_of_text(plain.decode("utf-8", "replace"))
-        found += ((name.decode("utf-8", "replace"), text.decode("utf-8", "replace")) for name, text in _parts(plain))
+        found += (
+            (name.decode("utf-8", "replace"), text.decode("utf-8", "replace")) for name, text in _form_parts(plain)
+        )
     yield from found
 
 
-def _parts(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _form_parts(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     for part in _PART.finditer(data) if b"form-data" in data else ():
         yield part[1], part[2]
 
 
-def _inside(value: Any) -> PairIterator:
+def _members_inside(value: Any) -> PairIterator:
     """Every key at any depth, with its value. What is waiting is kept in a list, so depth costs no stack."""
     waiting = [value]
     while waiting:
@@ -194,15 +196,15 @@ def overriding_methods(request: Request) -> set[str]:
     query = query_text(request.query)
     read_again = pairs_of_text(query) if "%" in query else ()  # what is plain reads like its pairs
     for name, value in (*request.headers, *request.query, *read_again, *pairs_in(request.body)):
-        if _overrides(name):
-            found.update(word for text in _strings(value) for word in _METHOD.findall(_folded(text).upper()))
+        if _overrides_method(name):
+            found.update(word for text in _strings_of(value) for word in _METHOD.findall(_folded_text(text).upper()))
     return found
 
 
 @lru_cache(maxsize=1024)
-def _overrides(name: str) -> bool:
+def _overrides_method(name: str) -> bool:
     """Many requests have the same few names."""
-    return bool(_OVERRIDES.search(_folded(name).lower()))
+    return bool(_OVERRIDES.search(_folded_text(name).lower()))
 
 
 def overriding_paths(request: Request) -> list[str]:
@@ -217,18 +219,18 @@ def path_of(request: Request) -> str:
 
 def leaves_base(path: str) -> bool:
     """Whether a segment of the path is `.` or `..`, however often it is encoded."""
-    return any(segment in {".", ".."} for text in decoded(path) for segment in _SEPARATORS.split(text))
+    return any(segment in {".", ".."} for text in decoded_forms(path) for segment in _SEPARATORS.split(text))
 
 
 def is_encoded_too_often(path: str) -> bool:
     """Whether a server that decodes it again and again would read something else than all that is known here."""
-    last = decoded(path)[-1]
+    last = decoded_forms(path)[-1]
     return unquote(last) != last
 
 
-def readings(path: str) -> Iterator[Segments]:
+def path_readings(path: str) -> Iterator[Segments]:
     """The segments that servers may see in a path: as it is, decoded, without what changes nothing or says a format."""
-    for text in _spellings(path):
+    for text in _path_spellings(path):
         kept: list[str] = []
         for segment in _SEPARATORS.split(text):
             plain = segment.partition(";")[0].strip()
@@ -241,16 +243,16 @@ def readings(path: str) -> Iterator[Segments]:
             yield (*kept[:-1], plain)
 
 
-def _spellings(path: str) -> Iterator[str]:
-    for text in decoded(path):
+def _path_spellings(path: str) -> Iterator[str]:
+    for text in decoded_forms(path):
         yield text
         if (cut := _END.sub("", text)) != text:
             yield cut
         if not text.isascii():
-            yield _folded(text)
+            yield _folded_text(text)
 
 
-def _folded(text: str) -> str:
+def _folded_text(text: str) -> str:
     """With plain letters for others that some servers take for them, and without what cannot be seen."""
     if text.isascii():
         return text
@@ -259,7 +261,7 @@ def _folded(text: str) -> str:
     return "".join(letter for letter in normalize("NFKC", text) if category(letter) != "Cf")
 
 
-def _strings(value: Any) -> list[str]:
+def _strings_of(value: Any) -> list[str]:
     values = value if isinstance(value, list | tuple) else [value]
     return [each for each in values if isinstance(each, str)]
 
@@ -280,17 +282,17 @@ class PathTemplate(NamedTuple):
     own: bool = False  # it stands in a person's own definitions
 
     @property
-    def literal(self) -> int:
+    def literal_segments(self) -> int:
         return sum(not _is_placeholder(segment) for segment in self.segments)
 
-    def fits(self, path: Segments) -> bool:
+    def fits_path(self, path: Segments) -> bool:
         """At the end of the path: a context path or a gateway's prefix may stand before it. Versions are alike."""
         if len(path) < len(self.segments) or (len(path) > len(self.segments) and _is_placeholder(self.segments[0])):
             return False
         pairs = zip(self.segments, path[-len(self.segments) :], strict=True)
         return all(_segments_match(wanted, segment) for wanted, segment in pairs)
 
-    def arguments(self, path: Segments) -> Iterator[tuple[str, str]]:
+    def path_arguments(self, path: Segments) -> Iterator[tuple[str, str]]:
         """Name and value of what stands in the path for a placeholder of its own."""
         for wanted, segment in zip(self.segments, path[-len(self.segments) :], strict=True):
             if wanted.startswith("{") and wanted.endswith("}"):
@@ -320,43 +322,43 @@ class Templates:
         self._catalog = catalog
         self._by_end: dict[tuple[str, str], list[PathTemplate]] | None = None
 
-    def closest(self, method: str, path: Segments) -> list[PathTemplate]:
+    def closest_templates(self, method: str, path: Segments) -> list[PathTemplate]:
         """The templates that fit the path; of several, those with the most that is literal.
 
         One of a person's own is never in the place of one that comes with the program.
         """
-        fitting = [template for template in self._ending(method, path[-1:]) if template.fits(path)]
+        fitting = [template for template in self._with_ending(method, path[-1:]) if template.fits_path(path)]
         shipped = _most_literal([template for template in fitting if not template.own])
         return shipped + _most_literal([template for template in fitting if template.own])
 
-    def _ending(self, method: str, end: Segments) -> list[PathTemplate]:
+    def _with_ending(self, method: str, end: Segments) -> list[PathTemplate]:
         """Those of the method that end like the path, so that few have to be compared whole."""
         if self._by_end is None:
             by_end: dict[tuple[str, str], list[PathTemplate]] = {}
-            for template, verb in self._all():
-                by_end.setdefault((verb, _ending(template.segments[-1])), []).append(template)
+            for template, verb in self._all_templates():
+                by_end.setdefault((verb, _path_ending(template.segments[-1])), []).append(template)
             self._by_end = by_end  # whole: another thread that judges a request meanwhile must not miss any
-        ends = {_HOLE, *map(_ending, end)}
+        ends = {_HOLE, *map(_path_ending, end)}
         return [template for each in ends for template in self._by_end.get((method, each), ())]
 
-    def _all(self) -> Iterator[tuple[PathTemplate, str]]:
+    def _all_templates(self) -> Iterator[tuple[PathTemplate, str]]:
         """Of every deployment: a path that means an operation on one of them is no riddle on another."""
         for id, operation in self._catalog.all("operation").items():
             own = bool(operation.get("own"))
             for table in (operation, *deployment_variants(operation).values()):
-                yield _template(table["http"], class_for_policies(table), id, own=own)
+                yield _path_template(table["http"], class_for_policies(table), id, own=own)
         for http, safety, id in self._catalog.shipped_paths():
-            yield _template(http, safety, id, own=False)
+            yield _path_template(http, safety, id, own=False)
 
 
-def _template(http: str, safety: Safety, operation: str, *, own: bool) -> tuple[PathTemplate, str]:
+def _path_template(http: str, safety: Safety, operation: str, *, own: bool) -> tuple[PathTemplate, str]:
     verb, _, path = http.partition(" ")
     return PathTemplate(tuple(path.strip("/").split("/")), safety, operation, own), verb
 
 
 def _most_literal(templates: list[PathTemplate]) -> list[PathTemplate]:
-    most = max((template.literal for template in templates), default=0)
-    return [template for template in templates if template.literal == most]
+    most = max((template.literal_segments for template in templates), default=0)
+    return [template for template in templates if template.literal_segments == most]
 
 
 def with_safety(templates: Templates, request: Request, *, known: Safety | None = None) -> Request:
@@ -369,16 +371,16 @@ def with_safety(templates: Templates, request: Request, *, known: Safety | None 
     overridden = bool(overriding_methods(request) - {request.method} or overriding_paths(request))
     if known is not None and not overridden:
         return replace(request, safety=known)
-    found = _meaning(templates, request)
+    found = _meaning_by_path(templates, request)
     return replace(request, safety=worst_safety([found.safety, *([known] if known is not None else [])]))
 
 
-def meaning(templates: Templates, request: Request) -> Meaning:
+def request_meaning(templates: Templates, request: Request) -> Meaning:
     """All that a request may be. Where it was built as an operation, that is one of the ways to read it.
 
     So a definition that calls a request milder than the documented operation with the same path changes nothing.
     """
-    found = _meaning(templates, request, by_method_too=request.operation is None)
+    found = _meaning_by_path(templates, request, by_method_too=request.operation is None)
     itself = [] if request.operation is None else [request.operation]
     return found._replace(
         safety=worst_safety([found.safety, request.safety]),
@@ -387,10 +389,10 @@ def meaning(templates: Templates, request: Request) -> Meaning:
     )
 
 
-def _meaning(templates: Templates, request: Request, *, by_method_too: bool = True) -> Meaning:
+def _meaning_by_path(templates: Templates, request: Request, *, by_method_too: bool = True) -> Meaning:
     methods = {request.method, *overriding_methods(request)}
     spelled = [path_of(request), *overriding_paths(request)]
-    paths = dict.fromkeys(reading for path in spelled for reading in readings(path))
+    paths = dict.fromkeys(reading for path in spelled for reading in path_readings(path))
     classes: list[Safety] = []
     guessed: list[Safety] = []
     operations: set[str] = set()
@@ -400,9 +402,9 @@ def _meaning(templates: Templates, request: Request, *, by_method_too: bool = Tr
         if by_method(method) != "read" and any(map(is_encoded_too_often, spelled)):
             classes.append("destroy")
         for reading in paths:
-            fitting = templates.closest(method, reading)
+            fitting = templates.closest_templates(method, reading)
             operations.update(template.operation for template in fitting)
-            arguments.update(pair for template in fitting for pair in template.arguments(reading))
+            arguments.update(pair for template in fitting for pair in template.path_arguments(reading))
             unknown.update(() if fitting else reading)
             classes += [template.safety for template in fitting]
             guess: Safety = "destroy" if removes_something(method, reading[-1:]) else by_method(method)
@@ -419,7 +421,7 @@ def _is_placeholder(segment: str) -> bool:
     return "{" in segment
 
 
-def _ending(segment: str) -> str:
+def _path_ending(segment: str) -> str:
     """What the last segments of two paths share when they may be the same."""
     if _is_placeholder(segment):
         return _HOLE
@@ -449,22 +451,27 @@ def named_in(
     asking = request.query if by_method(request.method) == "read" else written  # where a search has its query
     deciding = asking if len(meaning.methods) == 1 else []
     pairs = [*meaning.arguments, *request.query, *written]
-    return {id: _named(container, pairs, deciding, meaning, request.body) for id, container in containers.items()}
+    return {
+        id: _named_things(container, pairs, deciding, meaning, request.body) for id, container in containers.items()
+    }
 
 
-def _named(
+def _named_things(
     container: ContainerDefinition, pairs: Pairs, deciding: Pairs, meaning: Meaning, body: Body | None
 ) -> NamedThings:
     keys, names, unclear = frozenset(container.get("keys", ())), set[str](), False
     wanted = re.compile(container["pattern"])
-    values = [*(value for name, value in pairs if name in keys), *_told(container.get("bodies", {}), body, meaning)]
+    values = [
+        *(value for name, value in pairs if name in keys),
+        *_members_for_policy(container.get("bodies", {}), body, meaning),
+    ]
     for value in values:
         for text in _names_in(value, container.get("key")):
             match = wanted.fullmatch(text)
             names.update([match[1]] if match else ())
             unclear = unclear or match is None
     certain = re.compile(container.get("query_pattern", container["pattern"]))
-    for text in _queries(container, pairs):
+    for text in _query_texts(container, pairs):
         for value in restricted_to(text, container.get("fields", ())) or [""]:
             match = certain.fullmatch(value)
             names.update([match[1]] if match else ())
@@ -473,7 +480,7 @@ def _named(
     return NamedThings(frozenset(names), unclear or _is_hidden(container, deciding, meaning))
 
 
-def _told(bodies: Mapping[str, str], body: Body | None, meaning: Meaning) -> Iterator[Any]:
+def _members_for_policy(bodies: Mapping[str, str], body: Body | None, meaning: Meaning) -> Iterator[Any]:
     """What the body tells if the request is one of these operations; an empty text where it cannot be read as JSON."""
     for operation in sorted(meaning.operations.intersection(bodies)):
         try:
@@ -485,12 +492,12 @@ def _told(bodies: Mapping[str, str], body: Body | None, meaning: Meaning) -> Ite
 def _is_hidden(container: ContainerDefinition, deciding: Pairs, meaning: Meaning) -> bool:
     """Whether the request is about something without saying where that is."""
     if all(_is_one_of(container.get("searches", ()), path, meaning) for path in meaning.paths):
-        return not any(_queries(container, deciding))
+        return not any(_query_texts(container, deciding))
     anywhere = [*container.get("within", ()), *container.get("searches", ())]
     return any(_is_one_of(anywhere, path, meaning) for path in meaning.paths)
 
 
-def _queries(container: ContainerDefinition, pairs: Pairs) -> Iterator[str]:
+def _query_texts(container: ContainerDefinition, pairs: Pairs) -> Iterator[str]:
     keys = frozenset(container.get("queries", ()))
     for name, value in pairs:
         if name in keys and value is not None:
@@ -559,15 +566,15 @@ class Gate:
         """Raise `NotAllowed` for a request that may not be sent; ask where that is what the policy wants."""
         if not self.policy:
             return
-        facts = self.facts(request)
+        facts = self.facts_of(request)
         verdict = self.policy.judge(facts)
         _refuse_denied(request, verdict)
         if verdict.decision == "ask":
-            self._confirm(request, facts, verdict)
+            self._confirm_request(request, facts, verdict)
 
     def refuse_denied(self, request: Request) -> None:
         """Raise `NotAllowed` for a request that is denied, without asking anybody."""
-        _refuse_denied(request, self.judge(request))
+        _refuse_denied(request, self.judge_request(request))
 
     def check_hop(self, request: Request, method: str, url: str) -> None:
         """The same for one message of an exchange: the request itself, or where an answer sends it on to."""
@@ -579,22 +586,22 @@ class Gate:
         root = f"{parts.scheme}://{parts.netloc}"
         self.check_policy(replace(request, method=method, root=root, path=parts.path, query=query, operation=None))
 
-    def judge(self, request: Request) -> PolicyVerdict:
+    def judge_request(self, request: Request) -> PolicyVerdict:
         """What the policy says of a request, without asking anybody."""
-        return self.policy.judge(self.facts(request)) if self.policy else PolicyVerdict()
+        return self.policy.judge(self.facts_of(request)) if self.policy else PolicyVerdict()
 
-    def facts(self, request: Request) -> Facts:
-        found = self._meaning(request)
+    def facts_of(self, request: Request) -> Facts:
+        found = self._meaning_of(request)
         sites = self._sites | {url_origin(request.root)}
         named = named_in(self._containers, request, found) if self._containers else {}
         return Facts(found.safety, found.operations, found.methods, found.paths, sites, named, found.unbelieved)
 
-    def _meaning(self, request: Request) -> Meaning:
+    def _meaning_of(self, request: Request) -> Meaning:
         if self._templates is not None:
-            return meaning(self._templates, request)
+            return request_meaning(self._templates, request)
         return Meaning(request.safety, frozenset(), frozenset({request.method}), frozenset({request.path}))
 
-    def _confirm(self, request: Request, facts: Facts, verdict: PolicyVerdict) -> None:
+    def _confirm_request(self, request: Request, facts: Facts, verdict: PolicyVerdict) -> None:
         """One question for each operation of a run, not for each of its requests."""
         key = (verdict, facts.safety, facts.operations or facts.paths)
         with self._asking:

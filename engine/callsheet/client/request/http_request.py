@@ -176,7 +176,7 @@ def with_members(body: Body | None, members: tuple[tuple[str, str], ...]) -> Bod
             return body
 
 
-def encoded(text: str, *, safe: str = "") -> str:
+def percent_encoded(text: str, *, safe: str = "") -> str:
     """Percent-encoded; a placeholder stays readable."""
     return text if isinstance(text, Placeholder) else quote(text, safe=safe)
 
@@ -185,7 +185,7 @@ def query_text(pairs: tuple[tuple[str, str], ...]) -> str:
     """`?a=1&b=2`, or nothing. Commas stay as they are: they separate the items of a joined list."""
     if not pairs:
         return ""
-    return "?" + "&".join(f"{quote(name, safe='')}={encoded(value, safe=',')}" for name, value in pairs)
+    return "?" + "&".join(f"{quote(name, safe='')}={percent_encoded(value, safe=',')}" for name, value in pairs)
 
 
 # Media types: which of them are JSON, and which type a file is sent as.

@@ -35,7 +35,7 @@ class BodyFault(NamedTuple):
     text: str
     missing: str = ""
 
-    def worded(self, place: str = "") -> str:
+    def in_words(self, place: str = "") -> str:
         """As in `body.fields.labels[0]: expected ...`, or as the place is called that a person gave."""
         steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
         return f"{place or f'body{steps}'}: {self.text}"
@@ -51,7 +51,7 @@ class UnfitBody(UsageError):
         self.faults = faults
 
 
-def unfit(what: str, faults: Sequence[BodyFault], texts: Sequence[str], hint: str | None) -> UnfitBody:
+def unfit_body(what: str, faults: Sequence[BodyFault], texts: Sequence[str], hint: str | None) -> UnfitBody:
     """The error for some faults in these words."""
     if len(texts) == 1:
         return UnfitBody(f"{what}: {texts[0]}", faults, hint)
@@ -62,22 +62,22 @@ def unfit(what: str, faults: Sequence[BodyFault], texts: Sequence[str], hint: st
 
 def check_json(value: Any, schema_id: str, catalog: Catalog, operation: str, program: str) -> None:
     """`UnfitBody` telling each place where `value` departs from the schema."""
-    if found := faults(value, schema_id, catalog):
-        texts = [fault.worded() for fault in found]
-        raise unfit(operation, found, texts, f"{program} op skeleton {operation}")
+    if found := body_faults(value, schema_id, catalog):
+        texts = [fault.in_words() for fault in found]
+        raise unfit_body(operation, found, texts, f"{program} op skeleton {operation}")
 
 
-def faults(value: Any, schema_id: str, catalog: Catalog) -> list[BodyFault]:
+def body_faults(value: Any, schema_id: str, catalog: Catalog) -> list[BodyFault]:
     """Each place where `value` departs from the schema."""
-    return list(dict.fromkeys(_faults(value, schema_id, catalog)))
+    return list(dict.fromkeys(_schema_faults(value, schema_id, catalog)))
 
 
-def _faults(value: Any, schema_id: str, catalog: Catalog) -> Iterator[BodyFault]:
+def _schema_faults(value: Any, schema_id: str, catalog: Catalog) -> Iterator[BodyFault]:
     schemas = _KNOWN.get(catalog)
     if schemas is None:
         schemas = _KNOWN[catalog] = _Schemas(catalog)
     try:
-        for error in schemas.validator(schema_id).iter_errors(value):
+        for error in schemas.validator_for(schema_id).iter_errors(value):
             yield from describe_error(error)
     except RecursionError:
         yield BodyFault((), "this, or the schema that it is compared with, is nested too deeply")
@@ -95,22 +95,22 @@ class _Schemas:
 
         self._catalog = ref(catalog)  # what is known of a catalog must not keep it
         self._found: dict[str, Any] = {}
-        checks = {**Draft202012Validator.VALIDATORS, "ref": self._follow}
+        checks = {**Draft202012Validator.VALIDATORS, "ref": self._follow_reference}
         extend: Callable[..., Any] = validators.extend
         checked = {name: _ignoring_placeholders(check) for name, check in checks.items()}
         self.validator_of = extend(Draft202012Validator, validators=checked)
 
-    def validator(self, schema_id: str) -> Any:
-        return self.validator_of(self._get(schema_id))
+    def validator_for(self, schema_id: str) -> Any:
+        return self.validator_of(self._get_schema(schema_id))
 
-    def _get(self, schema_id: str) -> Any:
+    def _get_schema(self, schema_id: str) -> Any:
         catalog = self._catalog()
         if schema_id not in self._found and catalog is not None:
             self._found[schema_id] = catalog.get("schema", schema_id)
         return self._found[schema_id]
 
-    def _follow(self, validator: Any, schema_id: Any, instance: Any, _schema: Any) -> Iterable[Fault]:
-        found: Iterable[Fault] = validator.descend(instance, self._get(schema_id))
+    def _follow_reference(self, validator: Any, schema_id: Any, instance: Any, _schema: Any) -> Iterable[Fault]:
+        found: Iterable[Fault] = validator.descend(instance, self._get_schema(schema_id))
         return found
 
 
@@ -149,7 +149,7 @@ def describe_error(error: Fault) -> list[BodyFault]:
     return [BodyFault(path, text) for text in texts]
 
 
-def shorten(value: Any) -> str:
+def shortened_value(value: Any) -> str:
     from ...jsontext import dump_json
 
     text = dump_json(value)
@@ -167,10 +167,10 @@ _TYPE_NAMES: dict[Any, str] = {
 }
 
 
-def _type(error: Fault) -> list[str]:
+def _type_fault(error: Fault) -> list[str]:
     wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
     names = " or ".join(_TYPE_NAMES.get(name, str(name)) for name in wanted)
-    return [f"expected {names}, not {shorten(error.instance)}"]
+    return [f"expected {names}, not {shortened_value(error.instance)}"]
 
 
 def _unknown_keys(error: Fault) -> list[str]:
@@ -183,14 +183,14 @@ def _unknown_keys(error: Fault) -> list[str]:
     return [f'"{key}" is not documented{did_you_mean(key, known) or rest}' for key in unknown] or [error.message]
 
 
-def _enum(error: Fault) -> list[str]:
+def _enum_fault(error: Fault) -> list[str]:
     allowed = [value for value in error.validator_value if isinstance(value, str)]
     guess = did_you_mean(error.instance, allowed) if isinstance(error.instance, str) else ""
-    every = ", ".join(shorten(value) for value in error.validator_value)
-    return [f"{shorten(error.instance)} is not an allowed value{guess or ': ' + every}"]
+    every = ", ".join(shortened_value(value) for value in error.validator_value)
+    return [f"{shortened_value(error.instance)} is not an allowed value{guess or ': ' + every}"]
 
 
-def _alternatives(error: Fault) -> list[str]:
+def _alternatives_fault(error: Fault) -> list[str]:
     """The fault of the nearest form: one whose fixed words are given, else the one with the fewest faults."""
     from jsonschema.exceptions import best_match
 
@@ -199,7 +199,7 @@ def _alternatives(error: Fault) -> list[str]:
         branches.setdefault(inner.schema_path[0], []).append(inner)
     if not branches:
         return ["fits more than one of the documented forms"]
-    at = min(branches, key=lambda each: _distance(branches[each]))
+    at = min(branches, key=lambda each: _distance_from_form(branches[each]))
     best = best_match(branches[at]) or branches[at][0]
     inside = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in best.relative_path)
     named = _form_name(error.validator_value[at])
@@ -210,7 +210,7 @@ def _alternatives(error: Fault) -> list[str]:
     ]
 
 
-def _distance(faults: list[Fault]) -> tuple[bool, int, int]:
+def _distance_from_form(faults: list[Fault]) -> tuple[bool, int, int]:
     """A word that is another one than a form has tells that the form is not meant."""
     is_another = any(
         (fault.validator in ("const", "enum") and len(fault.path) == 1)
@@ -227,11 +227,11 @@ def _form_name(form: Any) -> str:
 
 
 _WORDS: dict[str, Callable[[Fault], list[str]]] = {
-    "type": _type,
+    "type": _type_fault,
     "additionalProperties": _unknown_keys,
-    "enum": _enum,
-    "anyOf": _alternatives,
-    "oneOf": _alternatives,
+    "enum": _enum_fault,
+    "anyOf": _alternatives_fault,
+    "oneOf": _alternatives_fault,
 }
 
 
@@ -279,16 +279,16 @@ def members_of_words(
                 f"{option}: {name}:= takes JSON, and text from a tool call or an event cannot be used there"
             )
         steps = [step.replace("\\.", ".") for step in _DOT.split(name)]
-        forms = list(_forms(schema, catalog))
-        steps, forms = _followed(steps, forms, catalog, f"{option} {name}", strict=not is_json)
-        kinds = _kinds(forms)
+        forms = list(_schema_forms(schema, catalog))
+        steps, forms = _follow_member(steps, forms, catalog, f"{option} {name}", strict=not is_json)
+        kinds = _kinds_of_forms(forms)
         if is_json:
-            _put(found, steps, parse_value(text, option, name))
+            _put_member(found, steps, parse_value(text, option, name))
         elif "array" in kinds and not kinds - {"array", "null"}:
-            items = [form for each in forms for form in _forms(each.get("items", {}), catalog)]
-            _put(found, steps, _typed(text, items, f"{option} {name}"), many=True)
+            items = [form for each in forms for form in _schema_forms(each.get("items", {}), catalog)]
+            _put_member(found, steps, _typed_word(text, items, f"{option} {name}"), many=True)
         else:
-            _put(found, steps, _typed(text, forms, f"{option} {name}"))
+            _put_member(found, steps, _typed_word(text, forms, f"{option} {name}"))
     return found
 
 
@@ -302,20 +302,22 @@ def _of_parts(body: Body) -> JsonObject:
     return {"type": "object", "properties": known} if parts else {}
 
 
-def _forms(schema: Any, catalog: Catalog, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+def _schema_forms(schema: Any, catalog: Catalog, depth: int = 0) -> Iterator[Mapping[str, Any]]:
     """The plain schemas that a value may be of, references and alternatives followed."""
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return
     if "ref" in schema:
-        yield from _forms(catalog.find("schema", schema["ref"]), catalog, depth + 1)
+        yield from _schema_forms(catalog.find("schema", schema["ref"]), catalog, depth + 1)
     for key in ("allOf", "anyOf", "oneOf"):
         for part in schema.get(key, ()):
-            yield from _forms(part, catalog, depth + 1)
+            yield from _schema_forms(part, catalog, depth + 1)
     if schema.keys() - {"ref", "allOf", "anyOf", "oneOf", "description"}:
         yield schema
 
 
-def _followed(steps: list[str], forms: Forms, catalog: Catalog, where: str, *, strict: bool) -> tuple[list[str], Forms]:
+def _follow_member(
+    steps: list[str], forms: Forms, catalog: Catalog, where: str, *, strict: bool
+) -> tuple[list[str], Forms]:
     """The way to a member, whose own name may have dots, and what is known of it."""
     way: list[str] = []
     while steps:
@@ -330,18 +332,18 @@ def _followed(steps: list[str], forms: Forms, catalog: Catalog, where: str, *, s
         if strict and not inner and not is_open:
             near = did_you_mean(name, known) or f"; it has {', '.join(known)}"
             raise UsageError(f"{where}: there is no {name!r}{near}", hint="NAME:=JSON sends any member")
-        forms = [form for node in inner for form in _forms(node, catalog)]
+        forms = [form for node in inner for form in _schema_forms(node, catalog)]
         way.append(name)
     return way, forms
 
 
-def _kinds(forms: Forms) -> set[str]:
+def _kinds_of_forms(forms: Forms) -> set[str]:
     said = [form.get("type") for form in forms]
     return {kind for each in said for kind in ([each] if isinstance(each, str) else each or ())}
 
 
-def _typed(text: str, forms: Forms, where: str) -> Any:
-    kinds = _kinds(forms)
+def _typed_word(text: str, forms: Forms, where: str) -> Any:
+    kinds = _kinds_of_forms(forms)
     words = [word for form in forms for word in form.get("enum", ())]
     formats = {form.get("format") for form in forms}
     if text in words or not kinds:
@@ -365,7 +367,7 @@ def _typed(text: str, forms: Forms, where: str) -> Any:
 _A = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
 
 
-def _put(target: JsonObject, steps: list[str], value: Any, *, many: bool = False) -> None:
+def _put_member(target: JsonObject, steps: list[str], value: Any, *, many: bool = False) -> None:
     """At its place; a number is one in a list where it can only be that."""
     here: Any = target
     for step, following in zip(steps, [*steps[1:], ""], strict=True):

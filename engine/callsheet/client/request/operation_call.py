@@ -48,7 +48,7 @@ class Call:
         return self.operation.get("params", [])
 
     @cached_property
-    def documented(self) -> list[OperationParam]:
+    def documented_params(self) -> list[OperationParam]:
         """The parameters, and those that the path names without describing them."""
         described = {param["name"] for param in self.params if param.get("in") == "path"}
         bare = [name for name in _HOLE.findall(self.path) if name not in described]
@@ -58,9 +58,9 @@ class Call:
         ]
 
     @cached_property
-    def known(self) -> frozenset[str]:
+    def known_names(self) -> frozenset[str]:
         """The names of what is documented."""
-        return frozenset(param["name"] for param in self.documented)
+        return frozenset(param["name"] for param in self.documented_params)
 
 
 def call_of(catalog: Catalog, operation_id: str, deployment: str) -> Call:
@@ -93,7 +93,7 @@ def check_value(value: Any, type_: str, param: OperationParam) -> str:
     return value if isinstance(value, Placeholder) else checked_text(value, type_, param)
 
 
-def _items(value: Any, style: str) -> list[Any]:
+def _list_items(value: Any, style: str) -> list[Any]:
     if isinstance(value, Placeholder):
         return [value]
     if isinstance(value, str) and style == "comma":
@@ -104,34 +104,34 @@ def _items(value: Any, style: str) -> list[Any]:
 JOINTS = {"comma": ",", "space": " ", "pipe": "|"}
 
 
-def _joined(texts: list[str], style: str) -> str:
+def _joined_by_style(texts: list[str], style: str) -> str:
     joined = JOINTS[style].join(texts)
     return Placeholder(joined) if any(isinstance(text, Placeholder) for text in texts) else joined
 
 
-def _array(value: Any, style: str, param: OperationParam) -> list[tuple[str, str]]:
-    texts = [check_value(item, param.get("items", "string"), param) for item in _items(value, style)]
+def _array_pairs(value: Any, style: str, param: OperationParam) -> list[tuple[str, str]]:
+    texts = [check_value(item, param.get("items", "string"), param) for item in _list_items(value, style)]
     if style in JOINTS:
-        return [(param["name"], _joined(texts, style))] if texts else []
+        return [(param["name"], _joined_by_style(texts, style))] if texts else []
     name = f"{param['name']}[]" if style == "deep" else param["name"]
     return [(name, text) for text in texts]
 
 
-def _object(value: Any, style: str, param: OperationParam) -> list[tuple[str, str]]:
+def _object_pairs(value: Any, style: str, param: OperationParam) -> list[tuple[str, str]]:
     name = param["name"]
     if isinstance(value, str) and not isinstance(value, Placeholder) and value.lstrip().startswith("{"):
-        value = _parsed(value)
+        value = _parsed_json(value)
     if not isinstance(value, Mapping):
         return [(name, text_of(value))]
     pairs = [(str(key), text_of(item)) for key, item in value.items()]
     if style == "deep":
         return [(f"{name}[{key}]", text) for key, text in pairs]
     if style in JOINTS:
-        return [(name, _joined([word for pair in pairs for word in pair], style))]
+        return [(name, _joined_by_style([word for pair in pairs for word in pair], style))]
     return pairs
 
 
-def _parsed(text: str) -> Any:
+def _parsed_json(text: str) -> Any:
     from ...jsontext import JSONError, parse_json
 
     try:
@@ -145,13 +145,13 @@ def pairs_of(value: Any, param: OperationParam) -> list[tuple[str, str]]:
     type_ = param.get("type", "string")
     style = param.get("style") or ("repeat" if param.get("in", "query") == "query" else "comma")
     if type_ == "array":
-        return _array(value, style, param)
+        return _array_pairs(value, style, param)
     if isinstance(value, list | tuple):
         if len(value) != 1:
             raise InvalidValue(f"takes one value, {len(value)} were given")
         value = value[0]
     if type_ == "object":
-        return _object(value, style, param)
+        return _object_pairs(value, style, param)
     return [(param["name"], check_value(value, type_, param))]
 
 

@@ -41,51 +41,55 @@ def service_sample(catalog: Catalog, schema: str, formats: Mapping[str, str]) ->
     `formats` has values for some formats of texts.
     """
     sampler = Sampler(catalog, required_only=True, formats=formats)
-    known = properties(catalog, schema)
-    required = sampler.flat({"ref": schema}).get("required", ())
-    return {name: sampler.of(each) for name, each in known.items() if name in required or each.get("readOnly")}
+    known = schema_properties(catalog, schema)
+    required = sampler.flat_schema({"ref": schema}).get("required", ())
+    return {name: sampler.sample_of(each) for name, each in known.items() if name in required or each.get("readOnly")}
 
 
-def properties(catalog: Catalog, schema: str) -> dict[str, Mapping[str, Any]]:
+def schema_properties(catalog: Catalog, schema: str) -> dict[str, Mapping[str, Any]]:
     """Those of an object, references and `allOf` followed."""
     sampler = Sampler(catalog, required_only=True)
-    found: Mapping[str, Any] = sampler.flat({"ref": schema}).get("properties", {})
-    return {name: sampler.flat(each) for name, each in found.items()}
+    found: Mapping[str, Any] = sampler.flat_schema({"ref": schema}).get("properties", {})
+    return {name: sampler.flat_schema(each) for name, each in found.items()}
 
 
 def parameter_sample(param: OperationParam) -> str:
     """One value that a parameter takes, as it is typed."""
     kind = param.get("type", "string")
-    if "example" in param and _fits(param["example"], param):
-        return _typed(param["example"])
+    if "example" in param and _example_fits(param["example"], param):
+        return _sample_of_type(param["example"])
     if kind == "array":
         return parameter_sample({**param, "type": param.get("items", "string")})
     if "enum" in param:
-        return _typed(param["enum"][0])
+        return _sample_of_type(param["enum"][0])
     if kind == "object":
         return '{"key": "value"}'
     if kind == "string":
-        text = _FORMATS.get(param.get("format", ""), _word(param["name"]))
-        return _patterned(param["pattern"], text) if "pattern" in param else text
-    return _typed(_number(param) if kind in ("integer", "number") else True)
+        text = _FORMATS.get(param.get("format", ""), _sample_word(param["name"]))
+        return _sample_of_pattern(param["pattern"], text) if "pattern" in param else text
+    return _sample_of_type(_number_in_bounds(param) if kind in ("integer", "number") else True)
 
 
-def _fits(example: Any, param: OperationParam) -> bool:
+def _example_fits(example: Any, param: OperationParam) -> bool:
     """Whether the example of a name, whose operations differ, is one for this operation."""
     import re
 
     kind = param.get("items", "string") if param.get("type") == "array" else param.get("type", "string")
-    text = _typed(example)
+    text = _sample_of_type(example)
     right = isinstance(example, {"integer": int, "number": int | float, "boolean": bool}.get(kind, object))
-    return right and text in map(_typed, param.get("enum", [text])) and bool(re.search(param.get("pattern", ""), text))
+    return (
+        right
+        and text in map(_sample_of_type, param.get("enum", [text]))
+        and bool(re.search(param.get("pattern", ""), text))
+    )
 
 
-def _word(name: str) -> str:
+def _sample_word(name: str) -> str:
     """An id is a number more often than not; of anything else the name is all that is known."""
     return "10000" if name[-2:].lower() == "id" else name.upper()
 
 
-def _typed(value: Any) -> str:
+def _sample_of_type(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -105,21 +109,21 @@ class Sampler:
         if self._open.count(id) > 1:
             return {}  # it requires itself, and nothing finite fits
         self._open.append(id)
-        value = self.of(self.catalog.get("schema", id))
+        value = self.sample_of(self.catalog.get("schema", id))
         self._open.pop()
         return value
 
-    def of(self, schema: Mapping[str, Any]) -> Any:
-        schema = self.flat(schema)
+    def sample_of(self, schema: Mapping[str, Any]) -> Any:
+        schema = self.flat_schema(schema)
         if "const" in schema:
             return schema["const"]
         if "enum" in schema:
             return schema["enum"][0]
-        kind = _kind(schema)
-        make = getattr(self, f"_{kind}", None)
+        kind = _schema_kind(schema)
+        make = getattr(self, f"_sample_{kind}", None)
         return make(schema) if make else _EMPTY.get(kind)
 
-    def flat(self, schema: Mapping[str, Any]) -> JsonObject:
+    def flat_schema(self, schema: Mapping[str, Any]) -> JsonObject:
         """References, `allOf`, and the first alternative of a choice folded into one table."""
         table = dict(schema)
         parts = list(table.pop("allOf", ()))
@@ -130,10 +134,10 @@ class Sampler:
             reference = table.pop("ref")
             parts.append({} if self._open.count(reference) > 1 else self.catalog.get("schema", reference))
         for part in parts:
-            table = _joined(table, self.flat(part))
+            table = _joined_schemas(table, self.flat_schema(part))
         return table
 
-    def _object(self, schema: Mapping[str, Any]) -> JsonObject:
+    def _sample_object(self, schema: Mapping[str, Any]) -> JsonObject:
         required = list(schema.get("required", ()))
         properties: Mapping[str, Any] = schema.get("properties", {})
         optional = [name for name in properties if name not in required]
@@ -143,47 +147,47 @@ class Sampler:
         for name in names:
             known = properties.get(name, {})
             if name in required or not (known.get("readOnly") or self._comes_back(known)):
-                value[name] = self._property(known)
+                value[name] = self._sample_property(known)
         self._depth -= 1
         more = schema.get("additionalProperties", {"type": "string"})
         if isinstance(more, Mapping) and len(value) < schema.get("minProperties", 0):
-            value["key"] = self._property(more)
+            value["key"] = self._sample_property(more)
         return value
 
-    def _property(self, schema: Mapping[str, Any]) -> Any:
+    def _sample_property(self, schema: Mapping[str, Any]) -> Any:
         reference = schema.get("ref")
-        return self.of_reference(reference) if reference and len(schema) == 1 else self.of(schema)
+        return self.of_reference(reference) if reference and len(schema) == 1 else self.sample_of(schema)
 
     def _comes_back(self, schema: Mapping[str, Any]) -> bool:
         inner = schema.get("items", schema.get("additionalProperties", schema))
         return isinstance(inner, Mapping) and inner.get("ref") in self._open
 
-    def _array(self, schema: Mapping[str, Any]) -> list[Any]:
-        fixed = [self.of(part) for part in schema.get("prefixItems", ())]
+    def _sample_array(self, schema: Mapping[str, Any]) -> list[Any]:
+        fixed = [self.sample_of(part) for part in schema.get("prefixItems", ())]
         item = schema.get("items", {})
         least = schema.get("minItems", 0)
         wanted = max(least - len(fixed), 0 if self.required_only or self._comes_back(item) else 1)
         if not fixed and "items" not in schema:
             wanted = least
-        return fixed + [self._property(item) for _ in range(wanted)]
+        return fixed + [self._sample_property(item) for _ in range(wanted)]
 
-    def _string(self, schema: Mapping[str, Any]) -> str:
+    def _sample_string(self, schema: Mapping[str, Any]) -> str:
         text: str = self.formats.get(str(schema.get("format", "")).lower(), "string")
         if "pattern" in schema:
-            text = _patterned(schema["pattern"], text)
+            text = _sample_of_pattern(schema["pattern"], text)
         text += "x" * (schema.get("minLength", 0) - len(text))
         return text[: int(schema.get("maxLength", len(text)))]
 
     @staticmethod
-    def _integer(schema: Mapping[str, Any]) -> int:
-        return int(_number(schema))
+    def _sample_integer(schema: Mapping[str, Any]) -> int:
+        return int(_number_in_bounds(schema))
 
     @staticmethod
-    def _number(schema: Mapping[str, Any]) -> Any:
-        return _number(schema)
+    def _sample_number(schema: Mapping[str, Any]) -> Any:
+        return _number_in_bounds(schema)
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
+def _schema_kind(schema: Mapping[str, Any]) -> str:
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((name for name in kind if name != "null"), "null")
@@ -192,7 +196,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
     return str(kind)
 
 
-def _joined(table: JsonObject, part: Mapping[str, Any]) -> JsonObject:
+def _joined_schemas(table: JsonObject, part: Mapping[str, Any]) -> JsonObject:
     """Two tables that both hold: properties and required names of either."""
     joined = {**part, **table}
     if "properties" in table and "properties" in part:
@@ -205,7 +209,7 @@ def _joined(table: JsonObject, part: Mapping[str, Any]) -> JsonObject:
     return joined
 
 
-def _number(schema: Mapping[str, Any]) -> Any:
+def _number_in_bounds(schema: Mapping[str, Any]) -> Any:
     """The smallest number from 1 on that the bounds allow, or the greatest below it."""
     least = schema.get("minimum", schema.get("exclusiveMinimum", 0) + 1 if "exclusiveMinimum" in schema else 1)
     most = schema.get("maximum", schema["exclusiveMaximum"] / 2 if "exclusiveMaximum" in schema else None)
@@ -214,7 +218,7 @@ def _number(schema: Mapping[str, Any]) -> Any:
     return -(-value // step) * step if step else value
 
 
-def _patterned(pattern: str, usual: str) -> str:
+def _sample_of_pattern(pattern: str, usual: str) -> str:
     import re
 
     return next((text for text in (usual, *_PATTERNED) if re.search(pattern, text)), usual)

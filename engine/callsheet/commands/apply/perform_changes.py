@@ -56,7 +56,7 @@ def things_record(things: Things, changes: Sequence[PlannedChange], path: str | 
             "program": context.program,
             "command": _COMMAND,
             "step": 0,
-            "site": context.site().base_url(things.dispatcher.builder.call(update["call"]).service),
+            "site": context.site().base_url(things.dispatcher.builder.operation_call(update["call"]).service),
             "started": time_of_entry(),
             "undo": False,
             "values": {"resource": things.resource, "parents": record.parents},
@@ -186,7 +186,7 @@ class Performing:
             if not things.can(verb):
                 raise UsageError(f"{things.plural} cannot be {verb}d")
             call: Any = things.definition.get(verb)
-            check_operation(self._context, self._dispatcher.builder.call(call["call"]))
+            check_operation(self._context, self._dispatcher.builder.operation_call(call["call"]))
 
     def apply_changes(self, changes: Sequence[PlannedChange], *, journal: str | None) -> list[PlannedChange]:
         """Does them; what could not be done has its `conflict`."""

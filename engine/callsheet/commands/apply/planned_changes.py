@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ...errors import Conflict, UsageError, counted
+from ...errors import Conflict, UsageError, count_of
 from ...files import open_regular
 from ...jsontext import JSONError, dump_json, parse_json
 from ...language.template import evaluate, fill_template, to_text
@@ -449,7 +449,7 @@ def markdown(changes: Sequence[PlannedChange]) -> Iterator[str]:
         yield f"- `{_sign(change)}` {_code(change.path)}: {_plain(change.title)}"
         if lines:
             fence = "`" * max(3, 1 + max((_ticks(line) for line in lines), default=0))
-            yield f"\n  <details><summary>{counted(len(lines), 'line')}</summary>\n"
+            yield f"\n  <details><summary>{count_of(len(lines), 'line')}</summary>\n"
             yield from (f"  {line}" for line in (f"{fence}diff", *lines, fence))
             yield "\n  </details>"
 
@@ -471,12 +471,12 @@ def _one(change: PlannedChange, indent: str, *, whole: bool) -> Iterator[str]:
     lines = change.lines
     if change.verb == "create" and not whole:
         if lines:
-            yield f"{inner}{counted(len(lines), 'line')} of text"
+            yield f"{inner}{count_of(len(lines), 'line')} of text"
         return
     for line in lines if whole else lines[:_MOST_LINES]:
         yield inner + line
     if len(lines) > _MOST_LINES and not whole:
-        yield f"{inner}... and {counted(len(lines) - _MOST_LINES, 'more line')}"
+        yield f"{inner}... and {count_of(len(lines) - _MOST_LINES, 'more line')}"
 
 
 def _facts(change: PlannedChange) -> Iterator[str]:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ...errors import CallsheetError, UsageError, counted, did_you_mean
+from ...errors import CallsheetError, UsageError, count_of, did_you_mean
 from ...installation import how_to_add
 from .mirror_file import FILE, MirrorFile, column_name
 
@@ -102,7 +102,7 @@ class Warehouse:
                 for is_whole in (True, False):
                     wanted = [each for each in tables if bool(each.since) != is_whole]
                     if wanted:
-                        told(f"{self.name}: {counted(len(wanted), 'table')} ...")
+                        told(f"{self.name}: {count_of(len(wanted), 'table')} ...")
                         rows += self._run(file, pipeline, wanted, now)
             except CallsheetError:
                 raise
@@ -111,7 +111,7 @@ class Warehouse:
                     raise UsageError(f"--to: {_reason(error)}", hint=how_to_add(f"dlt[{self.name}]")) from None
                 hint = f"{self._variable} in the environment says where and as whom"
                 raise CallsheetError(f"{self.name}: {_reason(error)}", hint=hint) from None
-        return f"{self.name}: {counted(rows, 'row')} of {counted(len(tables), 'table')} to {dataset}"
+        return f"{self.name}: {count_of(rows, 'row')} of {count_of(len(tables), 'table')} to {dataset}"
 
     def _outdated(self, file: MirrorFile, pipeline: Any, now: str) -> Iterator[_Table]:
         """What the store does not have yet, by what it remembers."""

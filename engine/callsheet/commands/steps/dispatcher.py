@@ -64,13 +64,13 @@ class StepDispatcher:
         self, operation: str, arguments: Mapping[str, Any], body: Any = None, files: Sequence[FileToSend] = ()
     ) -> Request:
         with self._building:
-            request: Request = self.builder.build(operation, arguments, body, files)
+            request: Request = self.builder.build_request(operation, arguments, body, files)
         return request
 
     def safety(self, operation: str) -> str:
         """The class of an operation; what the site's deployment does not have can do nothing."""
         try:
-            return str(self.builder.call(operation).safety)
+            return str(self.builder.operation_call(operation).safety)
         except UsageError:
             return "local"
 
@@ -79,7 +79,7 @@ class StepDispatcher:
         from ...client.http.retry import IDEMPOTENT
 
         try:
-            call = self.builder.call(operation)
+            call = self.builder.operation_call(operation)
         except UsageError:  # the site's deployment does not have it, and another step takes its place
             return True
         return call.operation.get("idempotent", call.method in IDEMPOTENT)
@@ -104,11 +104,11 @@ class StepDispatcher:
         """How the operation pages; None where it answers everything at once."""
         from ...client.pagination.paging_plan import plan_of
 
-        return plan_of(self.context.catalog, self.builder.call(operation))
+        return plan_of(self.context.catalog, self.builder.operation_call(operation))
 
     def show(self, output: Output, plan: PagePlan, request: Request, extent: Extent, dump: Dump | None) -> None:
         """Print the items as their pages arrive, and say when there are more."""
-        output.items(fetch_items(self.context, request, plan, extent, dump))
+        output.print_items(fetch_items(self.context, request, plan, extent, dump))
 
     def count(self, plan: PagePlan, request: Request) -> int:
         """How many items a list has: the total that its first page tells, else all are read."""

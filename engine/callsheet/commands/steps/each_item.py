@@ -49,7 +49,7 @@ def bulk_for(run: Running, step: StepDefinition, count: int) -> InBulk | None:
     if "read" in bulk and run.dispatcher.dry:  # what is read decides how many requests there are
         return None
     try:
-        run.dispatcher.builder.call(bulk["call"])
+        run.dispatcher.builder.operation_call(bulk["call"])
     except UsageError:  # the site's deployment does not have it
         return None
     return InBulk(run, bulk)
@@ -88,7 +88,7 @@ class InBulk:
 
     def is_denied(self, items: Sequence[Any]) -> bool:
         """Whether the policy leaves only single requests."""
-        return self._run.context.client().gate.judge(self.request(items)).decision == "deny"
+        return self._run.context.client().gate.judge_request(self.request(items)).decision == "deny"
 
     def take(self, items: Mapping[int, Any], was: Mapping[int, Any]) -> Generator[int, None, Failures]:
         """Yields the percent that are done while it waits, and returns what failed, by number.

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 from ...client.listed import list_in_answer
 from ...client.request.build import MissingArguments
-from ...client.request.json_body import UnfitBody, unfit
-from ...errors import CallsheetError, NoMatch, UsageError, counted, did_you_mean
+from ...client.request.json_body import UnfitBody, unfit_body
+from ...errors import CallsheetError, NoMatch, UsageError, count_of, did_you_mean
 from ...language.merge import on_deployment
 from ...language.scopes import looks_at_all, names_in, root_names
 from ...language.template import Precomputed, evaluate, expressions_in_text, fill_template, is_true, to_text
@@ -91,9 +91,9 @@ def explained_body(error: UnfitBody, template: Any, scope: Mapping[str, Any]) ->
         option = _option_at(template, (*fault.path, *([fault.missing] if fault.missing else [])), scope)
         known = known or option is not None
         texts.append(
-            fault.worded() if option is None else f"{option} is missing" if fault.missing else fault.worded(option)
+            fault.in_words() if option is None else f"{option} is missing" if fault.missing else fault.in_words(option)
         )
-    return unfit("this command", error.faults, texts, error.hint) if known else error
+    return unfit_body("this command", error.faults, texts, error.hint) if known else error
 
 
 def _option_at(template: Any, path: tuple[str | int, ...], scope: Mapping[str, Any]) -> str | None:
@@ -373,7 +373,7 @@ def _label(lookup: LookupDefinition, item: Any) -> str:
 
 
 def _several(lookup: LookupDefinition, word: str, labels: list[str], hint: str) -> UsageError:
-    return UsageError(f'"{word}" matches {counted(len(labels), lookup["title"])}: {_joined(labels)}', hint=hint)
+    return UsageError(f'"{word}" matches {count_of(len(labels), lookup["title"])}: {_joined(labels)}', hint=hint)
 
 
 def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch:

@@ -328,7 +328,7 @@ def scope_of(context: Context, params: list[Param], values: ParameterValues) -> 
     site = context.site()
     for param in params:
         if "setting" in param and plain.get(to_identifier(param["name"])) is None:
-            plain[to_identifier(param["name"])] = site.setting(param["setting"])
+            plain[to_identifier(param["name"])] = site.default_of(param["setting"])
     shown = {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in plain.items()}
     for param in params:
         if param.get("removes") and (words := plain.get(to_identifier(param["name"]))):
@@ -339,7 +339,7 @@ def scope_of(context: Context, params: list[Param], values: ParameterValues) -> 
 def of_the_run(context: Context) -> dict[str, Any]:
     """What expressions see of the run itself: the site, and the output's format."""
     site = context.site()
-    settings = {name: site.setting(name) for name in SITE_SETTINGS}
+    settings = {name: site.default_of(name) for name in SITE_SETTINGS}
     about = {"name": site.name, "deployment": site.deployment, "journal": context.journaling.setting, **settings}
     return {"site": about, "output": context.output_format}
 
@@ -435,7 +435,7 @@ def resolve_values(lookups: Lookups, params: list[Param], scope: Scope) -> None:
         if "lookup" in param:
             _resolve(lookups, param, name, scope)
         if "members" in param:
-            body = lookups.dispatcher.builder.call(param["members"]).operation.get("body", {})
+            body = lookups.dispatcher.builder.operation_call(param["members"]).operation.get("body", {})
             scope[name] = members_of_words(
                 scope[name], body, lookups.context.catalog, _shown(param), lookups.context.is_foreign
             )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...errors import CallsheetError, NetworkError, counted
+from ...errors import CallsheetError, NetworkError, count_of
 from ..journal import UNDER_WAY, Journal, Recorded, continued, fresh_path, new_journal, remove_old, time_of_entry
 from .each_item import Numbered, OutcomeUnknown
 from .snapshot import MISSING, Snapshots, undo_steps
@@ -94,7 +94,7 @@ class JournalRecord:
         try:
             values = self._snapshots.read_states([each.item for each in items])
         except CallsheetError as error:
-            number = counted(len(items), "item")
+            number = count_of(len(items), "item")
             self._context.note(f"{number} could not be read again after the change: {error.message}")
             return
         read = zip(items, values, strict=True)
@@ -207,7 +207,7 @@ def _values(scope: Mapping[str, Any]) -> dict[str, Any]:
 def address_of(run: Recording, step: StepDefinition) -> str:
     """Where the requests for an item go: a journal belongs to one site."""
     call: ItemStep = next(part for part in step["each"]["step"] if "call" in part)
-    return run.context.site().base_url(run.dispatcher.builder.call(call["call"]).service)
+    return run.context.site().base_url(run.dispatcher.builder.operation_call(call["call"]).service)
 
 
 def how_to_go_on(run: Recording, path: str) -> str:

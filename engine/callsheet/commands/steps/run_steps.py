@@ -17,7 +17,7 @@ from ...jsontext import parse_whole_number
 from ...language.parameters import to_identifier
 from ...language.safety import CHANGES
 from ...language.template import Scope, evaluate, evaluate_part, fill_template, fill_text, to_text
-from ...output.columns import identifying
+from ...output.columns import id_columns
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
 from .asking import amount, ask_for, failure, items_of, mentions, paths, take_piped, wanted
 from .converters import (
@@ -411,7 +411,7 @@ def _of_parameter(rule: FieldColumns, view: ViewDefinition, scope: Scope) -> Vie
     ids = scope.get(name) or []
     if not ids or any(isinstance(id, Unknown) or not _FIELD.match(to_text(id)) for id in ids):  # `*all`, `-comment`
         return view
-    shown = identifying(view)
+    shown = id_columns(view)
     for word, id in zip(scope["given"][name], ids, strict=True):
         value = fill_text(rule["value"], {"id": id})
         own = [column for column in view["columns"] if _is_of(column["value"], value)]
@@ -440,21 +440,21 @@ def _field(lookups: Lookups, lookup: str, name: str, scope: Scope) -> Any:
 
 def show(output: Output, value: Any) -> None:
     if isinstance(value, list):
-        output.items(value)
+        output.print_items(value)
     elif value is not None:
-        output.one(value)
+        output.print_one(value)
 
 
 def show_part(context: Context, output: Output, found: Any, extent: Extent, under: str | None = None) -> None:
     """Where a service answers a list whole, pages are cut out of it here, and counted; they start at an index."""
     items = list_in_answer(found, under)
     if extent.counted:
-        output.one(len(items))
+        output.print_one(len(items))
         return
     start = _index(extent.start)
     length = extent.most if extent.most is not None or extent.all else extent.size
     end = len(items) if length is None else start + length
-    output.items(items[start:end])
+    output.print_items(items[start:end])
     if end < len(items) and extent.most is None:
         context.note_more(end, len(items))
 
@@ -574,13 +574,13 @@ class Run(StepRun):
             for step in self.steps:
                 if "when" not in step:
                     for call in calls_of(step, certain=True):
-                        check_operation(self.context, self.dispatcher.builder.call(call))
+                        check_operation(self.context, self.dispatcher.builder.operation_call(call))
 
     def _first_change(self) -> str:
         """What a refusal names: the first operation of its steps that changes something, else the command."""
         for call in (call for step in self.steps for call in calls_of(step)):
             with suppress(CallsheetError):  # one that this deployment does not have
-                if self.dispatcher.builder.call(call).safety in CHANGES:
+                if self.dispatcher.builder.operation_call(call).safety in CHANGES:
                     return call
         return "this command"
 
@@ -594,7 +594,7 @@ class Run(StepRun):
         if plan is None:
             return False
         if extent.counted:
-            self.output.one(self.dispatcher.count(plan, request))
+            self.output.print_one(self.dispatcher.count(plan, request))
         else:
             self.dispatcher.show(self.output, plan, request, extent, self.dump)
         self.shown = True

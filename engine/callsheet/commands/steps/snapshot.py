@@ -232,6 +232,6 @@ def _given(run: Planned, asked_for: str | None) -> Iterator[str]:
 
 def _short(text: str, width: int) -> str:
     """On one line of a terminal, behind two spaces."""
-    from ...output.table import shortened
+    from ...output.table import shortened_cell
 
-    return shortened(text.expandtabs(1), min(_WIDEST, width - 2))
+    return shortened_cell(text.expandtabs(1), min(_WIDEST, width - 2))

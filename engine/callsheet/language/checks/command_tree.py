@@ -108,21 +108,21 @@ def program_problems(definitions: Definitions, program: Definition) -> Findings:
             yield Finding(("aliases", word), f"{line!r}: {str(error).lower()}")
             continue
         if words[:1] and words[0] in program.table["aliases"]:
-            if word not in taken and (way := _circle(program.table["aliases"], word)):
+            if word not in taken and (way := _alias_circle(program.table["aliases"], word)):
                 yield Finding(("aliases", word), f"stands for itself: {' → '.join(way)}")
             continue
         meant = " ".join(word for word in words if word[:1] not in ("-", "$"))
         if not _is_callable(definitions, meant):
             text = f"no command or group {meant!r}{did_you_mean(meant, tree)}"
-            yield Finding(("aliases", word), text, _both(meant))
+            yield Finding(("aliases", word), text, _both_keys(meant))
     for heading, names in program.table.get("sections", {}).items():
         for place, name in enumerate(names):
             if name not in top:
                 text = f"no command or group {name!r} at the top{did_you_mean(name, top)}"
-                yield Finding(("sections", heading, place), text, _both(name))
+                yield Finding(("sections", heading, place), text, _both_keys(name))
 
 
-def _circle(aliases: Mapping[str, str], word: str) -> list[str]:
+def _alias_circle(aliases: Mapping[str, str], word: str) -> list[str]:
     """The way from an alias back to itself, if there is one."""
     way = [word]
     while (following := (aliases[way[-1]].split() or [""])[0]) in aliases and following not in way:
@@ -139,7 +139,7 @@ def _is_callable(definitions: Definitions, words: str) -> bool:
     return False
 
 
-def _both(id: str) -> tuple[Key, ...]:
+def _both_keys(id: str) -> tuple[Key, ...]:
     return (("command", id), ("group", id))
 
 
@@ -171,11 +171,11 @@ def _option_clashes(params: Any, key: str, shared: Mapping[str, Key]) -> Finding
                     at, f"nobody could tell {name!r} from {other!r}: case and the signs - _ . make no difference"
                 )
         if param.get("kind") != "argument":
-            yield from (Finding(at, *found) for found in _overridden(param, shared))
-    yield from _arguments(params, key)
+            yield from (Finding(at, *found) for found in _overridden_options(param, shared))
+    yield from _argument_findings(params, key)
 
 
-def _arguments(params: Sequence[Param], key: str) -> Findings:
+def _argument_findings(params: Sequence[Param], key: str) -> Findings:
     """Options that may stand without their names come behind all arguments."""
     arguments = [(place, param) for place, param in enumerate(params) if param.get("kind") == "argument"]
     arguments += [
@@ -194,7 +194,7 @@ def _arguments(params: Sequence[Param], key: str) -> Findings:
         optional = param["name"] if not param.get("required", "default" not in param) else optional
 
 
-def _overridden(param: Param, shared: Mapping[str, Key]) -> Iterator[tuple[str, tuple[Key, ...]]]:
+def _overridden_options(param: Param, shared: Mapping[str, Key]) -> Iterator[tuple[str, tuple[Key, ...]]]:
     taken = [name for name in _option_names(param) if name in shared]
     for name in _option_names(param) if not taken else ():
         for other in (each for each in shared if _folded_name(each) == _folded_name(name)):
@@ -238,10 +238,10 @@ def shadow_findings(found: list[ShapePlace]) -> Findings:
     for place in found:
         value = place.value
         if isinstance(value, list):
-            yield from (Finding((*place.path, index), text) for index, text in _repeated(value))
+            yield from (Finding((*place.path, index), text) for index, text in _repeated_names(value))
         if isinstance(value, dict) and place.schema.get("title"):
             told_elsewhere = place.schema["title"] == "RouteDefinition"  # a route may be switched off so
-            if isinstance(value.get("when"), str) and _constant(value["when"]) is False and not told_elsewhere:
+            if isinstance(value.get("when"), str) and _constant_truth(value["when"]) is False and not told_elsewhere:
                 yield Finding((*place.path, "when"), f"{value['when']!r} is never true")
             if "keywords" in value and isinstance(value["keywords"], dict):
                 yield from (
@@ -258,13 +258,13 @@ def case_findings(_: Definitions, assignment: Definition) -> Findings:
             yield Finding(("cases", place), f"never reached: case {before['']} is for every field")
         elif when is not None and when in before:
             yield Finding(("cases", place, "when"), f"never reached: case {before[when]} has the same condition")
-        elif fault := _taken(assignment.table["cases"], place):
+        elif fault := _case_taken_before(assignment.table["cases"], place):
             yield Finding(("cases", place, "example"), fault)
-        always = when is None or _constant(when) is True
+        always = when is None or _constant_truth(when) is True
         before.setdefault("" if always else str(when), place)
 
 
-def _taken(cases: list[Any], place: int) -> str | None:
+def _case_taken_before(cases: list[Any], place: int) -> str | None:
     """What is wrong with the example of a case: an earlier case is true for it, or this one is not."""
     if "example" not in cases[place] or any(expression_fault(each.get("when", "@")) for each in cases[: place + 1]):
         return None
@@ -275,7 +275,7 @@ def _taken(cases: list[Any], place: int) -> str | None:
     return None if first == place else "the condition of its case is not true for it"
 
 
-def _repeated(items: list[Any]) -> Iterator[tuple[int, str]]:
+def _repeated_names(items: list[Any]) -> Iterator[tuple[int, str]]:
     """Two of a name in one list: which of them counts nobody can tell."""
     seen: set[Any] = set()
     for place, item in enumerate(items):
@@ -294,7 +294,7 @@ def _same_keywords(keywords: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         seen.setdefault(folded, name)
 
 
-def _constant(expression: str) -> bool | None:
+def _constant_truth(expression: str) -> bool | None:
     """Whether an expression that looks at nothing is true; None where it looks at something."""
     node = expression_tree(expression) if expression_fault(expression) is None else None
     return is_true(node["value"]) if node and node["type"] == "literal" else None
@@ -329,7 +329,7 @@ class CommandLines:
         self.removed = [id for kind, id in definitions.removed if kind == "command"]
         self.programs = [key for key in (*definitions, *definitions.removed) if key[0] == "program"]
 
-    def fault(self, line: str, own_id: str | None) -> str | None:
+    def fault_of_line(self, line: str, own_id: str | None) -> str | None:
         """Why a line cannot be given, or None; `own_id` is the command that it has to call."""
         try:
             words = shlex.split(line)
@@ -349,14 +349,16 @@ class CommandLines:
             return f"does not give {', '.join(lacking)}"
         shared = [param for param in self.shared if param["name"] not in known]
         faults = (
-            _misfit(param, value) for param in [*own, *usual, *shared] for value in _each(values.get(param["name"]))
+            _misfit_of_word(param, value)
+            for param in [*own, *usual, *shared]
+            for value in _each_value(values.get(param["name"]))
         )
         return next((fault for fault in faults if fault), None)
 
-    def about(self, line: str) -> tuple[Key, ...]:
+    def causes_of_fault(self, line: str) -> tuple[Key, ...]:
         """What may be the cause where a line is not taken: the commands that it can mean, and the program."""
-        commands = {id for name, id in self.names.items() if _starts(line, name)}
-        commands |= {id for id in self.removed if _starts(line, id)}
+        commands = {id for name, id in self.names.items() if _line_starts_with(line, name)}
+        commands |= {id for id in self.removed if _line_starts_with(line, id)}
         return (*(("command", id) for id in sorted(commands)), *self.programs)
 
 
@@ -364,11 +366,11 @@ def example_findings(_: Definitions, definition: Definition, lines: CommandLines
     own_id = definition.id if definition.kind == "command" else None
     for place, line in enumerate(definition.table.get("examples", ())):
         try:
-            fault = lines.fault(line, own_id)
+            fault = lines.fault_of_line(line, own_id)
         except DefinitionError as error:
             fault = error.message
         if fault:
-            yield Finding(("examples", place), f"{line!r}: {fault}", lines.about(line))
+            yield Finding(("examples", place), f"{line!r}: {fault}", lines.causes_of_fault(line))
 
 
 def _command_lines(definitions: Definitions) -> dict[str, str]:
@@ -393,19 +395,21 @@ def _command_lines(definitions: Definitions) -> dict[str, str]:
     for program in (each for (kind, _), each in definitions.items() if kind == "program"):
         short = program.table.get("aliases", {})
         for word, line in short.items():
-            names |= {f"{word}{name[len(line) :]}": id for name, id in list(names.items()) if _starts(name, line)}
+            names |= {
+                f"{word}{name[len(line) :]}": id for name, id in list(names.items()) if _line_starts_with(name, line)
+            }
     return names
 
 
-def _starts(name: str, line: str) -> bool:
+def _line_starts_with(name: str, line: str) -> bool:
     return name == line or name.startswith(f"{line} ")
 
 
-def _each(value: Any) -> list[Any]:
+def _each_value(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None or value is True else [value]
 
 
-def _misfit(param: Param, word: str) -> str | None:
+def _misfit_of_word(param: Param, word: str) -> str | None:
     """Why a word of a command line cannot be a parameter's value, or None."""
     words = [*REGISTRIES.get(param["choices_of"], ())] if "choices_of" in param else param.get("choices")
     name, kind = param["name"], param.get("type", "text")
@@ -424,26 +428,26 @@ def _misfit(param: Param, word: str) -> str | None:
 
 def suggestion_findings(definitions: Definitions, definition: Definition, lines: CommandLines) -> Findings:
     """Of a group or a program."""
-    yield from _instead(definitions, definition, lines)
-    yield from _verbs(definitions, definition)
+    yield from _instead_findings(definitions, definition, lines)
+    yield from _verb_findings(definitions, definition)
     yield from _unknown_options(definition, lines)
 
 
-def _instead(definitions: Definitions, definition: Definition, lines: CommandLines) -> Findings:
+def _instead_findings(definitions: Definitions, definition: Definition, lines: CommandLines) -> Findings:
     for word, suggested in definition.table.get("instead", {}).items():
         for place, line in enumerate(suggested):
             if ("group", line) in definitions:
                 continue
             try:
-                fault = lines.fault(line, None)
+                fault = lines.fault_of_line(line, None)
             except DefinitionError as error:
                 fault = error.message
             if fault:
-                about = tuple(key for key in lines.about(line) if key[0] == "command")
+                about = tuple(key for key in lines.causes_of_fault(line) if key[0] == "command")
                 yield Finding(("instead", word, place), f"{line!r}: {fault}", about)
 
 
-def _verbs(definitions: Definitions, program: Definition) -> Findings:
+def _verb_findings(definitions: Definitions, program: Definition) -> Findings:
     if not (verbs := program.table.get("verbs")):
         return
     names = {id.rpartition(" ")[2] for kind, id in definitions if kind == "command"}

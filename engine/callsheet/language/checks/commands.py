@@ -49,7 +49,7 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
     table = definition.table
     for key in ("params", "options", _PAGING, "journal"):
         for place, param in enumerate(table.get(key, ())):
-            yield from (Finding((key, place, *path), text) for path, text in _default(param))
+            yield from (Finding((key, place, *path), text) for path, text in _default_faults(param))
             for name in (param["name"], *param.get("aliases", ())):
                 is_one_word = " " not in name and not name.startswith("-")  # else that is told
                 if is_one_word and not to_identifier(name).isidentifier():
@@ -60,15 +60,15 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
     for key, known in (("options", OPTIONS), (_PAGING, PAGING), ("journal", JOURNAL)):
         yield from _read_by_the_engine(table.get(key, ()), key, known)
     if definition.kind == "command" and "builtin" not in table:
-        yield from _names(table)
-        yield from _paging(table, usual)
+        yield from _name_findings(table)
+        yield from _paging_option_findings(table, usual)
 
 
 def input_findings(_: Definitions, definition: Definition) -> Findings:
-    yield from (Finding(path, text) for path, text in _default(definition.table))
+    yield from (Finding(path, text) for path, text in _default_faults(definition.table))
 
 
-def _default(param: Param | InputDefinition) -> Iterator[tuple[Path, str]]:
+def _default_faults(param: Param | InputDefinition) -> Iterator[tuple[Path, str]]:
     if not param.get("choices", True):
         yield ("choices",), "expected at least one value"
     folded = [word.strip().casefold() for word in param.get("choices", ())]
@@ -86,15 +86,15 @@ def _default(param: Param | InputDefinition) -> Iterator[tuple[Path, str]]:
         )
         return
     for value in given if isinstance(given, list) else [given]:
-        if problem := misfit(param, value):
+        if problem := value_misfit(param, value):
             yield ("default",), problem
 
 
-def misfit(param: Param | InputDefinition, value: Any) -> str | None:
+def value_misfit(param: Param | InputDefinition, value: Any) -> str | None:
     """Why a value cannot be that of a parameter, or None."""
     kind = param.get("type", "text")
     words = REGISTRIES.get(param["choices_of"], {}) if "choices_of" in param else param.get("choices")
-    if not _is(kind, value):
+    if not _is_of_kind(kind, value):
         return f"expected {_A[kind]}, not {value!r}"
     if words is not None and value not in words:
         return f"{value!r} is not one of the choices{did_you_mean(str(value), words)}"
@@ -110,7 +110,7 @@ _A = {
 }
 
 
-def _is(kind: str, value: Any) -> bool:
+def _is_of_kind(kind: str, value: Any) -> bool:
     if isinstance(value, bool):
         return False
     if kind == "duration":
@@ -127,7 +127,7 @@ def _read_by_the_engine(params: Any, key: str, known: Mapping[str, str]) -> Find
             yield Finding((key, place), f"the engine reads {param['name']!r} as one {wanted}, not as {given}")
 
 
-def _names(table: CommandDefinition) -> Findings:
+def _name_findings(table: CommandDefinition) -> Findings:
     for place, param in enumerate(table.get("params", ())):
         own = to_identifier(param["name"])
         if own in RESERVED:
@@ -144,7 +144,7 @@ def paging_options(definitions: Definitions) -> dict[str, Param]:
     }
 
 
-def _paging(table: CommandDefinition, usual: Mapping[str, Param]) -> Findings:
+def _paging_option_findings(table: CommandDefinition, usual: Mapping[str, Param]) -> Findings:
     """An own option in the place of one of those of lists is read as that one is."""
     for place, param in enumerate(table.get("params", ())):
         model = usual.get(param["name"])
@@ -220,11 +220,11 @@ def command_problems(definitions: Definitions, definition: Definition, operation
     """`operations` holds further names of operations → their ids."""
     table = definition.table
     there = deployment_variants(table)
-    yield from Checker(definitions, operations, lambda word: word not in there).command(table, ())
+    yield from Checker(definitions, operations, lambda word: word not in there).command_problems(table, ())
     for deployment, here in there.items():
         if "unavailable" not in here:
             checker = Checker(definitions, operations, deployment.__eq__)
-            yield from checker.command(here, (ON, deployment))
+            yield from checker.command_problems(here, (ON, deployment))
 
 
 def lookup_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
@@ -237,21 +237,23 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
     for at, here, applies in each:
         checker = Checker(definitions, operations, applies)
         for path, part in _calls_of_lookup(here):
-            yield from checker.arguments(part, (*at, *path))
+            yield from checker.argument_problems(part, (*at, *path))
         if "every" in here and "call" in here:
-            for path, *found in checker.arguments({**here, "args": here["every"]}, at):
+            for path, *found in checker.argument_problems({**here, "args": here["every"]}, at):
                 yield (tuple("every" if key == "args" else key for key in path), *found)
         if "suggest" in here:
-            yield from checker.suggest(here, (*at, "suggest"))
+            yield from checker.suggestion_problems(here, (*at, "suggest"))
 
 
 def snapshot_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     """What puts a thing back sees nothing of the command that changed it."""
     table: SnapshotDefinition = definition.table
     there = deployment_variants(table)
-    yield from Checker(definitions, operations, lambda word: word not in there).undo(table.get("undo", ()), ())
+    yield from Checker(definitions, operations, lambda word: word not in there).undo_problems(table.get("undo", ()), ())
     for deployment, here in there.items():
-        yield from Checker(definitions, operations, deployment.__eq__).undo(here.get("undo", ()), (ON, deployment))
+        yield from Checker(definitions, operations, deployment.__eq__).undo_problems(
+            here.get("undo", ()), (ON, deployment)
+        )
 
 
 def _calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | KeywordDefinition]]:
@@ -269,7 +271,7 @@ class Checker(CallChecker):
         super().__init__(definitions, operations, applies)
         self.converters = CONVERTERS
 
-    def command(self, table: CommandDefinition, at: Path) -> Problems:
+    def command_problems(self, table: CommandDefinition, at: Path) -> Problems:
         verbs = [verb for verb in VERBS if verb in table]
         if len(verbs) != 1:
             given = f"has {' and '.join(verbs)}, expected one of them" if verbs else f"needs one of: {', '.join(VERBS)}"
@@ -277,15 +279,15 @@ class Checker(CallChecker):
         params = table.get("params", ())
         made = {param[key] for param in params for key in ("front", "beside") if key in param}
         names = {to_identifier(param["name"]) for param in params} | made | ALWAYS
-        yield from self._params(table, names)
+        yield from self._param_problems(table, names)
         self.params = {to_identifier(param["name"]): param for param in params}
         yield from value_faults(table.get("confirm"), names, (*at, "confirm"))
         if "call" in table:
-            yield from self._step(_own_action(table), names, at, {}, STEP_VERBS)
+            yield from self._step_problems(_own_action(table), names, at, {}, STEP_VERBS)
         bound: dict[str, int] = {}
         for place, param in enumerate(params):
-            names = yield from self._steps(param.get("step", ()), names, (*at, "params", place, "step"), bound)
-        names = yield from self._steps(table.get("step", ()), names, (*at, "step"), bound)
+            names = yield from self._steps_problems(param.get("step", ()), names, (*at, "params", place, "step"), bound)
+        names = yield from self._steps_problems(table.get("step", ()), names, (*at, "step"), bound)
         yield from value_faults(table.get("result"), names, (*at, "result"))
         if "keep" in table:
             own = {to_identifier(param["name"]) for param in params}
@@ -294,12 +296,12 @@ class Checker(CallChecker):
                     (*at, "keep", "of"),
                     f"no parameter {table['keep']['of']!r}{did_you_mean(table['keep']['of'], own)}",
                 )
-            yield from self._undo(table, names - added_by(table.get("step", ())), at)
+            yield from self._item_undo_problems(table, names - added_by(table.get("step", ())), at)
         if "items" in table:
             yield from part_faults(table["items"], names, (*at, "items"))
-        yield from self._convert(table, names, (*at, "convert"))
+        yield from self._converter_problems(table, names, (*at, "convert"))
 
-    def _steps(
+    def _steps_problems(
         self, steps: Any, names: Names, at: Path, bound: dict[str, int], verbs: tuple[str, ...] = STEP_VERBS
     ) -> Generator[tuple[Any, ...], None, Names]:
         """Returns the names that are known after the steps."""
@@ -309,23 +311,23 @@ class Checker(CallChecker):
                 yield (*at, place), f"never reached: step {end} always fails"
             elif "fail" in step and "when" not in step:
                 end = place
-            yield from self._step(step, names, (*at, place), bound, verbs)
+            yield from self._step_problems(step, names, (*at, place), bound, verbs)
             new = step.get("as", ())
             added = set(new) if isinstance(new, dict) else {new} if isinstance(new, str) and "as" in step else set()
             yield from (((*at, place, "as"), text) for text in unusable_names(added))
             bound.update(dict.fromkeys(added, place))
-            names = self._known(names, added)
+            names = self._known_names(names, added)
         return names
 
-    def _known(self, names: Names, added: Names) -> Names:
+    def _known_names(self, names: Names, added: Names) -> Names:
         """With names that may hide parameters."""
         self.params = {name: param for name, param in self.params.items() if name not in added}
         return names | added
 
-    def _params(self, table: CommandDefinition, names: Names) -> Problems:
+    def _param_problems(self, table: CommandDefinition, names: Names) -> Problems:
         taken = {to_identifier(param["name"]) for param in table.get("params", ())}
         for place, param in enumerate(table.get("params", ())):
-            yield from self._convert(param, names, ("params", place, "convert"))
+            yield from self._converter_problems(param, names, ("params", place, "convert"))
             for key in ("front", "beside"):
                 yield from ((("params", place, key), text) for text in unusable_names({*_text_at(param, key)}, taken))
             if "folder" in param and to_identifier(param["folder"]) not in names:
@@ -333,7 +335,7 @@ class Checker(CallChecker):
                     ("params", place, "folder"),
                     f"no parameter {param['folder']!r}{did_you_mean(param['folder'], names)}",
                 )
-            yield from self._assigned(param.get("assign", ""), names, ("params", place, "assign"))
+            yield from self._assignment_problems(param.get("assign", ""), names, ("params", place, "assign"))
             for number, rule in enumerate(param.get("refuse", ())):
                 yield from expression_faults(rule["when"], names, ("params", place, "refuse", number, "when"))
                 for key in ("fail", "hint"):
@@ -344,7 +346,7 @@ class Checker(CallChecker):
                     text = f"the lookup {param['lookup']!r} needs {name!r}, which this command does not have"
                     yield ("params", place, "lookup"), text
 
-    def suggest(self, lookup: LookupHere, at: Path) -> Problems:
+    def suggestion_problems(self, lookup: LookupHere, at: Path) -> Problems:
         """Words to complete with come from a call that only reads, and are what the lookup is given."""
         said = lookup["suggest"]
         call: dict[str, Any] = {
@@ -356,26 +358,26 @@ class Checker(CallChecker):
         elif operation is not None and class_of_operation(operation) != "read":
             yield (*at, "call"), f"words to complete with only come from what reads: {call['call']} does not"
         else:
-            yield from self.arguments({key: value for key, value in call.items() if value is not None}, at)
+            yield from self.argument_problems({key: value for key, value in call.items() if value is not None}, at)
         if "word" not in said and lookup.get("label") not in lookup.get("match", ()):
             yield at, "needs `word`: the lookup does not compare words with its label"
         if "word" in names_in(call.get("args")):
             yield (*at, "args"), "nothing is typed yet that `word` could be"
 
-    def _assigned(self, id: str, names: Names, at: Path) -> Problems:
+    def _assignment_problems(self, id: str, names: Names, at: Path) -> Problems:
         """The values of an assignment see the command's names too, the text, and the field."""
         assignment: Assignment | None = self.table_of("assignment", id)
         used = [name for case in (assignment["cases"] if assignment else ()) for name in names_in(case.get("value"))]
         for name in sorted(set(used) - names - {"text", "field"}):
             yield at, f"the assignment {id!r} needs {name!r}, which this command does not have"
 
-    def _convert(self, param: Param | CommandDefinition, names: Names, at: Path) -> Problems:
+    def _converter_problems(self, param: Param | CommandDefinition, names: Names, at: Path) -> Problems:
         convert = param.get("convert")
         yield from value_faults(convert, names, at)
         if convert is not None and "{" not in convert and convert not in self.converters:
             yield at, f"no converter {convert!r}{did_you_mean(convert, self.converters)}"
 
-    def _step(
+    def _step_problems(
         self, step: StepDefinition, names: Names, at: Path, bound: Mapping[str, int], verbs: tuple[str, ...]
     ) -> Problems:
         does = [verb for verb in verbs if verb in step and not (verb == "value" and "call" in step)]
@@ -391,81 +393,81 @@ class Checker(CallChecker):
             yield from expression_faults(step["when"], names, (*at, "when"))
         if does == ["value"]:
             yield from expression_faults(step["value"], names, (*at, "value"))
-        for where, part in _parts(step):
+        for where, part in _answer_expressions(step):
             yield from part_faults(part, inner, (*at, *where))
         if "batch" in step:
-            yield from self._list(step["batch"], names, (*at, "batch"))
+            yield from self._list_problems(step["batch"], names, (*at, "batch"))
         if "each" in step:
-            yield from self._list(step["each"], names, (*at, "each"))
-            yield from self._each(step["each"], names, (*at, "each"), bound)
+            yield from self._list_problems(step["each"], names, (*at, "each"))
+            yield from self._each_problems(step["each"], names, (*at, "each"), bound)
         if "on_conflict" in step:
             yield from self._on_conflict(step["on_conflict"], names, (*at, "on_conflict"), bound)
         if "unless_same" in step:
             yield from self._unless_same(step["unless_same"], names, (*at, "unless_same"), bound)
         if "call" in step:
-            yield from self.arguments(step, at)
-            yield from self.amount(step, at)
+            yield from self.argument_problems(step, at)
+            yield from self.amount_problems(step, at)
             yield from value_problems(step, at)
         if "edit" in step:
             yield from format_problems(step["edit"], (*at, "edit"))
 
-    def _list(self, table: Batch | Each, names: Names, at: Path) -> Problems:
+    def _list_problems(self, table: Batch | Each, names: Names, at: Path) -> Problems:
         items = table["items"]
         yield from expression_faults(items, names, (*at, "items"))
         if (param := self.params.get(items.strip())) is not None and _is_single(param):
             yield (*at, "items"), f"{items!r} is one value, not a list: the parameter needs `multiple`"
         yield from value_faults(table["done"], names | {"done", "total"}, (*at, "done"))
 
-    def _each(self, each: Each, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
+    def _each_problems(self, each: Each, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         """What its steps name is known in them alone."""
         item = each.get("item", "item")
         yield from (((*at, "item"), text) for text in unusable_names({item}))
         params = self.params
-        inner = self._known(names, {item})
-        inner = yield from self._steps(each["step"], inner, (*at, "step"), dict(bound), ITEM_VERBS)
+        inner = self._known_names(names, {item})
+        inner = yield from self._steps_problems(each["step"], inner, (*at, "step"), dict(bound), ITEM_VERBS)
         yield from value_faults(each.get("result"), inner, (*at, "result"))
         if plan := each.get("plan"):
             yield from plan_problems(plan, names, (*at, "plan"))
         if bulk := each.get("bulk"):
             yield from bulk_problems(bulk, names, (*at, "bulk"))
-            yield from self.arguments(bulk, (*at, "bulk"))
+            yield from self.argument_problems(bulk, (*at, "bulk"))
             if "read" in bulk:
-                yield from self.arguments(bulk["read"], (*at, "bulk", "read"))
+                yield from self.argument_problems(bulk["read"], (*at, "bulk", "read"))
             if "task" in bulk:
-                yield from self.arguments(bulk["task"], (*at, "bulk", "task"))
+                yield from self.argument_problems(bulk["task"], (*at, "bulk", "task"))
         if not any("call" in step for step in each["step"]):
             yield (*at, "step"), "nothing is called for an item"
-        yield from self._undo(each, inner - added_by(each["step"]), at)
+        yield from self._item_undo_problems(each, inner - added_by(each["step"]), at)
         self.params = params
 
-    def _undo(self, each: Each | CommandDefinition, names: Names, at: Path) -> Problems:
+    def _item_undo_problems(self, each: Each | CommandDefinition, names: Names, at: Path) -> Problems:
         """What puts an item back sees what the command named before the item's own steps, and what it was."""
         if keep := each.get("keep"):
             snapshot: SnapshotDefinition | None = self.table_of("snapshot", keep["snapshot"])
             yield from keep_problems(keep, snapshot, names - {str(each.get("item", "item"))}, (*at, "keep"))
-        yield from self._steps(each.get("undo", ()), names | {"was"}, (*at, "undo"), {}, ITEM_VERBS)
+        yield from self._steps_problems(each.get("undo", ()), names | {"was"}, (*at, "undo"), {}, ITEM_VERBS)
 
     def _unless_same(self, rule: UnlessSame, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
-        yield from _earlier(rule["step"], at, bound)
+        yield from _earlier_name_problems(rule["step"], at, bound)
         yield from value_faults(rule["body"], names | {"asked"}, (*at, "body"))
         yield from value_faults(rule.get("note"), names, (*at, "note"))
 
-    def undo(self, steps: Any, at: Path) -> Problems:
-        yield from self._steps(steps, {*RESERVED, "thing", "was"}, (*at, "undo"), {}, ITEM_VERBS)
+    def undo_problems(self, steps: Any, at: Path) -> Problems:
+        yield from self._steps_problems(steps, {*RESERVED, "thing", "was"}, (*at, "undo"), {}, ITEM_VERBS)
 
     def _on_conflict(self, rule: OnConflict, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
-        yield from _earlier(rule["step"], at, bound)
+        yield from _earlier_name_problems(rule["step"], at, bound)
         yield from value_faults(rule["fail"], names | {"who"}, (*at, "fail"))
         if "call" in rule:
-            yield from self.arguments(rule, at)
+            yield from self.argument_problems(rule, at)
 
 
-def _earlier(name: str, at: Path, bound: Mapping[str, int]) -> Problems:
+def _earlier_name_problems(name: str, at: Path, bound: Mapping[str, int]) -> Problems:
     if name not in bound:
         yield (*at, "step"), f"no earlier step is called {name!r}{did_you_mean(name, bound)}"
 
 
-def _parts(step: StepDefinition) -> Iterator[tuple[Path, str]]:
+def _answer_expressions(step: StepDefinition) -> Iterator[tuple[Path, str]]:
     """The expressions over the answer of a step."""
     if "value" in step and "call" in step:
         yield ("value",), step["value"]
@@ -510,7 +512,7 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
         return
     used = {*ALWAYS, *(to_identifier(param["folder"]) for param in params if "folder" in param)}
     for said in ({**table, "params": None}, *params):
-        used |= set(_words(definitions, {key: said[key] for key in said if key not in _NO_EXPRESSIONS}))
+        used |= set(_words_in_texts(definitions, {key: said[key] for key in said if key not in _NO_EXPRESSIONS}))
     for place, param in enumerate(params):
         seen_as = {to_identifier(param["name"]), *(param[key] for key in ("front", "beside") if key in param)}
         if not seen_as & used and param["name"] not in usual and not param.get("overrides"):
@@ -518,16 +520,16 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
             yield Finding(("params", place), f"nothing in the command uses {param['name']!r}{near}")
 
 
-def _words(definitions: Definitions, value: Any) -> Iterator[str]:
+def _words_in_texts(definitions: Definitions, value: Any) -> Iterator[str]:
     """Every word of a table's texts that could be a name in an expression: rather too many than too few."""
     if isinstance(value, str):
         yield from _WORD.findall(value)
     elif isinstance(value, list):
         for item in value:
-            yield from _words(definitions, item)
+            yield from _words_in_texts(definitions, item)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _words(definitions, item)
+            yield from _words_in_texts(definitions, item)
             other = definitions.get((_REFERENCES[key], item)) if key in _REFERENCES and isinstance(item, str) else None
             yield from _WORD.findall(str(other.table)) if other else ()
 
@@ -542,9 +544,9 @@ _CHANGED = ("lookup", "convert", "assign", "removes", "excludes", "multiple", "s
 def comparison_findings(_: Definitions, command: Definition) -> Findings:
     params = _known_params(command.table)
     for place in shape_places("command", command.table) if params else ():
-        for expression in _expressions(place.value, place.schema.get("format")):
+        for expression in _expressions_of_form(place.value, place.schema.get("format")):
             for name, value in comparisons_in(expression):
-                fault = _fault(params.get(name, ()), name, value)
+                fault = _fault_for_params(params.get(name, ()), name, value)
                 if fault is not None:
                     yield Finding(place.path, fault)
 
@@ -564,7 +566,7 @@ def _known_params(table: Any) -> dict[str, list[Mapping[str, Any]]]:
     }
 
 
-def _expressions(value: Any, form: Any) -> Iterator[str]:
+def _expressions_of_form(value: Any, form: Any) -> Iterator[str]:
     if isinstance(value, str) and form == "jmespath":
         yield value
     elif isinstance(value, str) and form in ("template", "value"):
@@ -574,13 +576,13 @@ def _expressions(value: Any, form: Any) -> Iterator[str]:
             return
 
 
-def _fault(params: Any, name: str, value: Any) -> str | None:
+def _fault_for_params(params: Any, name: str, value: Any) -> str | None:
     """Why no parameter of this name, on any deployment, is ever this value."""
-    faults = [_never(param, name, value) for param in params]
+    faults = [_why_never_that_value(param, name, value) for param in params]
     return faults[0] if faults and None not in faults else None
 
 
-def _never(param: Mapping[str, Any], name: str, value: Any) -> str | None:
+def _why_never_that_value(param: Mapping[str, Any], name: str, value: Any) -> str | None:
     if value is None:
         return None
     if param.get("kind") == "flag":
@@ -605,9 +607,11 @@ def need_findings(definitions: Definitions, view: Definition) -> Findings:
         return
     everything = [*definitions.items(), *definitions.removed.items()]
     printing = {
-        key: definition.table for key, definition in everything if key[0] == "command" and _prints(definition, view.id)
+        key: definition.table
+        for key, definition in everything
+        if key[0] == "command" and _prints_columns(definition, view.id)
     }
-    if any(_asks(table) for key, table in printing.items() if key in definitions):
+    if any(_asks_person(table) for key, table in printing.items() if key in definitions):
         return
     for place, column in enumerate(view.table["columns"]):
         if "needs" in column:
@@ -615,11 +619,11 @@ def need_findings(definitions: Definitions, view: Definition) -> Findings:
             yield Finding(("columns", place, "needs"), text, tuple(printing))
 
 
-def _prints(command: Definition, view: str) -> bool:
+def _prints_columns(command: Definition, view: str) -> bool:
     return any(table.get("view") == view for table in (command.table, *deployment_variants(command.table).values()))
 
 
-def _asks(command: CommandDefinition) -> bool:
+def _asks_person(command: CommandDefinition) -> bool:
     each = (command, *deployment_variants(command).values())
     return any(NEEDED in names_in([table.get("args"), table.get("body"), table.get("step")]) for table in each)
 

@@ -30,15 +30,17 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
     for key, table in source.table.items():
         if isinstance(table, Mapping) and "encoding" in table:
             signed = str(table.get("signed", "{body}"))
-            yield from (Finding((key, "signed"), text) for text in _signed(signed, str(source.table.get("id", ""))))
+            yield from (
+                Finding((key, "signed"), text) for text in _signed_names(signed, str(source.table.get("id", "")))
+            )
             picks = {(key,): table, (key, "timestamp"): table.get("timestamp", table)}
             yield from (
                 Finding(place, "needs 'header' or 'member': where it is sent")
                 for place, pick in picks.items()
                 if not {"header", "member"} & pick.keys()
             )
-            yield from (Finding((key, *path), text) for path, text in _timed(table, signed))
-    for path, token in _tokens(source.table):
+            yield from (Finding((key, *path), text) for path, text in _signing_time_faults(table, signed))
+    for path, token in _placed_tokens(source.table):
         if not {"header", "query", "member"} & token.keys():
             yield Finding(path, "needs 'header', 'query' or 'member': where it is sent")
     for place, challenge in enumerate(source.table.get("challenge", ())):
@@ -52,7 +54,7 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
                 yield Finding(("path",), f"never reached: the listener answers there itself ({name})", ((kind, id),))
 
 
-def _tokens(table: SourceDefinition) -> Iterator[tuple[tuple[str | int, ...], PlainTokenDefinition]]:
+def _placed_tokens(table: SourceDefinition) -> Iterator[tuple[tuple[str | int, ...], PlainTokenDefinition]]:
     if "token" in table:
         yield ("token",), table["token"]
     for place, challenge in enumerate(table.get("challenge", ())):
@@ -60,7 +62,7 @@ def _tokens(table: SourceDefinition) -> Iterator[tuple[tuple[str | int, ...], Pl
             yield ("challenge", place, "token"), challenge["token"]
 
 
-def _signed(template: str, id: str) -> Iterator[str]:
+def _signed_names(template: str, id: str) -> Iterator[str]:
     try:
         found = expressions_in_text(template)
     except TemplateError:
@@ -84,8 +86,8 @@ _FIELDS: list[JsonObject] = [{"name": "a", "value": "1"}, {"name": "b", "value":
 def _covers_forms(template: str) -> bool:
     """Whether another name, another value, a field less or one more each make another text of it."""
     others = [
-        *(_without(field, [{**field, key: "z"}]) for field in _FIELDS for key in field),
-        *(_without(field, []) for field in _FIELDS),
+        *(_without_those(field, [{**field, key: "z"}]) for field in _FIELDS for key in field),
+        *(_without_those(field, []) for field in _FIELDS),
         [*_FIELDS, {"name": "z", "value": "3"}],
     ]
     try:
@@ -96,11 +98,11 @@ def _covers_forms(template: str) -> bool:
     return texts[0] not in texts[1:]
 
 
-def _without(gone: JsonObject, others: list[JsonObject]) -> list[JsonObject]:
+def _without_those(gone: JsonObject, others: list[JsonObject]) -> list[JsonObject]:
     return [*(field for field in _FIELDS if field is not gone), *others]
 
 
-def _timed(proof: Mapping[str, Any], signed: str) -> Iterator[tuple[tuple[str, ...], str]]:
+def _signing_time_faults(proof: Mapping[str, Any], signed: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """The time of signing keeps old deliveries away only where it is signed along."""
     used = set(names_in(signed))
     if "timestamp" in used and "timestamp" not in proof:
@@ -111,19 +113,19 @@ def _timed(proof: Mapping[str, Any], signed: str) -> Iterator[tuple[tuple[str, .
 
 def event_findings(definitions: Definitions, event: Definition) -> Findings:
     """A type that an earlier definition of the same source covers is never looked at."""
-    own = _type(event)
+    own = _type_of_event(event)
     for (kind, id), other in definitions.items():
         if (kind, id) == ("event", event.id):
             return
         if kind == "event" and other.table["source"] == event.table["source"]:
-            same, covers = _type(other) == own, is_pattern(_type(other)) and is_pattern(own)
-            if same or (covers and fnmatchcase(own.replace("*", _ANYTHING), _type(other))):
-                text = f"never reached: {id!r} stands before it, and {_type(other)!r} covers {own!r}"
+            same, covers = _type_of_event(other) == own, is_pattern(_type_of_event(other)) and is_pattern(own)
+            if same or (covers and fnmatchcase(own.replace("*", _ANYTHING), _type_of_event(other))):
+                text = f"never reached: {id!r} stands before it, and {_type_of_event(other)!r} covers {own!r}"
                 yield Finding(("type",) if "type" in event.table else (), text, ((kind, id),))
                 return
 
 
-def _type(event: Definition) -> str:
+def _type_of_event(event: Definition) -> str:
     return str(event.table.get("type", event.id))
 
 
@@ -134,13 +136,13 @@ def is_pattern(word: str) -> bool:
 def route_findings(definitions: Definitions, route: Definition) -> Findings:
     sources = route.table.get("source")
     types = [
-        _type(event)
+        _type_of_event(event)
         for (kind, _), event in definitions.items()
         if kind == "event" and (sources is None or event.table["source"] in sources)
     ]
     for place, word in enumerate(route.table.get("on", ())):
         named = [name for name in types if not is_pattern(name)]
-        if types and not any(_overlap(word, name) for name in types):
+        if types and not any(_may_mean_type(word, name) for name in types):
             what = "no event matches" if is_pattern(word) else "unknown event type"
             yield Finding(("on", place), f"{what} {word!r}{did_you_mean(word, named)}")
         elif not is_pattern(word) and word not in named and (meant := slip_of(word, named)):
@@ -151,7 +153,7 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
             yield Finding(("do", place, "name"), f"{table['name']!r} is the name of an earlier one")
 
 
-def _overlap(word: str, name: str) -> bool:
+def _may_mean_type(word: str, name: str) -> bool:
     """Whether a word of a route can mean a defined type; of two patterns that is taken for granted."""
     if is_pattern(name):
         return is_pattern(word) or fnmatchcase(word, name)

@@ -44,17 +44,17 @@ _NUMBERS = ("integer", "number", "array")
 
 def operation_problems(definitions: Definitions, definition: Definition) -> Findings:
     table: CompiledOperation = definition.table
-    yield from _here(table, ())
-    yield from _safety(table)
-    yield from _paging(definitions, table, ())
+    yield from _findings_at(table, ())
+    yield from _safety_findings(table)
+    yield from _paging_findings(definitions, table, ())
     for deployment, here in deployment_variants(table).items():
         path = str(here["http"]).partition(" ")[2]
         if not _BRACES.fullmatch(path):
             yield Finding((ON, deployment, "http"), "a parameter of the path stands in a pair of braces: {name}")
-        yield from _paging(definitions, here, (ON, deployment))
+        yield from _paging_findings(definitions, here, (ON, deployment))
 
 
-def _here(table: OperationDefinition, at: Path) -> Findings:
+def _findings_at(table: OperationDefinition, at: Path) -> Findings:
     path = str(table["http"]).partition(" ")[2]
     if not _BRACES.fullmatch(path):
         yield Finding((*at, "http"), "a parameter of the path stands in a pair of braces: {name}")
@@ -69,11 +69,11 @@ def _here(table: OperationDefinition, at: Path) -> Findings:
         said.add(place)
         if param.get("in") == "path" and f"{{{param['name']}}}" not in path:
             yield Finding((*at, "params", index), f"the path has no {{{param['name']}}}")
-        for key, text in _param(param):
+        for key, text in _param_faults(param):
             yield Finding((*at, "params", index, *key), text)
 
 
-def _param(param: OperationParam) -> Iterator[tuple[Path, str]]:
+def _param_faults(param: OperationParam) -> Iterator[tuple[Path, str]]:
     """What a parameter says of its values: of use for its type, and true of its own examples."""
     kind = param.get("type", "string")
     if not param.get("enum", True):
@@ -122,7 +122,7 @@ def _misfit_of_one(param: OperationParam, value: Any) -> str | None:
     return None
 
 
-def _safety(table: OperationDefinition) -> Findings:
+def _safety_findings(table: OperationDefinition) -> Findings:
     """Only where the method says nothing about it, as POST does, a definition can say that a call only reads."""
     said = table.get("safety")
     if said == "local":
@@ -133,7 +133,7 @@ def _safety(table: OperationDefinition) -> Findings:
         yield Finding(("safety",), f"{changing[0]} changes something; only a POST can be said to read")
 
 
-def _paging(definitions: Definitions, table: CompiledOperation, at: Path) -> Findings:
+def _paging_findings(definitions: Definitions, table: CompiledOperation, at: Path) -> Findings:
     """Whether there is a way from one page to the next."""
     paging = table.get("paginate")
     paginator = definitions.get(("paginator", paging["using"])) if paging else None
@@ -141,31 +141,31 @@ def _paging(definitions: Definitions, table: CompiledOperation, at: Path) -> Fin
         return
     about = (("paginator", paginator.id),)
     merged = cast("PagedOperation", {**paginator.table, **paging})
-    for key in _needs(merged["kind"]):
+    for key in _needed_keys(merged["kind"]):
         if key not in merged:
             text = f"paginator {paginator.id!r} can never go on: it does not say {key!r}, and neither does this"
             yield Finding((*at, "paginate"), text, about)
     send = merged.get("send")
-    if "send" in _needs(merged["kind"]) and send and not _takes(definitions, table, send):
+    if "send" in _needed_keys(merged["kind"]) and send and not _takes_parameter(definitions, table, send):
         names = [param["name"] for param in table.get("params", ())]
         text = f"can never go on: it has no parameter {send!r}{did_you_mean(send, names)}"
         yield Finding((*at, "paginate", *(("send",) if "send" in paging else ())), text, about)
-    yield from (Finding((*at, "paginate", *path), text, about) for path, text in _unread(merged))
+    yield from (Finding((*at, "paginate", *path), text, about) for path, text in _unread_paginator_keys(merged))
     size = paging.get("size")
-    if size and not _takes(definitions, table, size):
+    if size and not _takes_parameter(definitions, table, size):
         names = [param["name"] for param in table.get("params", ())]
         yield Finding((*at, "paginate", "size"), f"it has no parameter {size!r}{did_you_mean(size, names)}")
     following = merged.get("next")
     if following and "items" not in paging and merged.get("reads") != "headers" and _is_of_an_object(following):
         text = f"can never go on: without 'items' the answer is a list, which has no {following!r}"
         yield Finding((*at, "paginate"), text, about)
-    if _counts(merged["kind"]):
+    if _counts_items(merged["kind"]):
         for key in ("send", "size"):
             if (fault := _no_number(table, cast("str | None", merged.get(key)))) is not None:
                 yield Finding((*at, "paginate", *((key,) if key in paging else ())), fault, about)
 
 
-def _unread(paginator: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def _unread_paginator_keys(paginator: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """What a way of paging never looks at, and what headers never have."""
     kind: Any = resolve_entry(PAGINATION[paginator["kind"]]) if paginator["kind"] in PAGINATION else None
     for key, is_read in (("next", "next" in kind.needs), ("first", kind.numbered)) if kind else ():
@@ -184,7 +184,7 @@ def _is_of_an_object(expression: str) -> bool:
     return any(root_names(expression)) and not looks_at_all(expression)
 
 
-def _counts(kind: str) -> bool:
+def _counts_items(kind: str) -> bool:
     found: Any = resolve_entry(PAGINATION[kind]) if kind in PAGINATION else None
     return bool(found and (found.counted or found.numbered))
 
@@ -212,7 +212,7 @@ def paginator_findings(definitions: Definitions, paginator: Definition) -> Findi
         for here in (operation.table, *deployment_variants(operation.table).values())
         if (here.get("paginate") or {}).get("using") == paginator.id and "size" not in here["paginate"]
     ]
-    if using and not any(_takes(definitions, here, size) for here in using):
+    if using and not any(_takes_parameter(definitions, here, size) for here in using):
         names = {param["name"] for here in using for param in here.get("params", ())}
         yield Finding(("size",), f"no operation that uses it has a parameter {size!r}{did_you_mean(size, names)}")
 
@@ -231,7 +231,7 @@ def fetch_findings(definitions: Definitions, definition: Definition, operations:
         lists.append((("both_ends", "backwards"), fetch["both_ends"]["backwards"]))
     for place, given in lists:
         for name in given:
-            if not _takes(definitions, table, name):
+            if not _takes_parameter(definitions, table, name):
                 names = [param["name"] for param in table.get("params", ())]
                 yield Finding((*at, *place, name), f"this does not take it{did_you_mean(name, names)}")
     calls: list[tuple[Fetch | Count, Path]] = [(fetch, at)]
@@ -250,7 +250,7 @@ def fetch_findings(definitions: Definitions, definition: Definition, operations:
             yield Finding((*where, "args", name), f"{id} does not take it{did_you_mean(name, names)}", about)
 
 
-def _needs(kind: str) -> tuple[str, ...]:
+def _needed_keys(kind: str) -> tuple[str, ...]:
     return (
         cast("tuple[str, ...]", tuple(getattr(resolve_entry(PAGINATION[kind]), "needs", ())))
         if kind in PAGINATION
@@ -258,7 +258,7 @@ def _needs(kind: str) -> tuple[str, ...]:
     )
 
 
-def _takes(definitions: Definitions, table: OperationDefinition, name: str) -> bool:
+def _takes_parameter(definitions: Definitions, table: OperationDefinition, name: str) -> bool:
     if any(param["name"] == name and not param.get("remove") for param in table.get("params", ())):
         return True
     body = table.get("body")
@@ -273,12 +273,12 @@ def _takes(definitions: Definitions, table: OperationDefinition, name: str) -> b
 def header_findings(_: Definitions, definition: Definition) -> Findings:
     """Of an operation or a product."""
     there = definition.table.get(ON, {})
-    yield from _of(definition.table, ())
+    yield from _address_findings(definition.table, ())
     for deployment, here in there.items():
-        yield from _of(here, (ON, deployment))
+        yield from _address_findings(here, (ON, deployment))
 
 
-def _of(table: Mapping[str, Mapping[str, str]], at: Path) -> Findings:
+def _address_findings(table: Mapping[str, Mapping[str, str]], at: Path) -> Findings:
     for name in table.get("headers", ()):
         if name.lower() in OF_THE_CONNECTION:
             text = "the program sets this header: it decides where or how a request is sent"
@@ -301,12 +301,12 @@ _SERVERS = ("authorize", "device", "token", "sites")
 def address_problems(_: Definitions, definition: Definition) -> Problems:
     find = _ADDRESSES[definition.kind]
     plain = list(find(definition.table))
-    yield from _judged(plain, ())
+    yield from _judged_addresses(plain, ())
     for deployment, here in deployment_variants(definition.table).items():
-        yield from _judged((address for address in find(here) if address not in plain), (ON, deployment))
+        yield from _judged_addresses((address for address in find(here) if address not in plain), (ON, deployment))
 
 
-def _judged(addresses: Iterable[Address], at: Path) -> Problems:
+def _judged_addresses(addresses: Iterable[Address], at: Path) -> Problems:
     for path, text, judge in addresses:
         if problem := judge(text):
             yield (*at, *path), problem
@@ -335,29 +335,29 @@ def gateway_problem(text: str) -> str | None:
     return base_url_problem(one)
 
 
-def _operation(table: OperationDefinition | OperationHere) -> Iterator[Address]:
+def _operation_addresses(table: OperationDefinition | OperationHere) -> Iterator[Address]:
     if "http" in table:
         yield ("http",), table["http"].partition(" ")[2], path_problem
 
 
-def _product(table: ProductDefinition) -> Iterator[Address]:
+def _product_addresses(table: ProductDefinition) -> Iterator[Address]:
     if table.get("base"):
         yield ("base",), table["base"], path_problem
 
 
-def _service(table: ServiceDefinition) -> Iterator[Address]:
+def _service_addresses(table: ServiceDefinition) -> Iterator[Address]:
     if "gateway" in table:
         yield ("gateway",), table["gateway"], gateway_problem
 
 
-def _deployment(table: DeploymentDefinition) -> Iterator[Address]:
+def _deployment_addresses(table: DeploymentDefinition) -> Iterator[Address]:
     for index, each in enumerate(table.get("detect", ())):
         yield ("detect", index, "path"), each["path"], path_problem
     if "tenant" in table:
         yield ("tenant", "path"), table["tenant"]["path"], path_problem
 
 
-def _auth(table: ConsentAuth) -> Iterator[Address]:
+def _auth_addresses(table: ConsentAuth) -> Iterator[Address]:
     consent = table.get("oauth", {})
     known = {key: value for key, value in consent.items() if key in _SERVERS}
     yield from ((("oauth", key), str(value), base_url_problem) for key, value in known.items())
@@ -366,9 +366,9 @@ def _auth(table: ConsentAuth) -> Iterator[Address]:
 
 
 _ADDRESSES: dict[str, Callable[[Any], Iterator[Address]]] = {
-    "operation": _operation,
-    "product": _product,
-    "service": _service,
-    "deployment": _deployment,
-    "auth": _auth,
+    "operation": _operation_addresses,
+    "product": _product_addresses,
+    "service": _service_addresses,
+    "deployment": _deployment_addresses,
+    "auth": _auth_addresses,
 }

@@ -60,16 +60,16 @@ def takes_for_ever(pattern: str) -> bool:
     if not any(sign in pattern for sign in "*+{"):
         return False
     try:
-        automaton = _Automaton(_letters(tree))
-        automaton.sequence(tree)
+        automaton = _Automaton(_letters_of_pattern(tree))
+        automaton.add_sequence(tree)
         return automaton.is_ambiguous() or any(map(_of_part, automaton.apart))
     except (_TooLong, RecursionError):
         return False
 
 
 def _of_part(tree: Any) -> bool:
-    automaton = _Automaton(_letters(tree))
-    automaton.sequence(tree)
+    automaton = _Automaton(_letters_of_pattern(tree))
+    automaton.add_sequence(tree)
     return automaton.is_ambiguous()
 
 
@@ -80,11 +80,11 @@ class _Automaton:
         self.ways: list[list[int]] = []  # from each place to those that may follow; twice where there are two ways
         self.apart: list[Any] = []  # what looks ahead or behind
 
-    def sequence(self, tree: Iterable[Any]) -> _Part:
+    def add_sequence(self, tree: Iterable[Any]) -> _Part:
         whole = _NOTHING
         for kind, value in tree:
-            part = self._part(str(kind), value)
-            self._join(whole.last, part.first)
+            part = self._add_part(str(kind), value)
+            self._join_places(whole.last, part.first)
             whole = _Part(
                 whole.first + part.first * whole.nullable,
                 part.last + whole.last * part.nullable,
@@ -92,13 +92,13 @@ class _Automaton:
             )
         return whole
 
-    def _part(self, kind: str, value: Any) -> _Part:
+    def _add_part(self, kind: str, value: Any) -> _Part:
         if kind in ("MAX_REPEAT", "MIN_REPEAT"):
-            return self._repeated(*value)
+            return self._add_repetition(*value)
         if kind == "SUBPATTERN":
-            return self.sequence(value[-1])
+            return self.add_sequence(value[-1])
         if kind == "BRANCH":
-            parts = [self.sequence(branch) for branch in value[1]]
+            parts = [self.add_sequence(branch) for branch in value[1]]
             first = [place for part in parts for place in part.first]
             last = [place for part in parts for place in part.last]
             return _Part(first, last, sum(part.nullable for part in parts))
@@ -107,9 +107,9 @@ class _Automaton:
             return _NOTHING
         if kind in ("AT", "GROUPREF", "GROUPREF_EXISTS"):
             return _NOTHING
-        return self._place(_read(kind, value, self.letters))
+        return self._add_place(_letters_read(kind, value, self.letters))
 
-    def _place(self, reads: frozenset[str]) -> _Part:
+    def _add_place(self, reads: frozenset[str]) -> _Part:
         if len(self.reads) >= _MOST:
             raise _TooLong
         self.reads.append(reads)
@@ -117,15 +117,15 @@ class _Automaton:
         place = len(self.reads) - 1
         return _Part([place], [place], nullable=0)
 
-    def _repeated(self, least: int, most: int, tree: Any) -> _Part:
+    def _add_repetition(self, least: int, most: int, tree: Any) -> _Part:
         if most >= _MANY:
-            part = self.sequence(tree)
-            self._join(part.last, part.first)
+            part = self.add_sequence(tree)
+            self._join_places(part.last, part.first)
             return part._replace(nullable=part.nullable or int(least == 0))
         whole = _NOTHING
         for number in range(most):
-            part = self.sequence(tree)
-            self._join(whole.last, part.first)
+            part = self.add_sequence(tree)
+            self._join_places(whole.last, part.first)
             can_end = number >= least
             whole = _Part(
                 whole.first + part.first * whole.nullable,
@@ -134,12 +134,12 @@ class _Automaton:
             )
         return whole
 
-    def _join(self, ends: list[int], starts: list[int]) -> None:
+    def _join_places(self, ends: list[int], starts: list[int]) -> None:
         for end in ends:
             self.ways[end] += starts
 
     def is_ambiguous(self) -> bool:
-        return any(self._is_ambiguous_within(circle) for circle in self._circles())
+        return any(self._is_ambiguous_within(circle) for circle in self._circles_of_places())
 
     def _is_ambiguous_within(self, circle: frozenset[int]) -> bool:
         inside = {place: sorted(other for other in self.ways[place] if other in circle) for place in circle}
@@ -151,7 +151,7 @@ class _Automaton:
             for ways in inside.values()
             for number, one in enumerate(ways)
             for other in ways[number + 1 :]
-            if self._alike(pair := (one, other))
+            if self._read_alike(pair := (one, other))
         ]
         while waiting:
             pair = waiting.pop()
@@ -162,21 +162,21 @@ class _Automaton:
                 for other in inside[pair[1]]:
                     if one == other and self.reads[one]:
                         return True
-                    if self._alike((one, other)):
+                    if self._read_alike((one, other)):
                         waiting.append((one, other))
         return False
 
-    def _alike(self, pair: tuple[int, int]) -> bool:
+    def _read_alike(self, pair: tuple[int, int]) -> bool:
         return not self.reads[pair[0]].isdisjoint(self.reads[pair[1]])
 
-    def _circles(self) -> list[frozenset[int]]:
+    def _circles_of_places(self) -> list[frozenset[int]]:
         """The places that lead back to each other."""
-        ahead = [self._reached(self.ways, place) for place in range(len(self.ways))]
+        ahead = [self._places_reached(self.ways, place) for place in range(len(self.ways))]
         found = {frozenset(other for other in there if place in ahead[other]) for place, there in enumerate(ahead)}
         return [circle for circle in found if circle]
 
     @staticmethod
-    def _reached(ways: list[list[int]], start: int) -> set[int]:
+    def _places_reached(ways: list[list[int]], start: int) -> set[int]:
         found: set[int] = set()
         waiting = [*ways[start]]
         while waiting:
@@ -187,7 +187,7 @@ class _Automaton:
         return found
 
 
-def _letters(tree: Any) -> frozenset[str]:
+def _letters_of_pattern(tree: Any) -> frozenset[str]:
     """Letters that stand for all others: those that an expression names, and their neighbours."""
     codes = {ord(sign) for sign in _USUAL}
     waiting = [tree]
@@ -200,7 +200,7 @@ def _letters(tree: Any) -> frozenset[str]:
     return frozenset(chr(code) for code in codes)
 
 
-def _read(kind: str, value: Any, letters: frozenset[str]) -> frozenset[str]:
+def _letters_read(kind: str, value: Any, letters: frozenset[str]) -> frozenset[str]:
     """Those letters that one place reads."""
     if kind == "LITERAL":
         return frozenset({chr(value)})
@@ -214,7 +214,7 @@ def _read(kind: str, value: Any, letters: frozenset[str]) -> frozenset[str]:
         return frozenset(filter(_CATEGORIES.get(str(value), lambda _: False), letters))
     if kind == "IN":
         negated = bool(value) and str(value[0][0]) == "NEGATE"
-        found = frozenset().union(*(_read(str(part), inner, letters) for part, inner in value[negated:]))
+        found = frozenset().union(*(_letters_read(str(part), inner, letters) for part, inner in value[negated:]))
         return letters - found if negated else found
     return letters  # what is not known may read anything
 
@@ -253,7 +253,7 @@ def unusable_names(names: Collection[str], taken: Collection[str] = ()) -> Itera
 
 def value_faults(value: Any, names: Collection[str], at: Path) -> Faults:
     """Of the placeholders in a (nested) value. They are told at the place of the whole value, each once."""
-    told = dict.fromkeys(text for expression in _expressions(value) for text in _name_faults(expression, names))
+    told = dict.fromkeys(text for expression in _expressions_in(value) for text in _name_faults(expression, names))
     yield from ((at, text) for text in told)
 
 
@@ -268,10 +268,10 @@ def part_faults(expression: str, names: Collection[str], at: Path) -> Faults:
         for name in marked_names(expression)
         if name not in names
     )
-    yield from ((at, text) for text in dict.fromkeys([*unknown, *_hidden(expression, names)]))
+    yield from ((at, text) for text in dict.fromkeys([*unknown, *_hidden_names(expression, names)]))
 
 
-def _expressions(value: Any) -> Iterator[str]:
+def _expressions_in(value: Any) -> Iterator[str]:
     """Those in placeholders; broken ones are none of this check's business."""
     if isinstance(value, str):
         try:
@@ -280,7 +280,7 @@ def _expressions(value: Any) -> Iterator[str]:
             return
     elif isinstance(value, Mapping | list):
         for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _expressions(part)
+            yield from _expressions_in(part)
 
 
 def _name_faults(expression: str, names: Collection[str]) -> Iterator[str]:
@@ -289,10 +289,10 @@ def _name_faults(expression: str, names: Collection[str]) -> Iterator[str]:
             yield f"{name!r} is not known here{did_you_mean(name, names)}"
     if begins_in_all(expression):
         yield "this reads everything that is known here, not an answer: name the answer with 'as' in a step"
-    yield from _hidden(expression, names)
+    yield from _hidden_names(expression, names)
 
 
-def _hidden(expression: str, names: Collection[str]) -> Iterator[str]:
+def _hidden_names(expression: str, names: Collection[str]) -> Iterator[str]:
     """Names in filters that the command knows too. Who writes `tag == $tag` has told the two apart."""
     marked = set(marked_names(expression))
     for name in names_of_items(expression):
@@ -326,57 +326,59 @@ class ShapePlace(NamedTuple):
 
 
 @cache
-def adapter(kind: str) -> TypeAdapter[Any]:
+def adapter_of(kind: str) -> TypeAdapter[Any]:
     return TypeAdapter({**KINDS, **PARTS}[kind])
 
 
 @cache
 def kind_schema(kind: str) -> Schema:
     """The JSON Schema of one kind."""
-    return adapter(kind).json_schema()
+    return adapter_of(kind).json_schema()
 
 
 def shape_places(kind: str, table: Any) -> list[ShapePlace]:
     """Every value of a definition, tables and lists before what they hold."""
     schema = kind_schema(kind)
     found: list[ShapePlace] = []
-    _collect(schema, schema, table, (), found)
+    _collect_places(schema, schema, table, (), found)
     return found
 
 
 def allowed_keys(kind: str, table: Any, path: Path) -> list[str]:
     """The keys that a table may have at a place."""
-    return list(_at(kind, table, path).get("properties", ()))
+    return list(_schema_at(kind, table, path).get("properties", ()))
 
 
-def _at(kind: str, table: Any, path: Path) -> Schema:
+def _schema_at(kind: str, table: Any, path: Path) -> Schema:
     root = kind_schema(kind)
     node = root
     for key in path:
-        node = _child(_resolve(root, node, table), key)
-        table = _part(table, key)
-    return _resolve(root, node, table)
+        node = _child_schema(_resolve_schema(root, node, table), key)
+        table = _part_of_table(table, key)
+    return _resolve_schema(root, node, table)
 
 
-def _part(table: Any, key: str | int) -> Any:
+def _part_of_table(table: Any, key: str | int) -> Any:
     try:
         return table[key]
     except (KeyError, IndexError, TypeError):
         return None
 
 
-def _collect(root: Schema, node: Schema, value: Any, path: Path, found: list[ShapePlace]) -> None:
-    node = _resolve(root, node, value)
+def _collect_places(root: Schema, node: Schema, value: Any, path: Path, found: list[ShapePlace]) -> None:
+    node = _resolve_schema(root, node, value)
     found.append(ShapePlace(path, value, node))
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in parts:
-        _collect(root, node if node.get("format") == "value" else _child(node, key), item, (*path, key), found)
+        _collect_places(
+            root, node if node.get("format") == "value" else _child_schema(node, key), item, (*path, key), found
+        )
 
 
-def _resolve(root: Schema, node: Schema, value: Any) -> Schema:
+def _resolve_schema(root: Schema, node: Schema, value: Any) -> Schema:
     """The schema itself: references followed, and of alternatives the one that is for such a value."""
     if "anyOf" in node:
-        fitting = (_resolve(root, each, value) for each in node["anyOf"])
+        fitting = (_resolve_schema(root, each, value) for each in node["anyOf"])
         chosen = next((each for each in fitting if _is_for(each, value)), {})
         return {**chosen, **{key: node[key] for key in ("sees",) if key in node}}
     reference = node.get("$ref")
@@ -398,7 +400,7 @@ def _by_pattern(node: Schema) -> Any:
     return next(iter(node.get("patternProperties", {}).values()), None)
 
 
-def _child(node: Schema, key: str | int) -> Schema:
+def _child_schema(node: Schema, key: str | int) -> Schema:
     found = (
         node.get("items")
         if isinstance(key, int)
@@ -421,28 +423,28 @@ def link_findings(definition: Definition, found: list[ShapePlace], known: Known)
     elif definition.id != normalize("NFC", definition.id):
         yield Finding((), f"the id {definition.id!a} has a letter in two parts: write it as one (NFC)")
     for place in found:
-        yield from _references(place, known)
-        yield from (Finding(place.path, text) for text in _faults(place))
+        yield from _reference_findings(place, known)
+        yield from (Finding(place.path, text) for text in _place_faults(place))
 
 
-def _references(place: ShapePlace, known: Known) -> Findings:
+def _reference_findings(place: ShapePlace, known: Known) -> Findings:
     target = place.schema.get("reference")
     if isinstance(target, str) and isinstance(place.value, str):
-        yield from _reference(place, place.value, target, known)
+        yield from _reference_finding(place, place.value, target, known)
     target = place.schema.get("keys")
     if isinstance(target, str) and isinstance(place.value, dict):
         for key in place.value:
-            yield from _reference(place._replace(path=(*place.path, key)), key, target, known)
+            yield from _reference_finding(place._replace(path=(*place.path, key)), key, target, known)
 
 
-def _reference(place: ShapePlace, name: str, target: str, known: Known) -> Findings:
+def _reference_finding(place: ShapePlace, name: str, target: str, known: Known) -> Findings:
     there = known.get(target, set())
     if name not in there:
         text = f"no {target.removeprefix('engine:')} {name!r}{did_you_mean(name, there)}"
         yield Finding(place.path, text, ((target, name),))
 
 
-def _faults(place: ShapePlace) -> Iterator[str]:
+def _place_faults(place: ShapePlace) -> Iterator[str]:
     value, schema = place.value, place.schema
     if isinstance(value, float) and not math.isfinite(value):
         yield f"expected a number, not {value}"
@@ -451,13 +453,13 @@ def _faults(place: ShapePlace) -> Iterator[str]:
     elif isinstance(value, dict):
         yield from (f"the key {key!r} holds a control character" for key in value if not key.isprintable())
     elif isinstance(value, str):
-        if odd := _control(value, single_line=bool(schema.get("single_line"))):
+        if odd := _control_character_fault(value, single_line=bool(schema.get("single_line"))):
             yield f"holds the control character U+{ord(odd):04X}"
         if form := _FORMS.get(str(schema.get("format"))):
             yield from form(value, schema)
 
 
-def _control(text: str, *, single_line: bool) -> str | None:
+def _control_character_fault(text: str, *, single_line: bool) -> str | None:
     if text.isprintable():  # nearly every text is
         return None
     allowed = "" if single_line else "\n\r\t"
@@ -470,22 +472,22 @@ def _is_control(sign: str) -> bool:
     return code < 0x20 or 0x7F <= code < 0xA0 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
 
 
-def _expression(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+def _schema_expression_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     fault = expression_fault(text)
     if fault is None and is_constant(text) and not schema.get("constant"):
         fault = f"is always the same, {text}: it looks at nothing"
-    yield from [fault] if fault else _unseen(root_names(text), schema)
+    yield from [fault] if fault else _unseen_names(root_names(text), schema)
 
 
-def _template(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     try:
         faults = [fault for expression in expressions_in_text(text) if (fault := expression_fault(expression))]
     except TemplateError as error:
         faults = [str(error)]
-    yield from faults or _unseen(names_in(text), schema)
+    yield from faults or _unseen_names(names_in(text), schema)
 
 
-def _unseen(names: Iterator[str], schema: Mapping[str, Any]) -> Iterator[str]:
+def _unseen_names(names: Iterator[str], schema: Mapping[str, Any]) -> Iterator[str]:
     """Names that stand for nothing where the shape says all that an expression sees."""
     if "sees" in schema:
         for name in dict.fromkeys(names):
@@ -521,7 +523,7 @@ def pattern_fault(pattern: Any, groups: int = 0) -> str | None:
     return "the pattern needs a group: (...) around what is wanted" if compiled.groups < groups else None
 
 
-def _pattern(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+def _pattern_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     fault = pattern_fault(text, schema.get("groups", 0))
     if fault is None and schema.get("part") and re.compile(text).groups:
         fault = "it is part of another pattern, so groups are written (?:...)"
@@ -529,10 +531,10 @@ def _pattern(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 _FORMS: dict[str, Callable[[str, Mapping[str, Any]], Iterator[str]]] = {
-    "jmespath": _expression,
-    "template": _template,
-    "value": _template,
-    "regex": _pattern,
+    "jmespath": _schema_expression_faults,
+    "template": _template_faults,
+    "value": _template_faults,
+    "regex": _pattern_faults,
 }
 
 
@@ -551,7 +553,7 @@ def together_findings(found: list[ShapePlace]) -> Findings:
                 shapes.append(own_shape(registry, name).__name__)
                 yield from _of_entry(place, key, {*shared}, own_keys(registry, name))
             for rule in (rule for shape in shapes for rule in RULES.get(shape, ())):
-                yield from (Finding((*place.path, key), text) for key, text in _broken(rule, place.value))
+                yield from (Finding((*place.path, key), text) for key, text in _broken_rules(rule, place.value))
 
 
 def _of_entry(place: ShapePlace, named_by: str, shared: set[str], own: Mapping[str, bool]) -> Findings:
@@ -565,11 +567,11 @@ def _of_entry(place: ShapePlace, named_by: str, shared: set[str], own: Mapping[s
             yield Finding(place.path, f"{what} needs {key!r}")
 
 
-def _broken(rule: KeyRule, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _broken_rules(rule: KeyRule, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     key = rule.having
     if key not in table or (rule.values and table[key] not in rule.values):
         return
-    named = f"{key} = {_shown(table[key])}" if rule.values else key
+    named = f"{key} = {_shown_value(table[key])}" if rule.values else key
     for other in rule.without:
         if other in table:
             yield other, f"cannot stand beside {named}"
@@ -577,5 +579,5 @@ def _broken(rule: KeyRule, table: Mapping[str, Any]) -> Iterator[tuple[str, str]
         yield key, f"{named} needs {' or '.join(map(repr, rule.needs))} beside it"
 
 
-def _shown(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value).lower()

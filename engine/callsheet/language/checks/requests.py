@@ -50,13 +50,13 @@ def body_faults(
         if param is not None and schema:
             yield from islice(_param_faults(definitions, schema, param, path), 1)
         return
-    if kinds and not any(_fits(kind, body) for kind in kinds):
+    if kinds and not any(_fits_kind(kind, body) for kind in kinds):
         yield path, f"expected {' or '.join(kinds)}, not {body!r}"
     elif isinstance(schema.get("enum"), list) and body not in schema["enum"]:
         near = did_you_mean(body, map(str, schema["enum"])) if isinstance(body, str) else ""
         yield path, f"{body!r} is not an allowed value{near}"
     elif isinstance(body, dict):
-        yield from _table(definitions, schema, body, path, params)
+        yield from _table_faults(definitions, schema, body, path, params)
     elif isinstance(body, list) and "items" in schema:
         for place, item in enumerate(body):
             yield from body_faults(definitions, schema["items"], item, (*path, place), params=params)
@@ -82,11 +82,11 @@ def _param_faults(
     for value in [*values, *([param["default"]] if "default" in param else [])]:
         yield from body_faults(definitions, schema, value, path)
     sample = _SAMPLES.get(param.get("type", "text")) if param.get("kind") != "flag" else None
-    if sample is not None and kinds and not any(_fits(kind, sample) for kind in kinds):
+    if sample is not None and kinds and not any(_fits_kind(kind, sample) for kind in kinds):
         yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a {param.get('type', 'text')}"
 
 
-def _table(
+def _table_faults(
     definitions: Definitions, schema: Mapping[str, Any], body: dict[str, Any], path: Path, params: Params
 ) -> Iterator[tuple[Path, str]]:
     known = schema.get("properties", {})
@@ -109,7 +109,7 @@ def resolved_schema(definitions: Definitions, schema: Any) -> Mapping[str, Any]:
     return schema
 
 
-def _fits(kind: str, value: Any) -> bool:
+def _fits_kind(kind: str, value: Any) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     if kind == "integer" and isinstance(value, float):
@@ -142,50 +142,50 @@ _LARGEST = sys.float_info.max  # neither infinite, nor a whole number beyond all
 Is = Callable[[Any], bool]
 
 
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
 
-def _count(value: Any) -> bool:
+def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _text(value: Any) -> bool:
+def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _flag(value: Any) -> bool:
+def _is_flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-def _names(value: Any) -> bool:
+def _are_names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _lists_of_names(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(_names(item) for item in value.values())
+    return isinstance(value, Mapping) and all(_are_names(item) for item in value.values())
 
 
-def _anything(_: Any) -> bool:
+def _is_anything(_: Any) -> bool:
     return True
 
 
 _HOLDS: dict[str, tuple[Is, str]] = {
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), (_number, "a number")),
-    "multipleOf": (lambda value: _number(value) and value > 0, "a number above 0"),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), (_is_number, "a number")),
+    "multipleOf": (lambda value: _is_number(value) and value > 0, "a number above 0"),
     **dict.fromkeys(
         (
             *("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"),
             *("minProperties", "maxProperties"),
         ),
-        (_count, "a whole number of at least 0"),
+        (_is_count, "a whole number of at least 0"),
     ),
-    **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly", "deprecated", "nullable"), (_flag, "true or false")),
-    **dict.fromkeys(("format", "title", "description", "pattern", "ref"), (_text, "a text")),
-    "required": (_names, "a list of names"),
+    **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly", "deprecated", "nullable"), (_is_flag, "true or false")),
+    **dict.fromkeys(("format", "title", "description", "pattern", "ref"), (_is_text, "a text")),
+    "required": (_are_names, "a list of names"),
     "dependentRequired": (_lists_of_names, "lists of names"),
     "enum": (lambda value: isinstance(value, list) and bool(value), "a list of at least one value"),
-    **dict.fromkeys(("type", "const", "default", "example", "examples"), (_anything, "")),
+    **dict.fromkeys(("type", "const", "default", "example", "examples"), (_is_anything, "")),
 }
 _KEYWORDS = (*_HOLDS, *_ONE, *_LISTED, *_NAMED)
 
@@ -200,24 +200,24 @@ def can_hold(key: str, value: Any) -> bool:
 def schema_problems(
     definitions: Definitions, definition: Definition, known: set[str], endless: Collection[str]
 ) -> Findings:
-    yield from _schema(definition.table, (), known)
-    if definition.id in endless and _circular(definitions, definition.id):
+    yield from _schema_findings(definition.table, (), known)
+    if definition.id in endless and _is_circular(definitions, definition.id):
         yield Finding((), "refers back to itself without an object or a list between")
 
 
-def _schema(schema: Any, path: Path, known: set[str]) -> Findings:
+def _schema_findings(schema: Any, path: Path, known: set[str]) -> Findings:
     if isinstance(schema, bool):
         return
     if not isinstance(schema, Mapping):
         yield Finding(path, f"expected a schema (a table), not {schema!r}")
         return
-    yield from _keywords(schema, path)
-    yield from _impossible(schema, path)
+    yield from _keyword_findings(schema, path)
+    yield from _impossible_findings(schema, path)
     reference = schema.get("ref")
     if isinstance(reference, str) and reference not in known:
         text = f"no schema {reference!r}{did_you_mean(reference, known)}"
         yield Finding((*path, "ref"), text, (("schema", reference),))
-    yield from _type(schema.get("type", []), (*path, "type"))
+    yield from _type_findings(schema.get("type", []), (*path, "type"))
     patterns: dict[Path, Any] = {
         ("patternProperties", name): name for name in _keyword_table(schema, "patternProperties")
     }
@@ -226,14 +226,14 @@ def _schema(schema: Any, path: Path, known: set[str]) -> Findings:
     for key, pattern in patterns.items():
         if fault := pattern_fault(pattern):
             yield Finding((*path, *key), fault)
-    for key, inner in _inside(schema):
+    for key, inner in _schemas_inside(schema):
         if inner is None:
             yield Finding((*path, *key), "expected a table or list of schemas")
         else:
-            yield from _schema(inner, (*path, *key), known)
+            yield from _schema_findings(inner, (*path, *key), known)
 
 
-def _keywords(schema: Mapping[str, Any], path: Path) -> Findings:
+def _keyword_findings(schema: Mapping[str, Any], path: Path) -> Findings:
     for key, value in schema.items():
         if key not in _KEYWORDS:
             yield Finding((*path, key), f"not a keyword of JSON Schema{did_you_mean(key, _KEYWORDS)}")
@@ -247,13 +247,13 @@ _BOUNDS = (
 )
 
 
-def _impossible(schema: Mapping[str, Any], path: Path) -> Findings:
+def _impossible_findings(schema: Mapping[str, Any], path: Path) -> Findings:
     """What no value can be."""
     for least, most in _BOUNDS:
-        if _number(schema.get(least)) and _number(schema.get(most)) and schema[least] > schema[most]:
+        if _is_number(schema.get(least)) and _is_number(schema.get(most)) and schema[least] > schema[most]:
             yield Finding((*path, least), f"is above {most}, {schema[most]}")
     known, required = schema.get("properties", {}), schema.get("required", ())
-    if schema.get("additionalProperties") is False and "patternProperties" not in schema and _names(required):
+    if schema.get("additionalProperties") is False and "patternProperties" not in schema and _are_names(required):
         for name in required:
             if name not in known:
                 yield Finding((*path, "required"), f"only `properties` may be there, which have no {name!r}")
@@ -264,7 +264,7 @@ def _keyword_table(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _inside(schema: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+def _schemas_inside(schema: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
     """Every schema in a schema; None where something else stands in the place of several."""
     for key in _ONE:
         if key in schema:
@@ -283,7 +283,7 @@ def _inside(schema: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
         )
 
 
-def _type(kinds: Any, path: Path) -> Findings:
+def _type_findings(kinds: Any, path: Path) -> Findings:
     for kind in kinds if isinstance(kinds, list) else [kinds]:
         if kind not in TYPES:
             yield Finding(path, f"unknown type {kind!r}{did_you_mean(str(kind), TYPES)}")
@@ -311,7 +311,7 @@ def endless_schemas(definitions: Definitions) -> set[str]:
     return set(leads)
 
 
-def _circular(definitions: Definitions, start: str) -> bool:
+def _is_circular(definitions: Definitions, start: str) -> bool:
     """Whether following what describes the same value leads back to where it began."""
     seen: set[str] = set()
     waiting = [start]
@@ -386,7 +386,7 @@ class CallChecker:
         found = self.definitions.get((kind, self.operations.get(id, id) if kind == "operation" else id))
         return found.table if found else None
 
-    def arguments(self, calling: Any, at: Path) -> Problems:
+    def argument_problems(self, calling: Any, at: Path) -> Problems:
         """What anything with a `call` gives its operation: nothing it does not take, everything it must have."""
         step: Action = calling
         operation: OperationDefinition | None = self.table_of("operation", step["call"])
@@ -395,13 +395,13 @@ class CallChecker:
         about = (("operation", self.operations.get(step["call"], step["call"])),)
         given = step.get("args", {})
         known = dict.fromkeys(
-            name for here in (operation, *deployment_variants(operation).values()) for name in _takes(here)
+            name for here in (operation, *deployment_variants(operation).values()) for name in _taken_parameters(here)
         )
         for name in given:
             if name not in known:
                 yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}", about
-        yield from self._values(operation, given, at)
-        bodies = [here.get("body") for here in self._variants(operation) if not here.get("unavailable")]
+        yield from self._value_problems(operation, given, at)
+        bodies = [here.get("body") for here in self._deployment_variants(operation) if not here.get("unavailable")]
         for key in ("body", "over", "files"):
             if key in step and bodies and all(body is None for body in bodies):
                 yield (*at, key), f"{step['call']} takes no body", about
@@ -409,12 +409,12 @@ class CallChecker:
         if schema and "body" in step and "on" not in operation:
             faults = body_faults(self.definitions, {"ref": schema}, step["body"], params=self.params)
             yield from (((*at, "body", *path), text) for path, text in faults)
-        for here in self._variants(operation):
-            missing = [name for name, required in _takes(here).items() if required and name not in given]
+        for here in self._deployment_variants(operation):
+            missing = [name for name, required in _taken_parameters(here).items() if required and name not in given]
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
 
-    def amount(self, step: Action, at: Path) -> Problems:
+    def amount_problems(self, step: Action, at: Path) -> Problems:
         """So many items can only be read of a list that comes in pages."""
         operation: OperationDefinition | None = self.table_of("operation", step["call"])
         if "limit" in step and operation is not None:
@@ -423,9 +423,9 @@ class CallChecker:
                 about = (("operation", self.operations.get(step["call"], step["call"])),)
                 yield (*at, "limit"), f"{step['call']} has no pages", about
 
-    def _values(self, operation: OperationDefinition, given: Mapping[str, Any], at: Path) -> Problems:
+    def _value_problems(self, operation: OperationDefinition, given: Mapping[str, Any], at: Path) -> Problems:
         """Constants, and the choices of a parameter that is handed on, against what the operation documents."""
-        here = next(iter(self._variants(operation)), operation)
+        here = next(iter(self._deployment_variants(operation)), operation)
         params: dict[str, OperationParam] = {name: {"name": name, "in": "path"} for name in _in_path(here)}
         params |= {param["name"]: param for param in here.get("params", ()) if not param.get("remove")}
         for name, value in given.items():
@@ -437,7 +437,7 @@ class CallChecker:
                     yield (*at, "args", name), fault
                     break
 
-    def _variants(self, operation: OperationDefinition) -> Iterator[OperationDefinition]:
+    def _deployment_variants(self, operation: OperationDefinition) -> Iterator[OperationDefinition]:
         """The operation as it is on each deployment that matters here; as it is elsewhere for those not named."""
         there = deployment_variants(operation)
         if self.applies("") or not any(self.applies(word) for word in there):
@@ -456,7 +456,7 @@ def _has_placeholders(value: Any) -> bool:
     return any(_has_placeholders(part) for part in parts)
 
 
-def _takes(operation: OperationDefinition) -> dict[str, bool]:
+def _taken_parameters(operation: OperationDefinition) -> dict[str, bool]:
     """Name → required, path parameters and the parts of a form included."""
     known: dict[str, bool] = dict.fromkeys(operation.get("body", {}).get("parts", {}), False)
     for param in operation.get("params", ()):
@@ -485,20 +485,20 @@ class Reached(NamedTuple):
     operation: str
 
 
-def reached(definitions: Definitions, command: Definition, aliases: Mapping[str, str]) -> Iterator[Reached]:
+def operations_reached(definitions: Definitions, command: Definition, aliases: Mapping[str, str]) -> Iterator[Reached]:
     """Every operation that a command can call on any deployment: steps, look-ups, what a conflict asks."""
-    for path, kind, id in _references(command):
-        yield from (Reached(path, each) for each in _operations(definitions, kind, id, aliases, frozenset()))
+    for path, kind, id in _references_of(command):
+        yield from (Reached(path, each) for each in _operations_of(definitions, kind, id, aliases, frozenset()))
 
 
-def _references(definition: Definition) -> Iterator[tuple[Path, str, str]]:
+def _references_of(definition: Definition) -> Iterator[tuple[Path, str, str]]:
     for place in shape_places(definition.kind, definition.table):
         kind = place.schema.get("reference")
         if (kind == "operation" or kind in _ON_THE_WAY) and isinstance(place.value, str):
             yield place.path, kind, place.value
 
 
-def _operations(
+def _operations_of(
     definitions: Definitions, kind: str, id: str, aliases: Mapping[str, str], seen: frozenset[tuple[str, str]]
 ) -> Iterator[str]:
     if kind == "operation":
@@ -506,13 +506,13 @@ def _operations(
         return
     found = definitions.get((kind, id))
     if found is not None and (kind, id) not in seen:
-        for _, inner, name in _references(found):
-            yield from _operations(definitions, inner, name, aliases, seen | {(kind, id)})
+        for _, inner, name in _references_of(found):
+            yield from _operations_of(definitions, inner, name, aliases, seen | {(kind, id)})
 
 
 def class_of_command(definitions: Definitions, command: Definition, aliases: Mapping[str, str]) -> Safety:
     """What its definition says, or the worst class of all operations that it can reach, whichever is worse."""
-    calls = (each.operation for each in reached(definitions, command, aliases))
+    calls = (each.operation for each in operations_reached(definitions, command, aliases))
     classes = [
         class_of_operation(definitions["operation", id].table) for id in calls if ("operation", id) in definitions
     ]
@@ -523,7 +523,7 @@ def class_of_command(definitions: Definitions, command: Definition, aliases: Map
 def safety_findings(definitions: Definitions, command: Definition, aliases: Mapping[str, str]) -> Findings:
     """A class that is milder than what the command does; what destroys without asking."""
     said: Safety | None = command.table.get("safety")
-    for path, id in reached(definitions, command, aliases):
+    for path, id in operations_reached(definitions, command, aliases):
         operation = definitions.get(("operation", id))
         if operation is None:
             continue
@@ -572,8 +572,8 @@ _ASKED_BESIDE = {
 
 def reading_findings(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Findings:
     """What is asked beside a command's own calls, and counts for the class of none, only reads."""
-    for path, kind, id in _references(definition):
-        for called in _operations(definitions, kind, id, operations, frozenset()):
+    for path, kind, id in _references_of(definition):
+        for called in _operations_of(definitions, kind, id, operations, frozenset()):
             operation = definitions.get(("operation", called))
             if operation is not None and class_of_operation(operation.table) != "read" and "undo" not in path:
                 text = f"{_ASKED_BESIDE[definition.kind]} only reads: {called} does not"

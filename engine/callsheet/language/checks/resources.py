@@ -64,7 +64,7 @@ def tool_findings(definitions: Definitions, tool: Definition) -> Findings:
     if command is None:  # told as a reference to nothing
         return
     yield from _for_agents(command, ("command",))
-    known = _params(command)
+    known = _param_names(command)
     for place, name in enumerate(tool.table.get("params", ())):
         if name not in known:
             yield Finding(("params", place), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
@@ -92,20 +92,20 @@ def agents_findings(definitions: Definitions, resource: Definition, aliases: Map
     for key, other in definitions.items():
         if other is resource:
             break
-        if key[0] == RESOURCE and _form(other.table.get("agents", {}).get("uri")) == _form(table["uri"]):
+        if key[0] == RESOURCE and _form_fault(other.table.get("agents", {}).get("uri")) == _form_fault(table["uri"]):
             yield Finding((at, "uri"), f"resource {other.id!r} is at this address already", (key,))
-    yield from _reading(definitions, table, names, (at,), aliases)
+    yield from _reading_findings(definitions, table, names, (at,), aliases)
     for name, suggestion in table.get("complete", {}).items():
         if name not in names:
             yield Finding((at, "complete", name), f"the address has no name {name!r}{did_you_mean(name, names)}")
-        yield from _reading(definitions, suggestion, {"word"}, (at, "complete", name), aliases)
+        yield from _reading_findings(definitions, suggestion, {"word"}, (at, "complete", name), aliases)
 
 
-def _form(uri: str | None) -> str | None:
+def _form_fault(uri: str | None) -> str | None:
     return uri and _NAME.sub("{}", uri)
 
 
-def _reading(
+def _reading_findings(
     definitions: Definitions,
     table: AgentsTable | Suggestion,
     names: set[str],
@@ -124,7 +124,7 @@ def _reading(
 def _value_findings(
     command: Definition, values: Mapping[str, Any], names: set[str], at: tuple[str, ...]
 ) -> Iterator[Finding]:
-    known = _params(command)
+    known = _param_names(command)
     for name, value in values.items():
         if name not in known:
             yield Finding((*at, "values", name), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
@@ -139,7 +139,7 @@ def _for_agents(command: Definition, at: tuple[Any, ...]) -> Iterator[Finding]:
         yield Finding(at, f"{command.id} is not for agents: it reveals or changes something of this machine")
 
 
-def _params(command: Definition) -> set[str]:
+def _param_names(command: Definition) -> set[str]:
     return {str(param["name"]) for param in command.table.get("params", ())} | set(PAGING)
 
 
@@ -149,7 +149,7 @@ def _params(command: Definition) -> set[str]:
 def host_findings(definitions: Definitions, host: Definition) -> Findings:
     """A shared definition names no file of the home, and says nothing of what is written into one."""
     del definitions
-    for at, path in _below(host):
+    for at, path in _places_below(host):
         if not stays_below(path):
             yield Finding(at, f"{path!r} has to stay below the directory: names with / between them, none of them ..")
     own = [laid for file, laid in zip(host.files, host.laid, strict=True) if not file.shipped]
@@ -162,7 +162,7 @@ def host_findings(definitions: Definitions, host: Definition) -> Findings:
         yield Finding(("servers", "user"), text)
 
 
-def _below(host: Definition) -> Iterator[tuple[Path, str]]:
+def _places_below(host: Definition) -> Iterator[tuple[Path, str]]:
     for place, file in enumerate(host.table.get("guard", {}).get("files", ())):
         yield ("guard", "files", place, "path"), file["path"]
     for place, path in enumerate(host.table.get("servers", {}).get("project", ())):
@@ -219,13 +219,13 @@ class _Resource:
             for part in _TEMPLATES:
                 faults = value_faults(call.get(part), _SEES[key] | self.parents, (key, part))
                 yield from (Finding(*fault) for fault in faults)
-            yield from self._call(key, call)
+            yield from self._call_findings(key, call)
         if "list" in self.table and not {"call", "inside"} & self.table["list"].keys():
             yield Finding(("list",), "needs one of: call, inside")
-        yield from self._fields()
-        yield from self._base()
+        yield from self._field_findings()
+        yield from self._identity_findings()
 
-    def _base(self) -> Findings:
+    def _identity_findings(self) -> Findings:
         """What was applied can be kept, and found again for all things at once."""
         base = self.table.get("base")
         if base is None:
@@ -233,7 +233,7 @@ class _Resource:
         if "list" in base:
             faults = value_faults(base["list"].get("args"), {*self.parents, "site", "within"}, ("base", "list", "args"))
             yield from (Finding(*fault) for fault in faults)
-            yield from (Finding(*found) for found in self.checker.arguments(base["list"], ("base", "list")))
+            yield from (Finding(*found) for found in self.checker.argument_problems(base["list"], ("base", "list")))
         for key in ("resource", "name", "list", "of", "found"):
             if key not in base:
                 yield Finding(("base",), f"{key} is missing")
@@ -247,12 +247,12 @@ class _Resource:
         if not {"key", "value"} <= set(fields):
             yield Finding(("base", "resource"), "its fields are not: key, value")
 
-    def _call(self, key: str, call: Any) -> Findings:
+    def _call_findings(self, key: str, call: Any) -> Findings:
         if "call" not in call:
             if "inside" in call and not self.table.get("parent"):
                 yield Finding((key, "inside"), "needs a `parent` that it is in")
             return
-        yield from (Finding(*found) for found in self.checker.arguments(call, (key,)))
+        yield from (Finding(*found) for found in self.checker.argument_problems(call, (key,)))
         operation = self.checker.table_of("operation", call["call"])
         if key in _READING and operation is not None and class_of_operation(operation) != "read":
             text = f"this only reads: {call['call']} does not"
@@ -264,7 +264,7 @@ class _Resource:
         if key in _OF_ONE and not names & {"id", "found"} and names <= _SEES[key] | self.parents:
             yield Finding((key,), "is the same call for every thing: use {id} or {found} in it", about)
 
-    def _fields(self) -> Findings:
+    def _field_findings(self) -> Findings:
         """What is given can be sent, and what is sent can be given."""
         fields = self.table.get("fields", ())
         for key in ("fixed",):
@@ -276,38 +276,38 @@ class _Resource:
             yield Finding(("body", "field"), f"no field {body!r}{did_you_mean(body, fields)}")
         sent: set[str] = set()
         for key in ("create", "update"):
-            for path, name in self._named(key):
+            for path, name in self._fields_picked(key):
                 if name not in fields:
                     yield Finding(path, f"no field {name!r}{did_you_mean(name, fields)}")
-            takes = self._taken(key)
+            takes = self._fields_taken(key)
             sent |= set(takes)
             if key == "update" and key in self.table:
                 fixed = set(self.table.get("fixed", ()))
                 for name in [name for name in fields if name not in {*takes, *fixed}]:
                     yield Finding(("fields",), f"{name!r} is not sent by `update`: name it in `fixed`, or leave it out")
-                yield from (Finding(("fixed",), f"`update` sends {name!r}") for name in fixed & self._said(key))
+                yield from (Finding(("fixed",), f"`update` sends {name!r}") for name in fixed & self._fields_said(key))
         for name in fields:
             if {"create", "update"} & self.table.keys() and name not in sent:
                 yield Finding(("fields",), f"nothing sends {name!r}: it cannot be sent back")
 
-    def _named(self, key: str) -> Iterator[tuple[Path, str]]:
+    def _fields_picked(self, key: str) -> Iterator[tuple[Path, str]]:
         """The fields that a request picks one by one."""
         for part in _TEMPLATES:
-            for text in _texts(self.calls.get(key, {}).get(part)):
+            for text in _texts_with_fields(self.calls.get(key, {}).get(part)):
                 for match in _FIELD.finditer(text):
                     if name := match[1] or match[2]:
                         yield (key, part), name
 
-    def _said(self, key: str) -> set[str]:
-        return {name for _, name in self._named(key)}
+    def _fields_said(self, key: str) -> set[str]:
+        return {name for _, name in self._fields_picked(key)}
 
-    def _taken(self, key: str) -> list[str]:
+    def _fields_taken(self, key: str) -> list[str]:
         """Those of the fields that a request takes; where it sends whatever is given, those of its schema."""
         fields = list(self.table.get("fields", ()))
         if key not in self.calls:
             return []
-        said, call = self._said(key), self.calls[key]
-        texts = [text for part in _TEMPLATES for text in _texts(call.get(part))]
+        said, call = self._fields_said(key), self.calls[key]
+        texts = [text for part in _TEMPLATES for text in _texts_with_fields(call.get(part))]
         whole = "body" not in call or any(m[0] in ("fields", "whole") for text in texts for m in _FIELD.finditer(text))
         if not whole:
             return [name for name in fields if name in said]
@@ -319,14 +319,14 @@ class _Resource:
         return [name for name in fields if name in known and not known[name].get("readOnly")]
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts_with_fields(value: Any) -> Iterator[str]:
     """The texts in a value that have placeholders for fields."""
     if isinstance(value, str):
         if {"fields", "whole"} & set(names_in(value)):
             yield value
     elif isinstance(value, Mapping | list):
         for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(part)
+            yield from _texts_with_fields(part)
 
 
 # Whether what is said of earlier versions of the language is true of this one.

@@ -6,14 +6,26 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, HeaderName, HeaderText, KeyRule, KeysOf, Name, Rules, Shape, Value, reference, seeing
+from .base import (
+    Expression,
+    HeaderName,
+    HeaderText,
+    KeyRule,
+    KeysOf,
+    Name,
+    Rules,
+    Shape,
+    Value,
+    reference_to,
+    seeing_names,
+)
 
 
 class Question(Shape, total=False):
     """Something to ask a product."""
 
-    call: Required[Annotated[str, reference("operation", description="The operation that answers.")]]
-    args: Annotated[dict[str, Value], seeing(), Field(description="Its parameters: values as they are.")]
+    call: Required[Annotated[str, reference_to("operation", description="The operation that answers.")]]
+    args: Annotated[dict[str, Value], seeing_names(), Field(description="Its parameters: values as they are.")]
     value: Annotated[Expression, Field(description="The answer in words: a text or a list of texts.")]
 
 
@@ -38,8 +50,8 @@ class Fact(Question, total=False):
 class QuestionHere(Shape, total=False):
     """What is different about a question on one deployment. Another `call` starts afresh."""
 
-    call: Annotated[str, reference("operation", description="The operation that answers.")]
-    args: Annotated[dict[str, Value], seeing()]
+    call: Annotated[str, reference_to("operation", description="The operation that answers.")]
+    args: Annotated[dict[str, Value], seeing_names()]
     value: Expression
 
 
@@ -57,7 +69,7 @@ class Detection(Shape, total=False):
 
     path: Required[Annotated[str, Field(description="Path below the address that a person gave.")]]
     when: Required[Annotated[Expression, Field(description="True for the reply of such an installation.")]]
-    service: Annotated[str, reference("service", description="The service that answers; absent: all of them.")]
+    service: Annotated[str, reference_to("service", description="The service that answers; absent: all of them.")]
     version: Annotated[Expression, Field(description="The version, where the reply tells.")]
 
 
@@ -72,7 +84,7 @@ class DeploymentDefinition(Shape, total=False):
     """A kind of installation; its id is the word that `on` tables use."""
 
     title: Required[str]
-    method: Required[Annotated[str, reference("auth", description="How one signs in unless said otherwise.")]]
+    method: Required[Annotated[str, reference_to("auth", description="How one signs in unless said otherwise.")]]
     detect: list[Detection]
     tenant: Tenant
 
@@ -124,7 +136,7 @@ class AuthDefinition(Shape, total=False):
     """One way of signing in."""
 
     title: Required[str]
-    scheme: Required[Annotated[str, reference("engine:scheme", description="How it is presented.")]]
+    scheme: Required[Annotated[str, reference_to("engine:scheme", description="How it is presented.")]]
     secret: Annotated[str, Field(description="What the secret is called, in prompts.")]
     page: Annotated[str, Field(description="Page where a person makes one.")]
 

@@ -6,12 +6,24 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, KeyRule, Name, Rules, Shape, Template, Value, keyed_by, pattern, reference, seeing
+from .base import (
+    Expression,
+    KeyRule,
+    Name,
+    Rules,
+    Shape,
+    Template,
+    Value,
+    keyed_by,
+    pattern_key,
+    reference_to,
+    seeing_names,
+)
 
 # Shapes of what agents are offered: commands as tools, sets of them, and where they can read a thing.
 
 
-Command = Annotated[str, reference("command", description="The command that runs.")]
+Command = Annotated[str, reference_to("command", description="The command that runs.")]
 Values = Annotated[dict[str, Value], Field(description="Values of the command's parameters by their names.")]
 
 
@@ -29,7 +41,7 @@ class ToolsetDefinition(Shape, total=False):
 
     help: Required[str]
     default: Annotated[bool, Field(description="Offered by default.")]
-    commands: Required[list[Annotated[str, reference("command", description="A command of the set.")]]]
+    commands: Required[list[Annotated[str, reference_to("command", description="A command of the set.")]]]
 
 
 class Suggestion(Shape, total=False):
@@ -80,7 +92,7 @@ class ContainerDefinition(Shape, total=False):
     pattern: Required[
         Annotated[
             str,
-            pattern(description="A value that tells which one it is: its first group. Others do not.", groups=1),
+            pattern_key(description="A value that tells which one it is: its first group. Others do not.", groups=1),
         ]
     ]
     within: Annotated[
@@ -101,7 +113,9 @@ class ContainerDefinition(Shape, total=False):
     ]
     query_pattern: Annotated[
         str,
-        pattern(description="In the place of `pattern` in a query, where that can say another name, too.", groups=1),
+        pattern_key(
+            description="In the place of `pattern` in a query, where that can say another name, too.", groups=1
+        ),
     ]
     key: Annotated[Name, Field(description="Where a value is an object, the key of it that holds the name.")]
 
@@ -120,15 +134,19 @@ class GuardFile(Shape, total=False):
     format: Required[Literal["json", "text"]]
     set: Annotated[
         dict[str, Value],
-        seeing(*IN_FILES),
+        seeing_names(*IN_FILES),
         Field(description="json: members that have to be there beside the guard, by their path with dots."),
     ]
     at: Annotated[list[Name], Field(min_length=1, description="json: the keys that lead to a list of hooks.")]
-    entry: Annotated[dict[str, Value], seeing(*IN_FILES), Field(description="json: the guard's entry in that list.")]
-    text: Annotated[Template, seeing(*IN_FILES), Field(description="text: what the file begins with, or all of it.")]
+    entry: Annotated[
+        dict[str, Value], seeing_names(*IN_FILES), Field(description="json: the guard's entry in that list.")
+    ]
+    text: Annotated[
+        Template, seeing_names(*IN_FILES), Field(description="text: what the file begins with, or all of it.")
+    ]
     each: Annotated[
         Template,
-        seeing("program", "words", "line", "decision", "reason"),
+        seeing_names("program", "words", "line", "decision", "reason"),
         Field(
             description="For each command that a guard asks about or denies: a line of the text; json: a text in the "
             "list, in the place of an `entry`."
@@ -148,7 +166,7 @@ class GuardDefinition(Shape, total=False):
     ]
     answer: Annotated[
         dict[str, Value],
-        seeing("decision", "reason"),
+        seeing_names("decision", "reason"),
         Field(description="Printed unless a line is allowed. Default: the reason on standard error, and exit code 2."),
     ]
     asks: Annotated[bool, Field(description="Whether it can ask a person; without it a question is a denial.")]
@@ -206,7 +224,7 @@ class ServerList(Shape, total=False):
     entry: Required[
         Annotated[
             dict[str, Value],
-            seeing("command", "args"),
+            seeing_names("command", "args"),
             Field(description="One server; `command` is a text, `args` are a list."),
         ]
     ]

@@ -53,17 +53,17 @@ HeaderText = Annotated[
 ]
 
 
-def reference(kind: str, *, description: str) -> Any:
+def reference_to(kind: str, *, description: str) -> Any:
     """Metadata of a key whose value must be the id of a definition of `kind`."""
     return Field(description=description, json_schema_extra={"reference": kind})
 
 
-def named(registry: str, *, description: str) -> Any:
+def named_in(registry: str, *, description: str) -> Any:
     """Metadata of a template whose value is one of the names of a registry."""
     return Field(description=description, json_schema_extra={"format": "template", "named": registry})
 
 
-def seeing(*names: str) -> Any:
+def seeing_names(*names: str) -> Any:
     """Metadata of a key whose expressions see these names and nothing else."""
     return Field(json_schema_extra={"sees": list(names)})
 
@@ -73,12 +73,12 @@ def keyed_by(kind: str, *, description: str) -> Any:
     return Field(description=description, json_schema_extra={"keys": kind})
 
 
-def pattern(*, description: str, groups: int = 0, is_part: bool = False) -> Any:
+def pattern_key(*, description: str, groups: int = 0, is_part: bool = False) -> Any:
     """Metadata of a regular expression, with at least so many groups; one that is part of another has none."""
     return Field(description=description, json_schema_extra={"format": "regex", "groups": groups, "part": is_part})
 
 
-OperationId = Annotated[str, reference("operation", description="The operation it calls.")]
+OperationId = Annotated[str, reference_to("operation", description="The operation it calls.")]
 Args = Annotated[dict[str, Value], Field(description="The operation's parameters.")]
 
 
@@ -123,7 +123,9 @@ class KeysOf:
         """The shape of a table of any entry, known now: entries may have been added."""
         keys = of_all = get_type_hints(shared, include_extras=True)
         for name in REGISTRIES[self.registry]:
-            own = {key: _optional(hint) for key, hint in _hints(self.registry, name).items() if key not in of_all}
+            own = {
+                key: _optional_hint(hint) for key, hint in _type_hints(self.registry, name).items() if key not in of_all
+            }
             keys = keys | {key: hint | keys.get(key, hint) for key, hint in own.items()}
         make: Any = TypedDict
         whole = make(shared.__name__, keys, total=False)
@@ -141,14 +143,14 @@ def own_shape(registry: str, name: str) -> Any:
 
 def own_keys(registry: str, name: str) -> dict[str, bool]:
     """The keys of an entry's own table, and whether it cannot do without."""
-    return {key: get_origin(hint) is Required for key, hint in _hints(registry, name).items()}
+    return {key: get_origin(hint) is Required for key, hint in _type_hints(registry, name).items()}
 
 
-def _hints(registry: str, name: str) -> dict[str, Any]:
+def _type_hints(registry: str, name: str) -> dict[str, Any]:
     return get_type_hints(own_shape(registry, name), include_extras=True)
 
 
-def _optional(hint: Any) -> Any:
+def _optional_hint(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Required else hint
 
 

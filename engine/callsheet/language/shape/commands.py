@@ -19,9 +19,9 @@ from .base import (
     Value,
     Words,
     keyed_by,
-    named,
-    reference,
-    seeing,
+    named_in,
+    reference_to,
+    seeing_names,
 )
 from .rest import Safety
 from .steps import Action, Code, ItemStep, KeepOne, StepDefinition
@@ -47,7 +47,7 @@ class Ask(Shape, total=False):
     question: Annotated[str, Field(description="Default: the name and the help of the parameter.")]
     when: Annotated[Expression, Field(description="Only where this is true; it sees what was given.")]
     lookup: Annotated[
-        str, reference("lookup", description="Its candidates are offered. Default: the parameter's own lookup.")
+        str, reference_to("lookup", description="Its candidates are offered. Default: the parameter's own lookup.")
     ]
     word: Annotated[Expression, Field(description="Of a candidate: the word that is given for it.")]
     # `with` would be the natural name, but is a keyword of Python
@@ -56,7 +56,7 @@ class Ask(Shape, total=False):
     start: Start
     fields: Annotated[
         str,
-        reference("lookup", description="In the editor, its candidates stand above the text, as lines NAME: VALUE."),
+        reference_to("lookup", description="In the editor, its candidates stand above the text, as lines NAME: VALUE."),
     ]
     assign: Annotated[Name, Field(description="With `fields`: the parameter that takes the lines, as NAME=VALUE.")]
     required: Annotated[Expression, Field(description="With `fields`, of a candidate: whether it needs a value.")]
@@ -73,17 +73,19 @@ class InputRule(Shape, total=False):
     fail: Required[Annotated[Words, Field(description="The error.")]]
     hint: Annotated[Template, Field(description="What to do about it.")]
     code: Code
-    candidates: Annotated[str, reference("lookup", description="Where something is missing: what there is is listed.")]
+    candidates: Annotated[
+        str, reference_to("lookup", description="Where something is missing: what there is is listed.")
+    ]
 
 
 class InputDefinition(Shape, total=False):
     """An argument or option that several commands share; parameters that are `like` it say what is different."""
 
-    like: Annotated[str, reference("input", description="The shared parameter that it is built on.")]
+    like: Annotated[str, reference_to("input", description="The shared parameter that it is built on.")]
     kind: Annotated[Literal["option", "argument", "flag"], Field(description="Default: option.")]
     type: Annotated[Literal["text", "integer", "number", "path", "duration"], Field(description="Default: text.")]
     choices: list[str]
-    choices_of: Annotated[str, reference("engine:registry", description="The engine's own names are its choices.")]
+    choices_of: Annotated[str, reference_to("engine:registry", description="The engine's own names are its choices.")]
     default: Any
     required: bool
     multiple: Annotated[bool, Field(description="May be given several times; the value is a list.")]
@@ -92,7 +94,7 @@ class InputDefinition(Shape, total=False):
     ]
     split: Annotated[bool, Field(description="The text is a list with commas between its items.")]
     lines: Annotated[bool, Field(description="The word - reads more values from standard input, one a line.")]
-    query: Annotated[str, reference("query", description="It is a query of this language.")]
+    query: Annotated[str, reference_to("query", description="It is a query of this language.")]
     excludes: Annotated[bool, Field(description="A word may start with `not:`, and keeps it for `among`.")]
     removes: Annotated[
         bool, Field(description="A word behind a hyphen is to go: expressions see a table of `add` and `remove`.")
@@ -102,13 +104,13 @@ class InputDefinition(Shape, total=False):
     aliases: Annotated[list[Name], Field(description="Further names of the option.")]
     metavar: str
     help: str
-    lookup: Annotated[str, reference("lookup", description="Turns a person's word into an id.")]
+    lookup: Annotated[str, reference_to("lookup", description="Turns a person's word into an id.")]
     setting: Annotated[
         Literal["project", "board"], Field(description="The setting of the site that is used where it is not given.")
     ]
     convert: Annotated[
         Template,
-        named("converter", description="A converter: text, json, a rich-text format; `@file` and `@-` are read."),
+        named_in("converter", description="A converter: text, json, a rich-text format; `@file` and `@-` are read."),
     ]
     front: Annotated[
         str, Field(description="The name under which expressions see the front matter of the text, a table or null.")
@@ -125,10 +127,10 @@ class InputDefinition(Shape, total=False):
         ),
     ]
     folder: Annotated[Name, Field(description="With `beside`: the parameter that names the folder of such files.")]
-    assign: Annotated[str, reference("assignment", description="The words are NAME=VALUE; how they are typed.")]
+    assign: Annotated[str, reference_to("assignment", description="The words are NAME=VALUE; how they are typed.")]
     members: Annotated[
         str,
-        reference(
+        reference_to(
             "operation",
             description="The words are NAME=VALUE: members of this operation's body, in which NAME may have dots, of "
             "the types that its schema says.",
@@ -136,10 +138,13 @@ class InputDefinition(Shape, total=False):
     ]
     complete: Annotated[
         str,
-        reference("engine:completer", description="Kind of definition whose ids complete it, or a built-in completer."),
+        reference_to(
+            "engine:completer", description="Kind of definition whose ids complete it, or a built-in completer."
+        ),
     ]
     suggest: Annotated[
-        str, reference("lookup", description="Its words complete the value. Default: those of the parameter's lookup.")
+        str,
+        reference_to("lookup", description="Its words complete the value. Default: those of the parameter's lookup."),
     ]
     overrides: Annotated[bool, Field(description="It is meant to stand in the place of the program's own option.")]
     hidden: bool
@@ -222,7 +227,7 @@ class ProgramDefinition(Shape, total=False):
     paging: Annotated[list[Param], Field(description="Options of every command that prints a list.")]
     journal: Annotated[list[Param], Field(description="Options of every command that changes each item of a list.")]
     mentions: Annotated[
-        str, reference("lookup", description="Finds who is mentioned as `@[Name]` in Markdown; has a `mention`.")
+        str, reference_to("lookup", description="Finds who is mentioned as `@[Name]` in Markdown; has a `mention`.")
     ]
     credentials: Annotated[
         dict[Literal["header", "query", "body"], list[Name]],
@@ -269,7 +274,7 @@ class PaletteDefinition(Shape, total=False):
 class ChangeByCommand(Shape, total=False):
     """The command by which a screen changes what a column shows, or where a row stands."""
 
-    command: Required[Annotated[str, reference("command", description="Its first argument is the thing.")]]
+    command: Required[Annotated[str, reference_to("command", description="Its first argument is the thing.")]]
     value: Required[
         Annotated[
             Name, Field(description="Its parameter that gets the other value, as it is shown, or the other row's id.")
@@ -287,15 +292,16 @@ class Reorder(Shape, total=False):
 class ColumnDefinition(Shape, total=False):
     name: Required[Name]
     value: Required[Expression]
-    format: Annotated[str, reference("engine:format", description="How it reads: age, time, list, bytes, yes ...")]
+    format: Annotated[str, reference_to("engine:format", description="How it reads: age, time, list, bytes, yes ...")]
     max: Annotated[int, Field(ge=1, description="Widest it gets on a terminal that has not room for all.")]
     wrap: Annotated[bool, Field(description="On a narrow terminal it goes on in the next line instead of being cut.")]
-    names: Annotated[str, reference("naming", description="In tables its ids are shown by their names.")]
+    names: Annotated[str, reference_to("naming", description="In tables its ids are shown by their names.")]
     wide: Annotated[bool, Field(description="Only shown when asked for by --columns.")]
     address: Annotated[
-        str, reference("address", description="Its value names a thing of this kind; the thing's web address is shown.")
+        str,
+        reference_to("address", description="Its value names a thing of this kind; the thing's web address is shown."),
     ]
-    palette: Annotated[str, reference("palette", description="Colors it on a terminal.")]
+    palette: Annotated[str, reference_to("palette", description="Colors it on a terminal.")]
     shade: Annotated[Expression, Field(description="The word that the palette colors it by. Default: what is shown.")]
     style: Annotated[Style, Field(description="Its style on a terminal, where no palette gives one.")]
     change: ChangeByCommand
@@ -321,7 +327,7 @@ class Detail(Shape, total=False):
     line: Annotated[list[ColumnDefinition], Field(description="The parts of an item's line.")]
     across: Annotated[Across, Field(description="The items stand side by side, below headings.")]
     text: Annotated[Expression, Field(description="The text below the line.")]
-    format: Annotated[str, reference("engine:format", description="A registered format for the text.")]
+    format: Annotated[str, reference_to("engine:format", description="A registered format for the text.")]
 
 
 class PartDefinition(Shape, total=False):
@@ -330,7 +336,7 @@ class PartDefinition(Shape, total=False):
     The answer of the last step are its items. Where it cannot be read, that is noted, and the other parts are shown.
     """
 
-    command: Required[Annotated[str, reference("command", description="The command that shows it.")]]
+    command: Required[Annotated[str, reference_to("command", description="The command that shows it.")]]
     title: Required[Words]
     order: Annotated[int, Field(description="Parts with a smaller number stand above.")]
     step: Required[Annotated[list[ItemStep], Field(min_length=1, description="What is read, in order.")]]
@@ -340,11 +346,11 @@ class PartDefinition(Shape, total=False):
 class ViewDefinition(Shape, total=False):
     """Output columns, and what identifies an item."""
 
-    like: Annotated[str, reference("view", description="The view that it is built on.")]
+    like: Annotated[str, reference_to("view", description="The view that it is built on.")]
 
     id: Expression
     columns: Required[list[ColumnDefinition]]
-    web: Annotated[str, reference("address", description="Where `--web` shows an item: its id is the word.")]
+    web: Annotated[str, reference_to("address", description="Where `--web` shows an item: its id is the word.")]
     detail: Annotated[list[Detail], Field(description="A table of one thing shows all of its columns, then this.")]
 
 
@@ -375,9 +381,11 @@ class GroupDefinition(Shape, total=False):
 class FieldColumns(Shape, total=False):
     """Columns beyond those of the view: names of fields that the service knows."""
 
-    lookup: Required[Annotated[str, reference("lookup", description="Finds the field by its name.")]]
+    lookup: Required[Annotated[str, reference_to("lookup", description="Finds the field by its name.")]]
     value: Required[
-        Annotated[Template, seeing("id"), Field(description="The column's expression; sees the field's id as `id`.")]
+        Annotated[
+            Template, seeing_names("id"), Field(description="The column's expression; sees the field's id as `id`.")
+        ]
     ]
     asked: Annotated[Name, Field(description="The parameter that names the fields to read: then these are shown.")]
 
@@ -395,8 +403,8 @@ class CommandHere(Action, total=False):
     columns: FieldColumns
     items: Expression
     result: Value
-    convert: Annotated[Template, named("converter", description="A converter that the result goes through.")]
-    view: Annotated[str, reference("view", description="Output columns.")]
+    convert: Annotated[Template, named_in("converter", description="A converter that the result goes through.")]
+    view: Annotated[str, reference_to("view", description="Output columns.")]
     unavailable: Annotated[str, Field(description="Why it does not exist there.")]
 
 
@@ -406,7 +414,7 @@ class CommandDefinition(CommandHere, total=False):
     It runs a `builtin`, or one `call`, or its `step`s in order. The answer of the last call is printed.
     """
 
-    like: Annotated[str, reference("command", description="The command that it is built on.")]
+    like: Annotated[str, reference_to("command", description="The command that it is built on.")]
 
     help: Required[HelpText]
     about: Annotated[str, Field(description="Further paragraphs of the help page.")]
@@ -414,11 +422,11 @@ class CommandDefinition(CommandHere, total=False):
     safe_mode: Annotated[
         bool, Field(description="Also runs where a person's own definitions are broken, without them.")
     ]
-    builtin: Annotated[str, reference("engine:builtin", description="The engine's function that runs it.")]
+    builtin: Annotated[str, reference_to("engine:builtin", description="The engine's function that runs it.")]
     items: Annotated[Expression, Field(description="It prints this list out of an answer that comes whole.")]
     result: Annotated[Value, Field(description="Printed in the place of the last answer.")]
     convert: Annotated[
-        Template, named("converter", description="A converter that the result goes through; null is none.")
+        Template, named_in("converter", description="A converter that the result goes through; null is none.")
     ]
     confirm: Annotated[Words, Field(description="Asked before anything is destroyed.")]
     safety: Annotated[

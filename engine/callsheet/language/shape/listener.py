@@ -6,7 +6,19 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, HeaderName, KeyRule, KeysOf, Name, Rules, Shape, Template, Value, reference, seeing
+from .base import (
+    Expression,
+    HeaderName,
+    KeyRule,
+    KeysOf,
+    Name,
+    Rules,
+    Shape,
+    Template,
+    Value,
+    reference_to,
+    seeing_names,
+)
 
 # Shapes of what receives: listeners, sources, events, routes.
 
@@ -75,7 +87,7 @@ class QueueTls(Shape, total=False):
 class QueueDefinition(Shape, total=False):
     """A kind of queue beyond this machine. A queue that is made gets these limits; one that exists keeps its own."""
 
-    driver: Required[Annotated[str, reference("engine:queue", description="What speaks with the server.")]]
+    driver: Required[Annotated[str, reference_to("engine:queue", description="What speaks with the server.")]]
     schemes: Required[Annotated[list[str], Field(min_length=1, description="How its addresses begin.")]]
     subject: Required[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$", description="First word of its subjects.")]]
     replicas: Required[Annotated[int, Field(ge=1, le=5, description="Servers of a cluster that keep each event.")]]
@@ -105,7 +117,7 @@ class BrokerDefinition(Shape, total=False):
     """A kind of broker that `publish` hands events to."""
 
     title: Required[str]
-    driver: Required[Annotated[str, reference("engine:broker", description="What speaks with it.")]]
+    driver: Required[Annotated[str, reference_to("engine:broker", description="What speaks with it.")]]
     schemes: Required[Annotated[_Schemes, Field(description="How its addresses begin.")]]
     tls_schemes: Annotated[_Schemes, Field(description="How they begin where the connection is encrypted.")]
     destination: Required[
@@ -152,7 +164,7 @@ class Signed(Pick, total=False):
     encoding: Required[Literal["hex", "base64"]]
     signed: Annotated[
         Template,
-        seeing("headers", "timestamp", "url", "body", "form", "payload"),
+        seeing_names("headers", "timestamp", "url", "body", "form", "payload"),
         Field(
             description="What is signed; sees headers, timestamp, url and, as the raw bytes, {body}, or, instead of it,"
             " form: the fields of a form, each with name and value, or payload: the JSON body. Default: {body}."
@@ -165,7 +177,7 @@ class Signed(Pick, total=False):
     env: Annotated[Variable, Field(description="Environment variable with secrets or public keys, one a line.")]
     send: Annotated[
         dict[HeaderName, Template],
-        seeing("signature", "timestamp", "headers"),
+        seeing_names("signature", "timestamp", "headers"),
         Field(description="Headers of a delivery made here; see signature, timestamp."),
     ]
 
@@ -203,18 +215,18 @@ class ChallengeDefinition(Shape, total=False):
     method: Literal["GET", "HEAD", "POST"]
     when: Annotated[
         Expression,
-        seeing(*_OF_A_DELIVERY),
+        seeing_names(*_OF_A_DELIVERY),
         Field(description="Whether it is one; sees payload, headers, query. Default: every HEAD is."),
     ]
     token: Annotated[PlainTokenDefinition, Field(description="The secret that it must hold.")]
     sign: Annotated[
         Template,
-        seeing(*_OF_A_DELIVERY),
+        seeing_names(*_OF_A_DELIVERY),
         Field(description="A text that is signed with the secret of `hmac`; the answer sees it as signature."),
     ]
     reply: Annotated[
         Value,
-        seeing(*_OF_A_DELIVERY, "signature"),
+        seeing_names(*_OF_A_DELIVERY, "signature"),
         Field(description="The answer: a text, or a table as JSON; sees what `when` sees, and signature."),
     ]
 
@@ -256,13 +268,13 @@ class SourceDefinition(Shape, total=False):
 
     title: Required[str]
     path: Required[UrlPath]
-    type: Required[Annotated[Expression, seeing(*_OF_A_DELIVERY)]]
-    id: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
-    time: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
-    body: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
+    type: Required[Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]]
+    id: Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]
+    time: Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]
+    body: Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]
     events: Annotated[
         Expression,
-        seeing(*_OF_A_DELIVERY),
+        seeing_names(*_OF_A_DELIVERY),
         Field(
             description="A delivery is a list of events: where it is. To type, id, time and body, payload is one event."
         ),
@@ -290,23 +302,23 @@ class SourceDefinition(Shape, total=False):
         Duration, Field(description="How long the sender repeats a delivery that was not answered.")
     ]
     sample: Annotated[
-        Value, seeing(*_OF_A_SAMPLE), Field(description="A delivery made here; sees id, type, time, body.")
+        Value, seeing_names(*_OF_A_SAMPLE), Field(description="A delivery made here; sees id, type, time, body.")
     ]
     sample_headers: Annotated[
-        dict[HeaderName, Template], seeing(*_OF_A_SAMPLE), Field(description="Headers of a delivery made here.")
+        dict[HeaderName, Template], seeing_names(*_OF_A_SAMPLE), Field(description="Headers of a delivery made here.")
     ]
 
 
 class EventDefinition(Shape, total=False):
     """One type of event, or several by a pattern."""
 
-    source: Required[Annotated[str, reference("source", description="Where it comes from.")]]
+    source: Required[Annotated[str, reference_to("source", description="Where it comes from.")]]
     type: Annotated[str, Field(description="What the source calls it, or a pattern with *; default: the id.")]
     category: Required[str]
     summary: Annotated[Template, Field(description="One line about an event; sees its body.")]
     requires: Annotated[
         Expression,
-        seeing(*OF_AN_EVENT),
+        seeing_names(*OF_AN_EVENT),
         Field(description="What holds for every event of this type; a delivery for which it does not: 400."),
     ]
     sample: Annotated[dict[str, Any], Field(description="A body to try things with.")]
@@ -317,12 +329,18 @@ class EnvelopeDefinition(Shape, total=False):
 
     title: Required[str]
     requires: Annotated[
-        Expression, seeing(*OF_AN_EVENT), Field(description="What an event cannot be sent without; else a failure.")
+        Expression,
+        seeing_names(*OF_AN_EVENT),
+        Field(description="What an event cannot be sent without; else a failure."),
     ]
     send: Required[
-        Annotated[Value, seeing(*OF_AN_EVENT), Field(description="What is sent: a text, or a table or list as JSON.")]
+        Annotated[
+            Value, seeing_names(*OF_AN_EVENT), Field(description="What is sent: a text, or a table or list as JSON.")
+        ]
     ]
-    headers: Annotated[dict[HeaderName, Template], seeing(*OF_AN_EVENT), Field(description="Headers for `forward`.")]
+    headers: Annotated[
+        dict[HeaderName, Template], seeing_names(*OF_AN_EVENT), Field(description="Headers for `forward`.")
+    ]
 
 
 class CircuitDefinition(Shape, total=False):
@@ -335,7 +353,7 @@ class CircuitDefinition(Shape, total=False):
 class HandlerDefinition(Shape, total=False):
     """Something to do with an event. Placeholders see id, event_type, event_time, source, body, payload, headers."""
 
-    handler: Required[Annotated[str, reference("engine:handler", description="What is done.")]]
+    handler: Required[Annotated[str, reference_to("engine:handler", description="What is done.")]]
     name: Annotated[Name, Field(description="Told in logs and kept in an inbox; default: its place in the route.")]
     timeout: Duration
     concurrency: Annotated[Count, Field(description="Runs at the same time.")]
@@ -345,10 +363,10 @@ class HandlerDefinition(Shape, total=False):
 class ReplyDefinition(Shape, total=False):
     """The answer to a delivery. It sees `result`, what the handler gave, beside what placeholders of handlers see."""
 
-    status: Annotated[Value, seeing(*OF_A_RUN), Field(description="Status: 200; a number, or a placeholder.")]
-    headers: Annotated[dict[HeaderName, Template], seeing(*OF_A_RUN), Field(description="Headers of the answer.")]
+    status: Annotated[Value, seeing_names(*OF_A_RUN), Field(description="Status: 200; a number, or a placeholder.")]
+    headers: Annotated[dict[HeaderName, Template], seeing_names(*OF_A_RUN), Field(description="Headers of the answer.")]
     body: Annotated[
-        Value, seeing(*OF_A_RUN), Field(description="A text, or a table or list as JSON. Default: nothing.")
+        Value, seeing_names(*OF_A_RUN), Field(description="A text, or a table or list as JSON. Default: nothing.")
     ]
 
 
@@ -356,13 +374,15 @@ class RouteDefinition(Shape, total=False):
     """Which events go to which handlers."""
 
     on: Annotated[list[str], Field(min_length=1, description="Types of events, or patterns with *; default: all.")]
-    source: Annotated[list[Annotated[str, reference("source", description="A source.")]], Field(min_length=1)]
+    source: Annotated[list[Annotated[str, reference_to("source", description="A source.")]], Field(min_length=1)]
     when: Annotated[
-        Expression, seeing(*OF_AN_EVENT), Field(description="A condition; sees what placeholders of handlers see.")
+        Expression,
+        seeing_names(*OF_AN_EVENT),
+        Field(description="A condition; sees what placeholders of handlers see."),
     ]
     order: Annotated[
         Expression,
-        seeing(*OF_AN_EVENT),
+        seeing_names(*OF_AN_EVENT),
         Field(description="Events for which it has the same value are handled one by one."),
     ]
     concurrency: Annotated[Count, Field(description="Runs of each of its handlers at the same time.")]
@@ -405,7 +425,7 @@ KINDS: dict[str, Any] = {
 
 _Run = Annotated[
     Template | list[Template],
-    seeing(*OF_AN_EVENT),
+    seeing_names(*OF_AN_EVENT),
     Field(description="exec: program and arguments. command: words, or the whole argument list."),
 ]
 _Input = Annotated[
@@ -413,14 +433,16 @@ _Input = Annotated[
     Field(description="On standard input: the event (default), the payload, the bytes as received, nothing."),
 ]
 _Send = Annotated[
-    Value, seeing(*OF_AN_EVENT), Field(description="What is sent instead: a text, or a table or list as JSON.")
+    Value, seeing_names(*OF_AN_EVENT), Field(description="What is sent instead: a text, or a table or list as JSON.")
 ]
-_Envelope = Annotated[str, reference("envelope", description="The form in which the event is sent instead.")]
+_Envelope = Annotated[str, reference_to("envelope", description="The form in which the event is sent instead.")]
 _Secrets = Annotated[
     list[str], Field(description="exec, command: variables with secrets that it gets to see; no others are.")
 ]
 _Success = Annotated[
-    Expression, seeing(*OF_A_RUN), Field(description="What holds for a success; sees also `result`, what was given.")
+    Expression,
+    seeing_names(*OF_A_RUN),
+    Field(description="What holds for a success; sees also `result`, what was given."),
 ]
 
 
@@ -432,7 +454,9 @@ class RunsProgram(HandlerDefinition, total=False):
     send: _Send
     envelope: _Envelope
     dir: Annotated[str, Field(description="exec: working directory. Default: the folder of the routes file.")]
-    env: Annotated[dict[str, Template], seeing(*OF_AN_EVENT), Field(description="exec: further environment variables.")]
+    env: Annotated[
+        dict[str, Template], seeing_names(*OF_AN_EVENT), Field(description="exec: further environment variables.")
+    ]
     secrets: _Secrets
     success: _Success
 
@@ -454,8 +478,10 @@ class CallsFunction(HandlerDefinition, total=False):
 class ForwardsEvent(HandlerDefinition, total=False):
     """The table of `forward`."""
 
-    url: Required[Annotated[Template, seeing(*OF_AN_EVENT), Field(description="forward: where to.")]]
-    headers: Annotated[dict[HeaderName, Template], seeing(*OF_AN_EVENT), Field(description="forward: further headers.")]
+    url: Required[Annotated[Template, seeing_names(*OF_AN_EVENT), Field(description="forward: where to.")]]
+    headers: Annotated[
+        dict[HeaderName, Template], seeing_names(*OF_AN_EVENT), Field(description="forward: further headers.")
+    ]
     send: _Send
     envelope: _Envelope
     success: _Success
@@ -478,10 +504,12 @@ class PublishesEvent(HandlerDefinition, total=False):
     topic: Annotated[str, Field(min_length=1, description="publish: the topic there.")]
     key: Annotated[
         Template,
-        seeing(*OF_AN_EVENT),
+        seeing_names(*OF_AN_EVENT),
         Field(description="publish: routing key, key of the partition, message group or ordering key."),
     ]
-    headers: Annotated[dict[HeaderName, Template], seeing(*OF_AN_EVENT), Field(description="publish: further headers.")]
+    headers: Annotated[
+        dict[HeaderName, Template], seeing_names(*OF_AN_EVENT), Field(description="publish: further headers.")
+    ]
     login: LoginDefinition
     send: _Send
     envelope: _Envelope
@@ -503,7 +531,7 @@ class RunsCommand(HandlerDefinition, total=False):
     program: Required[Annotated[str, Field(description="command: the program that runs.")]]
     run: Required[_Run]
     params: Annotated[
-        dict[str, Value], seeing(*OF_AN_EVENT), Field(description="command: values of its arguments and options.")
+        dict[str, Value], seeing_names(*OF_AN_EVENT), Field(description="command: values of its arguments and options.")
     ]
     input: _Input
     send: _Send

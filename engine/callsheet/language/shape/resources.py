@@ -19,9 +19,9 @@ from .base import (
     Template,
     Value,
     keyed_by,
-    pattern,
-    reference,
-    seeing,
+    pattern_key,
+    reference_to,
+    seeing_names,
 )
 from .steps import LookupDefinition, NamingDefinition, SnapshotDefinition
 
@@ -31,8 +31,8 @@ from .steps import LookupDefinition, NamingDefinition, SnapshotDefinition
 class AddressHere(Shape, total=False):
     """What an address's table may say differently for one deployment."""
 
-    pattern: Annotated[str, pattern(description="Regular expression: a word that matches means the thing.")]
-    url: Annotated[Template, seeing("word")]
+    pattern: Annotated[str, pattern_key(description="Regular expression: a word that matches means the thing.")]
+    url: Annotated[Template, seeing_names("word")]
 
 
 class AddressDefinition(Shape, total=False):
@@ -40,10 +40,10 @@ class AddressDefinition(Shape, total=False):
 
     title: Annotated[str, Field(description="What it is called where words are listed. Default: that of the resource.")]
     pattern: Annotated[
-        str, pattern(description="Regular expression: a word that matches means the thing. Default: no word does.")
+        str, pattern_key(description="Regular expression: a word that matches means the thing. Default: no word does.")
     ]
-    service: Required[Annotated[str, reference("service", description="Whose address it is below.")]]
-    url: Required[Annotated[Template, seeing("word"), Field(description="Path and query; sees `word`.")]]
+    service: Required[Annotated[str, reference_to("service", description="Whose address it is below.")]]
+    url: Required[Annotated[Template, seeing_names("word"), Field(description="Path and query; sees `word`.")]]
     on: Annotated[dict[str, AddressHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
@@ -132,7 +132,7 @@ class ResourceBody(Shape, total=False):
 class ResourceBase(Shape, total=False):
     """Where it is kept at a thing what was applied of its file: as the value of a property, which is a thing, too."""
 
-    resource: Annotated[str, reference("resource", description="The properties, whose fields are key and value.")]
+    resource: Annotated[str, reference_to("resource", description="The properties, whose fields are key and value.")]
     name: Annotated[str, Field(description="The key.")]
     list: Annotated[
         ResourceList,
@@ -169,7 +169,7 @@ class ResourceHere(Shape, total=False):
     id: Expression
     name: Expression
     parent: Parents
-    view: Annotated[str, reference("view", description="The columns of a list.")]
+    view: Annotated[str, reference_to("view", description="The columns of a list.")]
     list: ResourceList
     read: ResourceRead
     create: ResourceUpload
@@ -197,7 +197,7 @@ class ResourceDefinition(Shape, total=False):
     id: Annotated[Expression, Field(description="Where a thing has its id. Default: id.")]
     name: Annotated[Expression, Field(description="Where it has the name that people know it by.")]
     parent: Parents
-    view: Annotated[str, reference("view", description="The columns of a list.")]
+    view: Annotated[str, reference_to("view", description="The columns of a list.")]
     list: ResourceList
     read: Annotated[ResourceRead, Field(description="Reads one by its id.")]
     create: ResourceUpload
@@ -212,7 +212,9 @@ class ResourceDefinition(Shape, total=False):
     body: ResourceBody
     base: ResourceBase
     tags: Annotated[
-        dict[Name, Annotated[str, reference("resource", description="Of this each name is a thing below this one.")]],
+        dict[
+            Name, Annotated[str, reference_to("resource", description="Of this each name is a thing below this one.")]
+        ],
         Field(description="What a file may list by names → the resource of these, such as labels."),
     ]
     hash: Annotated[Name, Field(description="Of what is a file: which of `fields` keeps the hash of its bytes.")]

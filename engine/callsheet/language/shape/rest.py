@@ -19,9 +19,9 @@ from .base import (
     Template,
     Value,
     keyed_by,
-    pattern,
-    reference,
-    seeing,
+    pattern_key,
+    reference_to,
+    seeing_names,
 )
 
 # Shapes of how lists are read: page after page, or by the ids of their items.
@@ -37,7 +37,7 @@ class PaginatorDefinition(Shape, total=False):
     kind: Required[
         Annotated[
             str,
-            reference(
+            reference_to(
                 "engine:pagination",
                 description="offset: a start index; array: the same over bare arrays, until one is empty; "
                 "token: an opaque word out of the reply; link: the reply names the next page's URL; "
@@ -72,9 +72,9 @@ class PaginatorDefinition(Shape, total=False):
 class Count(Shape, total=False):
     """How many items a list has, where its pages do not tell. Expressions see the arguments of the list."""
 
-    call: Required[Annotated[str, reference("operation", description="The operation that counts.")]]
-    args: Annotated[dict[str, Value], seeing(*_FETCHED), Field(description="Its parameters.")]
-    body: Annotated[Value, seeing(*_FETCHED), Field(description="Its body.")]
+    call: Required[Annotated[str, reference_to("operation", description="The operation that counts.")]]
+    args: Annotated[dict[str, Value], seeing_names(*_FETCHED), Field(description="Its parameters.")]
+    body: Annotated[Value, seeing_names(*_FETCHED), Field(description="Its body.")]
     value: Required[Annotated[Expression, Field(description="The number in its answer.")]]
 
 
@@ -84,16 +84,18 @@ class Ends(Shape, total=False):
     Both orders must never change while a list is read, as that of ids.
     """
 
-    when: Annotated[Expression, seeing(*_FETCHED), Field(description="Only where this is true of the arguments.")]
+    when: Annotated[Expression, seeing_names(*_FETCHED), Field(description="Only where this is true of the arguments.")]
     forwards: Required[
         Annotated[
             dict[str, Value],
-            seeing(*_FETCHED),
+            seeing_names(*_FETCHED),
             Field(description="Arguments that sort. Where the list proves to have another order, it is read as usual."),
         ]
     ]
     backwards: Required[
-        Annotated[dict[str, Value], seeing(*_FETCHED), Field(description="Arguments that sort the other way round.")]
+        Annotated[
+            dict[str, Value], seeing_names(*_FETCHED), Field(description="Arguments that sort the other way round.")
+        ]
     ]
 
 
@@ -103,19 +105,23 @@ class Fetch(Shape, total=False):
     Used where more is wanted than one page. Expressions see the arguments of the list as `given`.
     """
 
-    when: Annotated[Expression, seeing(*_FETCHED), Field(description="Only where this is true of the arguments.")]
+    when: Annotated[Expression, seeing_names(*_FETCHED), Field(description="Only where this is true of the arguments.")]
     list: Required[
         Annotated[
             dict[str, Value],
-            seeing(*_FETCHED),
+            seeing_names(*_FETCHED),
             Field(description="Arguments in the place of those given, so that pages are long and hold little but ids."),
         ]
     ]
     id: Required[Annotated[Expression, Field(description="The id of an item, in both answers.")]]
-    call: Required[Annotated[str, reference("operation", description="The operation that reads items by their ids.")]]
+    call: Required[
+        Annotated[str, reference_to("operation", description="The operation that reads items by their ids.")]
+    ]
     size: Required[Annotated[int, Field(ge=1, description="How many ids one call takes.")]]
-    args: Annotated[dict[str, Value], seeing(*_OF_A_LIST), Field(description="Its parameters; they see `ids` too.")]
-    body: Annotated[Value, seeing(*_OF_A_LIST), Field(description="Its body; it sees `ids` too.")]
+    args: Annotated[
+        dict[str, Value], seeing_names(*_OF_A_LIST), Field(description="Its parameters; they see `ids` too.")
+    ]
+    body: Annotated[Value, seeing_names(*_OF_A_LIST), Field(description="Its body; it sees `ids` too.")]
     items: Required[Annotated[Expression, Field(description="The items in its answer, in any order.")]]
     count: Annotated[Count, Field(description="How many items there are, for the progress bar.")]
     both_ends: Annotated[Ends, Field(description="How the ids are read from both ends of the list at once.")]
@@ -124,7 +130,7 @@ class Fetch(Shape, total=False):
 class Paging(Shape, total=False):
     """A paginator, and where this operation differs from it."""
 
-    using: Required[Annotated[str, reference("paginator", description="The way of asking for the next page.")]]
+    using: Required[Annotated[str, reference_to("paginator", description="The way of asking for the next page.")]]
     items: Annotated[
         Expression,
         Field(
@@ -197,7 +203,7 @@ class ServiceDefinition(Shape, total=False):
     ]
     beside: Annotated[
         str,
-        reference(
+        reference_to(
             "service", description="The service that this is a further server of, where a site is at its address."
         ),
     ]
@@ -218,11 +224,11 @@ class ServiceDefinition(Shape, total=False):
     ]
     quota: Quota
     auth: Annotated[
-        list[Annotated[str, reference("auth", description="A way of signing in.")]],
+        list[Annotated[str, reference_to("auth", description="A way of signing in.")]],
         Field(min_length=1, description="How one signs in to it, the usual way first; other ways are not taken."),
     ]
     gateway: Annotated[
-        Template, seeing("cloudId"), Field(description="Base URL for credentials that the site itself refuses.")
+        Template, seeing_names("cloudId"), Field(description="Base URL for credentials that the site itself refuses.")
     ]
 
 
@@ -234,7 +240,7 @@ class ProductHere(Shape, total=False):
     errors: Expression
     failed: Expression
     headers: dict[HeaderName, HeaderText]
-    docs: Annotated[Template, seeing(*_OF_AN_OPERATION)]
+    docs: Annotated[Template, seeing_names(*_OF_AN_OPERATION)]
     unavailable: Annotated[str, Field(description="Why the product does not exist there; calls fail locally.")]
     probe: Annotated[ProbeHere, Field(description="Asked to find out whether a credential works for the product.")]
     facts: Annotated[list[FactHere], Field(description="Asked by a check-up.")]
@@ -255,7 +261,7 @@ class ProductDefinition(Shape, Imported, total=False):
 
     title: Required[str]
     order: Annotated[int, Field(description="Place among the products; earlier ones own clashing operation ids.")]
-    service: Annotated[str, reference("service", description="The host and credential it is reached with.")]
+    service: Annotated[str, reference_to("service", description="The host and credential it is reached with.")]
     base: Annotated[str, Field(description="Path all its operations start with.")]
     errors: Annotated[Expression, Field(description="Every message of an error body, as one text or a (nested) list.")]
     failed: Annotated[Expression, Field(description="True of the body of a success that reports a failure.")]
@@ -263,7 +269,7 @@ class ProductDefinition(Shape, Imported, total=False):
     headers: Annotated[dict[HeaderName, HeaderText], Field(description="Headers sent with every request.")]
     docs: Annotated[
         Template,
-        seeing(*_OF_AN_OPERATION),
+        seeing_names(*_OF_AN_OPERATION),
         Field(description="Page of an operation at the vendor; sees id, tag, method, path."),
     ]
     probe: Annotated[Probe, Field(description="Asked to find out whether a credential works for the product.")]
@@ -279,7 +285,7 @@ class ParameterDefinition(Shape, total=False):
 
     help: Required[str]
     products: Annotated[
-        list[Annotated[str, reference("product", description="A family of operations.")]],
+        list[Annotated[str, reference_to("product", description="A family of operations.")]],
         Field(min_length=1, description="Where it means this. Default: everywhere."),
     ]
     example: Annotated[Any, Field(description="A value that could be meant, for examples.")]
@@ -313,7 +319,9 @@ class OperationParam(Shape, ParamLocation, total=False):
     ]
     format: Annotated[str, Field(description="As in JSON Schema: int64, date-time, uuid ...")]
     enum: Annotated[list[Any], Field(description="The allowed values (of an array: of its items).")]
-    pattern: Annotated[str, pattern(description="Regular expression that a text (of an array: each item) contains.")]
+    pattern: Annotated[
+        str, pattern_key(description="Regular expression that a text (of an array: each item) contains.")
+    ]
     default: Annotated[Any, Field(description="What the service assumes; shown, never sent.")]
     minimum: float
     maximum: float
@@ -339,7 +347,7 @@ class BodyPart(Shape, total=False):
 
 class Body(Shape, total=False):
     media: Annotated[str, Field(description="Media type sent; default: application/json.")]
-    schema: Annotated[str, reference("schema", description="What a JSON body must look like.")]
+    schema: Annotated[str, reference_to("schema", description="What a JSON body must look like.")]
     parts: Annotated[dict[str, BodyPart], Field(description="The parts of a multipart or form body.")]
     optional: Annotated[bool, Field(description="The request may go without a body.")]
     example: Annotated[Any, Field(description="A body that could be meant, for examples.")]
@@ -367,7 +375,7 @@ class OperationHere(Shape, total=False):
 class OperationDefinition(Shape, total=False):
     """One documented call."""
 
-    product: Required[Annotated[str, reference("product", description="The family it belongs to.")]]
+    product: Required[Annotated[str, reference_to("product", description="The family it belongs to.")]]
     http: Required[Http]
     tag: Annotated[str, Field(description="The document's group.")]
     title: Annotated[str, Field(description="Default: the id in words.")]
@@ -390,8 +398,8 @@ class OperationDefinition(Shape, total=False):
             description="Sending it twice does no more than once: a resumed change repeats it. Default: by the method."
         ),
     ]
-    service: Annotated[str, reference("service", description="Where it is sent. Default: that of its product.")]
-    view: Annotated[str, reference("view", description="Output columns.")]
+    service: Annotated[str, reference_to("service", description="Where it is sent. Default: that of its product.")]
+    view: Annotated[str, reference_to("view", description="Output columns.")]
     headers: Annotated[dict[HeaderName, HeaderText], Field(description="Headers sent with it.")]
     on: Annotated[dict[str, OperationHere], keyed_by("deployment", description="Deployment → what differs there.")]
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from .base import Shape, pattern, reference
+from .base import Shape, pattern_key, reference_to
 
-Kind = Annotated[str, reference("node", description="A kind of node or mark.")]
+Kind = Annotated[str, reference_to("node", description="A kind of node or mark.")]
 Kinds = Annotated[list[str], Field(description="Kinds; `inline` means all inline ones.")]
 
 # `as` is a keyword of Python, so this key cannot stand in a class body.
@@ -26,7 +26,7 @@ class Attribute(Shape, Named, total=False):
         Field(description="Default: string."),
     ]
     enum: list[str]
-    pattern: Annotated[str, pattern(description="The whole value must fit it.")]
+    pattern: Annotated[str, pattern_key(description="The whole value must fit it.")]
     minimum: float
     maximum: float
     min_length: int
@@ -237,7 +237,7 @@ class NodeDefinition(Shape, total=False):
         list[str], Field(description="Words that say it in Markdown, fields in braces, {{ and }} for braces.")
     ]
     patterns: Annotated[
-        dict[str, Annotated[str, pattern(description="What the field fits.", is_part=True)]],
+        dict[str, Annotated[str, pattern_key(description="What the field fits.", is_part=True)]],
         Field(description="Field → the regular expression its value fits."),
     ]
     alone: Annotated[list[str], Field(description="Words that say it in Markdown where they are a whole paragraph.")]

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import AnyExpression, Expression, HeaderName, KeyRule, Rules, Shape, Template, Value, keyed_by, reference
+from .base import AnyExpression, Expression, HeaderName, KeyRule, Rules, Shape, Template, Value, keyed_by, reference_to
 
-Entity = Annotated[str, reference("entity", description="A entity of the sandbox.")]
+Entity = Annotated[str, reference_to("entity", description="A entity of the sandbox.")]
 
 
 class Refusal(Shape, total=False):
@@ -47,7 +47,7 @@ class Change(Shape, total=False):
     create: Annotated[Entity, Field(description="A new item of this entity.")]
     patch: Annotated[Expression, Field(description="The item, or the items, to change.")]
     delete: Annotated[Expression, Field(description="The item, or the items, to take away, with what belongs to it.")]
-    run: Annotated[str, reference("engine:behavior", description="What no definition can say.")]
+    run: Annotated[str, reference_to("engine:behavior", description="What no definition can say.")]
     to: Annotated[Value, Field(description="The new item's members, or those that change; null is left out.")]
     clear: Annotated[AnyExpression, Field(description="Names of members that are taken away.")]
     entity: Annotated[Entity, Field(description="What `patch` and `delete` name by id or name belongs to it.")]
@@ -84,7 +84,7 @@ class ChangeEvent(Shape, total=False):
 class Repeat(Shape, total=False):
     """Another operation, once for each of several entries; later expressions see `answers`, and what `failed`."""
 
-    operation: Required[Annotated[str, reference("operation", description="What is done.")]]
+    operation: Required[Annotated[str, reference_to("operation", description="What is done.")]]
     each: Required[Annotated[Expression, Field(description="The bodies of the requests.")]]
 
 
@@ -139,7 +139,7 @@ class QueryField(Shape, total=False):
 class EntityQuery(Shape, total=False):
     """How a entity is searched."""
 
-    language: Required[Annotated[str, reference("query", description="The language of the conditions.")]]
+    language: Required[Annotated[str, reference_to("query", description="The language of the conditions.")]]
     fields: Required[Annotated[dict[str, QueryField], Field(description="Its fields, by the names in lower case.")]]
     sort: Annotated[str, Field(description="The field that sorts where the query names none.")]
 
@@ -179,9 +179,10 @@ class EntityHere(Shape, total=False):
 class EntityDefinition(Shape, total=False):
     """A kind of thing that a simulated site keeps."""
 
-    product: Required[Annotated[str, reference("product", description="The product it belongs to.")]]
+    product: Required[Annotated[str, reference_to("product", description="The product it belongs to.")]]
     schema: Annotated[
-        str, reference("schema", description="Bodies of requests are checked; what a new item lacks of it is made up.")
+        str,
+        reference_to("schema", description="Bodies of requests are checked; what a new item lacks of it is made up."),
     ]
     id: Annotated[Identity, Field(description="By default numbers, written as text.")]
     names: Annotated[list[Expression], Field(description="What else a request may call an item by, besides its id.")]
@@ -296,8 +297,10 @@ class QueryDefinition(Shape, total=False):
     numbered: Annotated[str, Field(description="The word that names a field by its number, in brackets.")]
     functions: Annotated[dict[str, QueryFunction], Field(description="By their names in lower case.")]
     names: Annotated[list[str], Field(description="Of fields: what a misspelt one is compared with.")]
-    words: Annotated[str, reference("lookup", description="Lists the names of a site's fields and functions.")]
-    values: Annotated[str, reference("lookup", description="Lists the values of a `field` that begin as `start` does.")]
+    words: Annotated[str, reference_to("lookup", description="Lists the names of a site's fields and functions.")]
+    values: Annotated[
+        str, reference_to("lookup", description="Lists the values of a `field` that begin as `start` does.")
+    ]
     errors: Annotated[
         dict[Literal["syntax", "field", "value", "function", "operator"], Template],
         Field(description="The text of errors: sees message, field, value, function and operator."),

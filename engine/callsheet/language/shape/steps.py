@@ -20,10 +20,10 @@ from .base import (
     Value,
     Words,
     keyed_by,
-    named,
-    pattern,
-    reference,
-    seeing,
+    named_in,
+    pattern_key,
+    reference_to,
+    seeing_names,
 )
 
 # Shapes of what is done to many items: what is kept of them, the plan, the service's own bulk operations.
@@ -42,7 +42,7 @@ class SnapshotRequest(Shape, total=False):
 class Keep(Shape, total=False):
     """What is read of an item before it is changed, and once more afterwards. It is kept in the journal."""
 
-    snapshot: Required[Annotated[str, reference("snapshot", description="How it is read.")]]
+    snapshot: Required[Annotated[str, reference_to("snapshot", description="How it is read.")]]
     args: Annotated[dict[str, Value], Field(description="What the snapshot's expressions see by these names.")]
 
 
@@ -141,7 +141,7 @@ Code = Annotated[
 
 
 UrlPattern = Annotated[
-    str, pattern(description="Regular expression over a URL's path and query; group 1 is the id.", groups=1)
+    str, pattern_key(description="Regular expression over a URL's path and query; group 1 is the id.", groups=1)
 ]
 
 
@@ -150,7 +150,9 @@ class Link(Shape, total=False):
 
     url: Required[UrlPattern]
     word: Required[
-        Annotated[Expression, seeing("word"), Field(description="What one would write instead; sees what `url` found.")]
+        Annotated[
+            Expression, seeing_names("word"), Field(description="What one would write instead; sees what `url` found.")
+        ]
     ]
 
 
@@ -187,7 +189,7 @@ class LookupHere(Shape, total=False):
     match: list[Expression]
     value: Expression
     label: Expression
-    pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
+    pattern: Annotated[str, pattern_key(description="Regular expression: such a word is the id, or its group `id` is.")]
     urls: list[UrlPattern]
     links: list[Link]
     sole: AnyExpression
@@ -221,13 +223,15 @@ class LookupDefinition(LookupHere, total=False):
     ]
     value: Annotated[Expression, Field(description="What replaces the word.")]
     label: Annotated[Expression, Field(description="How a candidate is named when none, or several, match.")]
-    pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
+    pattern: Annotated[str, pattern_key(description="Regular expression: such a word is the id, or its group `id` is.")]
     urls: Annotated[list[UrlPattern], Field(description="Where an address of the site has the id.")]
     links: Annotated[list[Link], Field(description="Where it has another name, such as short links.")]
     sole: Annotated[
         AnyExpression, Field(description="Sees it and `word`; where true, an only candidate needs no match.")
     ]
-    mention: Annotated[Template, seeing("value", "name"), Field(description="How Markdown mentions what was found.")]
+    mention: Annotated[
+        Template, seeing_names("value", "name"), Field(description="How Markdown mentions what was found.")
+    ]
     partial: Annotated[
         bool, Field(description="In commands that only read, a part of a name will do where one candidate has it.")
     ]
@@ -250,10 +254,10 @@ class NamingDefinition(Shape, total=False):
     """
 
     call: Required[OperationId]
-    args: Annotated[dict[str, Value], seeing("ids"), Field(description="The operation's parameters; sees `ids`.")]
-    body: Annotated[Value, seeing("ids"), Field(description="Its body; sees `ids`.")]
+    args: Annotated[dict[str, Value], seeing_names("ids"), Field(description="The operation's parameters; sees `ids`.")]
+    body: Annotated[Value, seeing_names("ids"), Field(description="Its body; sees `ids`.")]
     size: Required[Annotated[int, Field(ge=1, description="How many ids one call takes.")]]
-    pattern: Required[Annotated[str, pattern(description="Regular expression: only such values are ids.")]]
+    pattern: Required[Annotated[str, pattern_key(description="Regular expression: only such values are ids.")]]
     items: Annotated[Expression, Field(description="The things in the answer. Default: as the operation pages.")]
     id: Required[Annotated[Expression, Field(description="The id of one of them.")]]
     name: Required[Annotated[Expression, Field(description="Its name.")]]
@@ -264,8 +268,8 @@ class TextCase(Shape, total=False):
 
     when: Annotated[Expression, Field(description="Over the field; the first case that is true counts.")]
     split: Annotated[bool, Field(description="The text is a list, separated by commas.")]
-    lookup: Annotated[str, reference("lookup", description="Resolves the text first.")]
-    convert: Annotated[Template, named("converter", description="What the text is sent as; `@file` is read.")]
+    lookup: Annotated[str, reference_to("lookup", description="Resolves the text first.")]
+    convert: Annotated[Template, named_in("converter", description="What the text is sent as; `@file` is read.")]
     example: Annotated[dict[str, Any], Field(description="A field of this kind; no earlier case may be true for it.")]
     value: Annotated[Value, Field(description="What is sent. Default: the text.")]
     takes: Annotated[str, Field(description="Said of a text that does not fit: `expected a number`.")]
@@ -274,7 +278,7 @@ class TextCase(Shape, total=False):
 class Assignment(Shape, total=False):
     """`NAME=VALUE` words, typed by what the service says about the field of that name."""
 
-    lookup: Required[Annotated[str, reference("lookup", description="Finds the field by its name.")]]
+    lookup: Required[Annotated[str, reference_to("lookup", description="Finds the field by its name.")]]
     cases: Required[list[TextCase]]
 
 
@@ -343,7 +347,7 @@ class Edit(Shape, total=False):
 class Find(Shape, total=False):
     """A word that is looked up while the steps are taken, where it means something else for each thing."""
 
-    lookup: Required[Annotated[str, reference("lookup", description="Finds it; sees what the steps have named.")]]
+    lookup: Required[Annotated[str, reference_to("lookup", description="Finds it; sees what the steps have named.")]]
     word: Required[Annotated[Template, Field(description="The word. The answer has its `value` and its `name`.")]]
 
 
@@ -353,7 +357,7 @@ class ItemStep(Bound, Action, total=False):
     Or several that other commands do, too: `use`, which stands alone.
     """
 
-    use: Annotated[str, reference("steps", description="The shared steps that are taken here.")]
+    use: Annotated[str, reference_to("steps", description="The shared steps that are taken here.")]
     when: Annotated[Expression, Field(description="It is left out where this is not true.")]
     tolerate: Annotated[Words, Field(description="A failure is only noted, with this text; sees error.")]
     edit: Edit
@@ -363,7 +367,7 @@ class ItemStep(Bound, Action, total=False):
     hint: Annotated[Template, Field(description="With `fail`, or where the call fails: what to do; sees error then.")]
     code: Code
     candidates: Annotated[
-        str, reference("lookup", description="With `fail`: where something is missing, what there is is listed.")
+        str, reference_to("lookup", description="With `fail`: where something is missing, what there is is listed.")
     ]
     note: Annotated[Words, Field(description="Say this beside the result.")]
 

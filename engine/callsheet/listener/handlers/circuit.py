@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ...durations import duration_seconds
-from ...errors import counted
+from ...errors import count_of
 from . import CannotSend, HandlerFailed
 from .concurrency_limits import Saturated
 
@@ -47,7 +47,7 @@ class Circuit:
         left = self._open_until - monotonic()
         if left > 0 or self._is_tried:
             when = f"tried again in {left:.0f} s" if left > 0 else "tried just now"
-            raise CircuitOpen(f"not run: {counted(self._failures, 'failure')} in a row, {when}")
+            raise CircuitOpen(f"not run: {count_of(self._failures, 'failure')} in a row, {when}")
 
     @contextmanager
     def watch(self) -> Iterator[None]:
@@ -71,7 +71,9 @@ class Circuit:
         self._failures += 1
         if decides or (not self.is_open and self._failures >= self._most):
             if not self.is_open:
-                self._note(f"{self._job}: {counted(self._failures, 'failure')} in a row: not run for {self._pause:g} s")
+                self._note(
+                    f"{self._job}: {count_of(self._failures, 'failure')} in a row: not run for {self._pause:g} s"
+                )
             self._open_until = monotonic() + self._pause
 
     def _on_success(self, *, decides: bool) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import parse_qsl
 
 from ...durations import duration_seconds
-from ...errors import UsageError, counted
+from ...errors import UsageError, count_of
 from ...language.compiled_jmespath import expression_tree, first_names
 from ...language.template import expressions_in_text, fill_text, to_text
 from .payload import fields_of, member_of, not_genuine, parse_any
@@ -245,7 +245,7 @@ class Signature:
 
     @property
     def summary(self) -> str:
-        return f"signatures in {self.signed.name}, {counted(len(self.keys), 'secret')}"
+        return f"signatures in {self.signed.name}, {count_of(len(self.keys), 'secret')}"
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with one of the secrets."""
@@ -315,7 +315,7 @@ class PlainToken:
 
     @property
     def summary(self) -> str:
-        return f"a token in {self._place}, {counted(len(self.keys), 'secret')}"
+        return f"a token in {self._place}, {count_of(len(self.keys), 'secret')}"
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the secrets was sent."""
@@ -400,7 +400,7 @@ class PublicKeySignature:
 
     @property
     def summary(self) -> str:
-        return f"signatures in {self.signed.name}, {counted(len(self.verifiers), 'public key')}"
+        return f"signatures in {self.signed.name}, {count_of(len(self.verifiers), 'public key')}"
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with the private half of one of the keys."""

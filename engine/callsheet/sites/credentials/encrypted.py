@@ -35,32 +35,34 @@ _SALT, _NONCE = 16, 12
 _CHANGED = "it was changed or damaged since it was written"
 
 
-def encrypt(table: Mapping[str, Any], password: str, previous: bytes | None) -> bytes:
+def encrypt_table(table: Mapping[str, Any], password: str, previous: bytes | None) -> bytes:
     """`previous` is the file as it was: its salt is used again, the nonce never is."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     cost: JsonObject = dict(_COST)
-    cost["salt"] = _parse_file(previous)["kdf"]["salt"] if previous else _text(os.urandom(_SALT))
-    key, check = _derive(password, **cost)
-    head = {"format": FORMAT, "version": VERSION, "kdf": {"name": "argon2id", **cost}, "check": _text(check)}
+    cost["salt"] = _parse_file(previous)["kdf"]["salt"] if previous else _base64_text(os.urandom(_SALT))
+    key, check = _derive_key(password, **cost)
+    head = {"format": FORMAT, "version": VERSION, "kdf": {"name": "argon2id", **cost}, "check": _base64_text(check)}
     nonce = os.urandom(_NONCE)
-    data = AESGCM(key).encrypt(nonce, json.dumps(table).encode(), _canonical(head))
-    whole = {**head, "nonce": _text(nonce), "data": _text(data)}
-    return json.dumps({**whole, "sum": _checksum(whole)}, indent=2).encode() + b"\n"
+    data = AESGCM(key).encrypt(nonce, json.dumps(table).encode(), _canonical_bytes(head))
+    whole = {**head, "nonce": _base64_text(nonce), "data": _base64_text(data)}
+    return json.dumps({**whole, "sum": _checksum_of(whole)}, indent=2).encode() + b"\n"
 
 
-def decrypt(content: bytes, password: str) -> JsonObject:
+def decrypt_table(content: bytes, password: str) -> JsonObject:
     """Raises `NotAllowed` for a wrong password, `CallsheetError` for anything that is not what `encrypt` wrote."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     file = _parse_file(content)
-    key, check = _derive(password, **{name: file["kdf"][name] for name in ("memory", "iterations", "lanes", "salt")})
+    key, check = _derive_key(
+        password, **{name: file["kdf"][name] for name in ("memory", "iterations", "lanes", "salt")}
+    )
     if not compare_digest(check, file["check"]):
         raise NotAllowed("the password is wrong")
     head = {name: file["head"][name] for name in ("format", "version", "kdf", "check")}
     try:
-        opened = AESGCM(key).decrypt(file["nonce"], file["data"], _canonical(head))
+        opened = AESGCM(key).decrypt(file["nonce"], file["data"], _canonical_bytes(head))
     except InvalidTag:
         raise CallsheetError(_CHANGED) from None
     table = json.loads(opened)
@@ -77,7 +79,7 @@ def _parse_file(content: bytes) -> JsonObject:
         if newer:
             raise CallsheetError("it was written by a newer version of this program", hint="install that version")
         known = head["format"] == FORMAT and head["version"] == VERSION
-        if not known or head.pop("sum") != _checksum(head) or not _is_expected_cost(head["kdf"]):
+        if not known or head.pop("sum") != _checksum_of(head) or not _is_expected_cost(head["kdf"]):
             raise CallsheetError(_CHANGED)
         raw = {name: b64decode(head[name], validate=True) for name in ("check", "nonce", "data")}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -94,7 +96,7 @@ def _is_expected_cost(cost: JsonObject) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _derive(password: str, memory: int, iterations: int, lanes: int, salt: str) -> tuple[bytes, bytes]:
+def _derive_key(password: str, memory: int, iterations: int, lanes: int, salt: str) -> tuple[bytes, bytes]:
     """A process derives once: reading and writing again use the same salt."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
@@ -111,16 +113,16 @@ def _derive(password: str, memory: int, iterations: int, lanes: int, salt: str) 
     return key[:32], key[32:]
 
 
-def _canonical(table: Mapping[str, Any]) -> bytes:
+def _canonical_bytes(table: Mapping[str, Any]) -> bytes:
     return json.dumps(table, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _checksum(table: Mapping[str, Any]) -> str:
+def _checksum_of(table: Mapping[str, Any]) -> str:
     """Tells damage from a wrong password where even the salt was hit; whoever changes a file can also compute it."""
-    return sha256(_canonical(table)).hexdigest()
+    return sha256(_canonical_bytes(table)).hexdigest()
 
 
-def _text(data: bytes) -> str:
+def _base64_text(data: bytes) -> str:
     return b64encode(data).decode()
 
 
@@ -145,37 +147,37 @@ class EncryptedFile:
 
     def check(self) -> str:
         """The file's path; raises as `get` does where it cannot be read with this password."""
-        self._read()
+        self._read_records()
         return self.path
 
     def get(self, account: str) -> CredentialRecord | None:
         """The record of an account; None when there is none. Raises `NotAllowed`, `CallsheetError`."""
-        return self._read()[0].get(account)
+        return self._read_records()[0].get(account)
 
     def put(self, account: str, record: CredentialRecord) -> None:
-        self._update(account, record)
+        self._update_record(account, record)
 
     def delete(self, account: str) -> bool:
         """Whether there was one."""
-        return self._update(account, None)
+        return self._update_record(account, None)
 
-    def _update(self, account: str, record: CredentialRecord | None) -> bool:
+    def _update_record(self, account: str, record: CredentialRecord | None) -> bool:
         with locked_file(self.path):
-            table, previous = self._read()
+            table, previous = self._read_records()
             had_account = table.pop(account, None) is not None
             if record is not None:
                 table[account] = record
             elif not had_account:
                 return False
-            write_atomically(self.path, encrypt(table, self._password, previous))
+            write_atomically(self.path, encrypt_table(table, self._password, previous))
             return had_account
 
-    def _read(self) -> tuple[dict[str, CredentialRecord], bytes | None]:
+    def _read_records(self) -> tuple[dict[str, CredentialRecord], bytes | None]:
         if not os.path.lexists(self.path):
             return {}, None
         content = read_private(self.path, "the encrypted file")
         try:
-            return decrypt(content, self._password), content
+            return decrypt_table(content, self._password), content
         except CallsheetError as error:
             hint = error.hint or f"restore it from a backup, or remove {self.path} and sign in again"
             if isinstance(error, NotAllowed):

@@ -47,15 +47,15 @@ class Keychain:
         return str(backend.name)
 
     def get(self, account: str) -> CredentialRecord | None:
-        head = self._read(account)
+        head = self._read_password(account)
         if head is None:
             return None
-        record = self._parsed(head, account)
+        record = self._parse_record(head, account)
         if "parts" in record:
-            pieces = [self._read(name) for name in _part_names(account, record)]
+            pieces = [self._read_password(name) for name in _part_names(account, record)]
             if any(piece is None for piece in pieces):
                 raise CallsheetError(f"the key store lost a part of {account!r}", hint="sign in again")
-            record = self._parsed("".join(piece or "" for piece in pieces), account)
+            record = self._parse_record("".join(piece or "" for piece in pieces), account)
         return cast("CredentialRecord", record)
 
     def put(self, account: str, record: CredentialRecord) -> None:
@@ -66,29 +66,29 @@ class Keychain:
             pieces = [text[start : start + _LONGEST] for start in range(0, len(text), _LONGEST)]
             head = {"parts": len(pieces), "of": secrets.token_hex(8)}
             for name, piece in zip(_part_names(account, head), pieces, strict=True):
-                self._write(name, piece)
+                self._write_password(name, piece)
             text = json.dumps(head)
-        self._write(account, text)
+        self._write_password(account, text)
         for name in old:
-            self._remove(name)
+            self._remove_password(name)
 
     def delete(self, account: str) -> bool:
-        if self._read(account) is None:
+        if self._read_password(account) is None:
             return False
         parts = self._names_of_parts(account)
         for name in (account, *parts):
-            self._remove(name)
+            self._remove_password(name)
         return True
 
     def _names_of_parts(self, account: str) -> list[str]:
         try:
-            head = json.loads(self._read(account) or "{}")
+            head = json.loads(self._read_password(account) or "{}")
         except ValueError:
             return []
         return _part_names(account, head) if isinstance(head, dict) and "parts" in head else []
 
     @staticmethod
-    def _parsed(text: str, account: str) -> dict[str, Any]:
+    def _parse_record(text: str, account: str) -> dict[str, Any]:
         try:
             record = json.loads(text)
         except ValueError:
@@ -99,20 +99,20 @@ class Keychain:
             )
         return record
 
-    def _read(self, account: str) -> str | None:
+    def _read_password(self, account: str) -> str | None:
         import keyring
 
         self.check()
         with self._explain_errors():
             return keyring.get_password(self._service, account)
 
-    def _write(self, account: str, text: str) -> None:
+    def _write_password(self, account: str, text: str) -> None:
         import keyring
 
         with self._explain_errors():
             keyring.set_password(self._service, account, text)
 
-    def _remove(self, account: str) -> None:
+    def _remove_password(self, account: str) -> None:
         import keyring
         from keyring.errors import PasswordDeleteError
 

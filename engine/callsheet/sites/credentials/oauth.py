@@ -77,11 +77,14 @@ def device_code(reply: Reply) -> DeviceCode:
     address = table.get("verification_uri") or table.get("verification_url")  # the second is Google's
     if not isinstance(address, str) or not address.startswith(("https://", "http://")) or not all(texts):
         raise CallsheetError("the authorization server answered without a valid device code")
-    pause, life = _seconds(table.get("interval"), _USUAL_PAUSE), _seconds(table.get("expires_in"), _LONGEST_LIFE)
+    pause, life = (
+        _seconds_or_usual(table.get("interval"), _USUAL_PAUSE),
+        _seconds_or_usual(table.get("expires_in"), _LONGEST_LIFE),
+    )
     return DeviceCode(address, str(texts[0]), str(texts[1]), min(pause, _LONGEST_PAUSE), min(life, _LONGEST_LIFE))
 
 
-def _seconds(value: object, usual: float) -> float:
+def _seconds_or_usual(value: object, usual: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return usual
     return float(value) if value > 0 else usual
@@ -181,14 +184,14 @@ def returned_url(
     with contextlib.closing(_FirstAnswer(listener, None if browser else typed, state, say)) as answers:
         if browser:
             # In a thread: a browser that runs in the terminal only returns when it is closed.
-            threading.Thread(target=_open, args=(url,), daemon=True).start()
+            threading.Thread(target=_open_browser, args=(url,), daemon=True).start()
             say(f"opening your browser; if nothing happens, open this page:\n{url}")
         else:
             say(f"open this page in a browser:\n{url}\nthen wait here, or paste the address the browser was sent to:")
         return answers.wait(patience)
 
 
-def _open(url: str) -> None:
+def _open_browser(url: str) -> None:
     import webbrowser
 
     with contextlib.suppress(webbrowser.Error):
@@ -206,10 +209,10 @@ class _FirstAnswer:
         self._say = say
         self._lines: queue.Queue[str] = queue.Queue()
         if typed is not None:
-            threading.Thread(target=self._read, args=(typed,), daemon=True).start()
+            threading.Thread(target=self._read_typed, args=(typed,), daemon=True).start()
 
-    def _read(self, typed: TextIO) -> None:
-        for line in _lines(typed):
+    def _read_typed(self, typed: TextIO) -> None:
+        for line in _lines_typed(typed):
             if "code=" not in line and "error=" not in line:
                 continue
             if matches_state(line.strip(), self._state):
@@ -233,7 +236,7 @@ class _FirstAnswer:
             self._listener.server_close()
 
 
-def _lines(typed: TextIO) -> Iterator[str]:
+def _lines_typed(typed: TextIO) -> Iterator[str]:
     """Lines of a stream. Read below Python's buffers: a thread that waits in one would block the end of the program."""
     try:
         descriptor = typed.fileno()
@@ -299,7 +302,7 @@ class UnauthenticatedClient:
 
     def get(self, url: str, *, bearer: str = "") -> Reply:
         headers = (("Authorization", f"Bearer {bearer}"),) if bearer else ()
-        return self._send("GET", url, None, headers, [bearer])
+        return self._send_request("GET", url, None, headers, [bearer])
 
     def post(self, url: str, form: str, hidden: Sequence[str], *, authorization: str = "") -> Reply:
         """`form` is an encoded form; `hidden` are the secrets in it; `authorization` is a header's value."""
@@ -307,9 +310,9 @@ class UnauthenticatedClient:
 
         headers = (("Authorization", authorization),) if authorization else ()
         hidden = [*hidden, authorization.partition(" ")[2]]
-        return self._send("POST", url, Form(tuple(parse_qsl(form, keep_blank_values=True))), headers, hidden)
+        return self._send_request("POST", url, Form(tuple(parse_qsl(form, keep_blank_values=True))), headers, hidden)
 
-    def _send(
+    def _send_request(
         self, method: str, url: str, body: Any, headers: tuple[tuple[str, str], ...], hidden: Sequence[str]
     ) -> Reply:
         from ...client.http.http_client import Client
@@ -366,22 +369,22 @@ class Authority:
         self._web = web
         self._client: WebApplicationClient = WebApplicationClient(client_id)
 
-    def redirect(self, port: int | None = None) -> str:
+    def redirect_url(self, port: int | None = None) -> str:
         """The redirect URL; it must be registered with the server exactly like this."""
         consent = self._consent
         return f"http://{consent.get('host', '127.0.0.1')}:{port or consent['port']}{consent['path']}"
 
-    def start(self, redirect: str, scopes: list[str]) -> PendingSignIn:
-        return PendingSignIn(self, self._client, redirect, _unique([*scopes, *self._consent.get("renew", ())]))
+    def start_sign_in(self, redirect: str, scopes: list[str]) -> PendingSignIn:
+        return PendingSignIn(self, self._client, redirect, _unique_words([*scopes, *self._consent.get("renew", ())]))
 
-    def redeem(self, code: str, redirect: str, verifier: str) -> CredentialRecord:
+    def redeem_code(self, code: str, redirect: str, verifier: str) -> CredentialRecord:
         """The tokens that a code stands for; `NotAllowed` when it is refused."""
         body = self._client.prepare_request_body(
             code=code, redirect_uri=redirect, code_verifier=verifier, include_client_id=True, **self._client_secret()
         )
         return self._post_token_request(body, [code, verifier])
 
-    def renew(self, record: CredentialRecord, scopes: Sequence[str]) -> CredentialRecord:
+    def renew_token(self, record: CredentialRecord, scopes: Sequence[str]) -> CredentialRecord:
         """A new access token and, where the server rotates them, a new refresh token. `NotAllowed` when refused."""
         refresh_token = record.get("refresh_token")
         if not refresh_token:
@@ -400,11 +403,11 @@ class Authority:
 
     def start_on_device(self, scopes: Sequence[str]) -> DeviceCode:
         """A code that a person types at an address, on whatever device (RFC 8628, section 3.1)."""
-        asked = _unique([*scopes, *self._consent.get("renew", ())])
+        asked = _unique_words([*scopes, *self._consent.get("renew", ())])
         form = {"client_id": self._client.client_id, "scope": " ".join(asked)}
         return device_code(self._web.post(self._consent["device"], urlencode(form), [self._secret]))
 
-    def poll(self, code: DeviceCode) -> CredentialRecord:
+    def poll_device(self, code: DeviceCode) -> CredentialRecord:
         """The tokens, once the person has agreed; `Pending` before that (RFC 8628, section 3.4)."""
         form = {"grant_type": DEVICE_GRANT, "device_code": code.secret, "client_id": self._client.client_id}
         return self._post_token_request(urlencode({**form, **self._client_secret()}), [code.secret])
@@ -417,7 +420,7 @@ class Authority:
         """The app's secret, where it is sent in the form."""
         return {_SECRET: self._secret} if self._secret and self._consent.get("client") != "header" else {}
 
-    def _basic(self) -> str:
+    def _basic_header(self) -> str:
         """Id and secret as a header has them: both encoded as in a form first (RFC 6749, section 2.3.1)."""
         if self._consent.get("client") != "header":
             return ""
@@ -435,15 +438,19 @@ class Authority:
     def _post_token_request(self, body: str, hidden: list[str]) -> CredentialRecord:
         from oauthlib.oauth2 import OAuth2Error
 
-        reply = self._web.post(self._consent["token"], body, [self._secret, *hidden], authorization=self._basic())
+        reply = self._web.post(
+            self._consent["token"], body, [self._secret, *hidden], authorization=self._basic_header()
+        )
         redactor = Redactor([self._secret, *hidden, *_secrets_in(reply)])
         try:
             token = self._client.parse_request_body_response(reply.text)
-            kept: CredentialRecord = {"expires_at": _finite(time.time() + float(token.get("expires_in") or HOUR))}
+            kept: CredentialRecord = {
+                "expires_at": _finite_seconds(time.time() + float(token.get("expires_in") or HOUR))
+            }
             if token.get("access_token"):
-                kept["access_token"] = _sendable(token["access_token"])
+                kept["access_token"] = _sendable_token(token["access_token"])
             if token.get("refresh_token"):
-                kept["refresh_token"] = _sendable(token["refresh_token"])
+                kept["refresh_token"] = _sendable_token(token["refresh_token"])
         except OAuth2Error as error:
             if error.error in WAITING:
                 raise Pending(slower=error.error == "slow_down") from None
@@ -462,7 +469,7 @@ class Authority:
     def lists_sites(self) -> bool:
         return "sites" in self._consent
 
-    def sites(self, access_token: str) -> list[dict[str, Any]]:
+    def reachable_sites(self, access_token: str) -> list[dict[str, Any]]:
         """The sites a token reaches: `url`, `id`, `scopes`. Empty where the server has no such list."""
         from ...language.template import evaluate
 
@@ -506,7 +513,7 @@ class PendingSignIn:
         )
         return made
 
-    def finish(self, returned: str) -> CredentialRecord:
+    def finish_sign_in(self, returned: str) -> CredentialRecord:
         """Redeem the code in the URL that the browser was sent back to; raises `NotAllowed`."""
         from oauthlib.oauth2 import MismatchingStateError, MissingCodeError, OAuth2Error
 
@@ -520,7 +527,7 @@ class PendingSignIn:
             raise NotAllowed("the answer contains no authorization code", hint=_AGAIN) from None
         except OAuth2Error as error:
             raise NotAllowed(f"the sign-in was refused: {_describe_error(error)}", hint=_AGAIN) from None
-        return self._authority.redeem(answer["code"], self._redirect, self._verifier)
+        return self._authority.redeem_code(answer["code"], self._redirect, self._verifier)
 
 
 _AGAIN = "start the sign-in again"
@@ -549,14 +556,14 @@ def _token_error(status: int, error: Any, redactor: Redactor) -> CallsheetError:
     return CallsheetError(text, hint="try again later", status=status)
 
 
-def _sendable(token: Any) -> str:
+def _sendable_token(token: Any) -> str:
     """A token that a header can carry; raises `ValueError`."""
     if isinstance(token, str) and token.isascii() and token.isprintable():
         return token
     raise ValueError
 
 
-def _finite(seconds: float) -> float:
+def _finite_seconds(seconds: float) -> float:
     if isfinite(seconds):
         return seconds
     raise ValueError
@@ -578,5 +585,5 @@ def _allowing_loopback_http(url: str, make: Callable[[str], str]) -> str:
     return make(url)
 
 
-def _unique(words: list[str]) -> list[str]:
+def _unique_words(words: list[str]) -> list[str]:
     return list(dict.fromkeys(words))

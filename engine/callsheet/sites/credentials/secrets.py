@@ -74,7 +74,7 @@ def open_store(name: str, variables: Variables, environ: Mapping[str, str], prog
         from .encrypted import EncryptedFile
 
         return EncryptedFile(
-            settings_directory(environ, program), _password(variables), variables.name("KEYRING_PASSWORD")
+            settings_directory(environ, program), _store_password(variables), variables.name("KEYRING_PASSWORD")
         )
     from .keychain import Keychain
 
@@ -88,7 +88,7 @@ def service_name(environ: Mapping[str, str], program: str) -> str:
     return f"{APPLICATION}:{directory}" if own else APPLICATION
 
 
-def _password(variables: Variables) -> str:
+def _store_password(variables: Variables) -> str:
     if variables.get("KEYRING_PASSWORD"):
         return variables.get("KEYRING_PASSWORD")
     file = variables.get("KEYRING_PASSWORD_FILE")
@@ -140,10 +140,10 @@ def _renew_record(latest: CredentialRecord, renew: Callable[[CredentialRecord], 
 
 
 def _is_valid(record: CredentialRecord) -> bool:
-    return expiry(record) > time.time()
+    return usable_until(record) > time.time()
 
 
-def expiry(record: CredentialRecord) -> float:
+def usable_until(record: CredentialRecord) -> float:
     """When a token should no longer be used: a little before the server refuses it."""
     return float(record.get("expires_at", 0)) - _MARGIN
 
@@ -230,10 +230,10 @@ def consent_of(auth: AuthDefinition) -> Consent | None:
     return cast("ConsentAuth", auth).get("oauth")
 
 
-def basic(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
+def basic_scheme(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
     del auth
     found = find()
-    secret = clean(found.text, found.place)
+    secret = strip_pasted(found.text, found.place)
     user = access.get("email")
     if not user:
         raise NotAllowed("this way of signing in needs an e-mail address or user name", hint=f"set {found.user}")
@@ -245,14 +245,14 @@ def basic(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -
     return Credential({_HEADER: f"Basic {pair}"}, (pair, secret))
 
 
-def bearer(auth: BearerAuth | AuthPart, access: Access, find: SecretLookup) -> Credential:
+def bearer_scheme(auth: BearerAuth | AuthPart, access: Access, find: SecretLookup) -> Credential:
     del access
     found = find()
     token = clean_token(found.text, found.place)
     return Credential({_HEADER: auth.get("prefix", "Bearer ") + token}, (token,), found.expires_at)
 
 
-def key(auth: KeyAuth | AuthPart, access: Access, find: SecretLookup) -> Credential:
+def key_scheme(auth: KeyAuth | AuthPart, access: Access, find: SecretLookup) -> Credential:
     """A key as it is, in a header, the query, a cookie or the body."""
     del access
     found = find()
@@ -268,7 +268,7 @@ def key(auth: KeyAuth | AuthPart, access: Access, find: SecretLookup) -> Credent
     return Credential({auth["header"]: auth.get("prefix", "") + text}, (text,))
 
 
-def several(auth: SeveralAuth, access: Access, find: SecretLookup) -> Credential:
+def combined_scheme(auth: SeveralAuth, access: Access, find: SecretLookup) -> Credential:
     """Each part presents its own line of the secret."""
     found = find()
     lines, parts = found.text.strip().splitlines(), auth["parts"]
@@ -289,20 +289,20 @@ def several(auth: SeveralAuth, access: Access, find: SecretLookup) -> Credential
     return Credential(headers, secrets, found.expires_at, query, body)
 
 
-def nothing(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
+def no_scheme(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
     del auth, access, find
     return Credential({}, ())
 
 
-BASIC = Scheme(basic, takes_user=True)
-BEARER = Scheme(bearer, ".language.shape.access:BearerAuth")
-KEY = Scheme(key, ".language.shape.access:KeyAuth")
-ALL = Scheme(several, ".language.shape.access:SeveralAuth")
-OAUTH2 = Scheme(bearer, ".language.shape.access:ConsentAuth", by_consent=True)
-NONE = Scheme(nothing, takes_secret=False)
+BASIC = Scheme(basic_scheme, takes_user=True)
+BEARER = Scheme(bearer_scheme, ".language.shape.access:BearerAuth")
+KEY = Scheme(key_scheme, ".language.shape.access:KeyAuth")
+ALL = Scheme(combined_scheme, ".language.shape.access:SeveralAuth")
+OAUTH2 = Scheme(bearer_scheme, ".language.shape.access:ConsentAuth", by_consent=True)
+NONE = Scheme(no_scheme, takes_secret=False)
 
 
-def clean(secret: str, where: str) -> str:
+def strip_pasted(secret: str, where: str) -> str:
     """A secret without the blanks and line ends that pasting leaves around it; raises `NotAllowed`."""
     secret = secret.strip()
     if not secret:
@@ -314,7 +314,7 @@ def clean(secret: str, where: str) -> str:
 
 def clean_token(secret: str, where: str) -> str:
     """The same for a secret that stands in a header as it is."""
-    secret = clean(secret, where)
+    secret = strip_pasted(secret, where)
     if not secret.isascii() or " " in secret:
         raise NotAllowed(f"{where} contains characters that are not allowed in a token")
     return secret
@@ -369,7 +369,9 @@ class Secrets:
         self._program = program
         self._token = token
 
-    def find(self, service: str, hosts: Iterable[str], renew: Callable[[CredentialRecord], CredentialRecord]) -> Secret:
+    def find_secret(
+        self, service: str, hosts: Iterable[str], renew: Callable[[CredentialRecord], CredentialRecord]
+    ) -> Secret:
         """A service's secret; raises `NotAllowed` when there is none.
 
         `hosts` are the origins that will see it: the service's own or its gateway's, and the authorization server's.
@@ -382,11 +384,11 @@ class Secrets:
         if "token_env" in access:
             return self._from_variable(access["token_env"])
         if "token_file" in access:
-            path = absolute(access["token_file"], self._environ, self._program)
+            path = absolute_path(access["token_file"], self._environ, self._program)
             return Secret(read_private(path, "the token file").decode("utf-8", "replace"), path)
         if "store" in access:
             return self._from_store(service, access, hosts, renew)
-        raise self._missing(service)
+        raise self._missing_secret(service)
 
     def place_of_secret(self, service: str) -> str:
         """Where the secret is looked for, in words that hold no secret."""
@@ -400,7 +402,7 @@ class Secrets:
     def store_name(self, service: str) -> str:
         return chosen_name(self._variables, access_to(self._settings, service).get("store"))
 
-    def store(self, service: str) -> Store:
+    def store_of(self, service: str) -> Store:
         """Where the service's secret is, or would be, kept."""
         return open_store(self.store_name(service), self._variables, self._environ, self._program)
 
@@ -417,7 +419,7 @@ class Secrets:
         hosts: Iterable[str],
         renew: Callable[[CredentialRecord], CredentialRecord],
     ) -> Secret:
-        store = self.store(service)
+        store = self.store_of(service)
         name = account_of_secret(self._name, self._settings, service)
         record = store.get(name)
         if record is None:
@@ -428,7 +430,7 @@ class Secrets:
             return Secret(str(record.get("token", "")), place)
 
         record = valid_record(store, name, record, renew, settings_directory(self._environ, self._program))
-        return Secret(record["access_token"], place, expiry(record))
+        return Secret(record["access_token"], place, usable_until(record))
 
     def _check_host_binding(self, record: CredentialRecord, address: str, hosts: Iterable[str]) -> None:
         """The record names the hosts it was given for; no profile and no definition can add one."""
@@ -452,7 +454,7 @@ class Secrets:
             hint=f"unset {forced}, or sign in again: {{program}} auth login --site {self._name}",
         )
 
-    def _missing(self, service: str) -> NotAllowed:
+    def _missing_secret(self, service: str) -> NotAllowed:
         if self._name == USUAL:
             return NotAllowed("not signed in", hint="run `{program} init`")
         what = f"{self._name}/{service}" if has_own_access(self._settings, service) else self._name
@@ -462,7 +464,7 @@ class Secrets:
         return NotAllowed(f"no credential for site {what!r}", hint=hint)
 
 
-def absolute(path: str, environ: Mapping[str, str], program: str) -> str:
+def absolute_path(path: str, environ: Mapping[str, str], program: str) -> str:
     """A path of the profiles file: `~` is the home directory, others are relative to that file's directory."""
     if path == "~" or path.startswith(("~/", "~\\")):
         path = (environ.get("HOME") or os.path.expanduser("~")) + path[1:]

@@ -161,17 +161,17 @@ def refuse_other_host(address: str, where: str, variables: Variables) -> None:
 
 
 def _from_environment(address: str, variables: Variables) -> SiteProfile:
-    return {"base_url": address, **_given(variables, (*_IDENTITY, "deployment"))}
+    return {"base_url": address, **_profile_from_variables(variables, (*_IDENTITY, "deployment"))}
 
 
-def _given(variables: Variables, keys: Iterable[str]) -> SiteProfile:
+def _profile_from_variables(variables: Variables, keys: Iterable[str]) -> SiteProfile:
     values = {key: variables.get(key.upper()) for key in keys}
     return cast("SiteProfile", {key: value for key, value in values.items() if value})
 
 
 def _with_environment(settings: SiteProfile, variables: Variables) -> SiteProfile:
     keys = ("deployment", *_IDENTITY) if variables.get("TOKEN") else ("deployment",)
-    return {**settings, **_given(variables, keys)}
+    return {**settings, **_profile_from_variables(variables, keys)}
 
 
 def _at_path(name: str, settings: SiteProfile, address: str, where: str = _OPTION) -> SiteProfile:
@@ -234,9 +234,9 @@ def read_profiles(catalog: Catalog, environ: Mapping[str, str]) -> Profiles:
     refuse_changeable(path, "the profiles file")
     key = [_FORMAT, __version__, path, status.st_size, status.st_mtime_ns, status.st_ino]
     cache = os.path.join(cache_directory(environ), f"profiles-{crc32(path.encode()):08x}.json")
-    found = _cached(cache, key)
+    found = _cached_profiles(cache, key)
     if found is None:
-        found = _checked(path, catalog)
+        found = _checked_profiles(path, catalog)
         with contextlib.suppress(CallsheetError):
             write_atomically(cache, json.dumps({"key": key, "profiles": found}).encode(), follow=False)
     return found
@@ -250,7 +250,7 @@ def site_names(catalog: Catalog, environ: Mapping[str, str]) -> list[str]:
         return []
 
 
-def _cached(cache: str, key: list[Any]) -> Profiles | None:
+def _cached_profiles(cache: str, key: list[Any]) -> Profiles | None:
     if changeable_by_others(cache) is not None:  # somebody else may have written it
         return None
     try:
@@ -262,7 +262,7 @@ def _cached(cache: str, key: list[Any]) -> Profiles | None:
     return found
 
 
-def _checked(path: str, catalog: Catalog) -> Profiles:
+def _checked_profiles(path: str, catalog: Catalog) -> Profiles:
     from .validate import check_file
 
     return check_file(path, known_words(catalog))

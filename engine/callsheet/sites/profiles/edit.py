@@ -33,7 +33,7 @@ def edit_profiles(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[TOML
 
     path = profiles_path(environ, catalog.program)
     with locked_file(path):
-        before, mode = _content(path)
+        before, mode = _read_content(path)
         try:
             document = tomlkit.parse(before)
         except ParseError as error:
@@ -45,7 +45,7 @@ def edit_profiles(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[TOML
             write_atomically(path, after.encode(), mode)
 
 
-def _content(path: str) -> tuple[str, int]:
+def _read_content(path: str) -> tuple[str, int]:
     try:
         with open_regular(path) as file:
             return file.read().decode(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -76,14 +76,14 @@ def put_setting(document: TOMLDocument, keys: KeyPath, value: Any) -> None:
 
 def put_site(document: TOMLDocument, name: str, settings: Mapping[str, Any]) -> None:
     """Write keys of a site; tables (services) are gone into, None takes a key away, others stay as they are."""
-    for keys, value in _leaves(settings):
+    for keys, value in _leaves_of_table(settings):
         put_setting(document, ("sites", name, *keys), value)
 
 
-def _leaves(table: Mapping[str, Any], above: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+def _leaves_of_table(table: Mapping[str, Any], above: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     for key, value in table.items():
         if isinstance(value, Mapping):
-            yield from _leaves(value, (*above, key))
+            yield from _leaves_of_table(value, (*above, key))
         else:
             yield (*above, key), value
 
@@ -99,7 +99,7 @@ def remove_site(document: TOMLDocument, name: str) -> None:
 
 def typed_setting(keys: KeyPath, text: str) -> Any:
     """A value as its key wants it: texts as they are, lists separated by commas or blanks, the rest as in TOML."""
-    expected = _types(keys)
+    expected = _types_of_key(keys)
     if "array" in expected:
         return [word for word in text.replace(",", " ").split() if word]
     if "string" in expected or text == "":
@@ -111,11 +111,11 @@ def typed_setting(keys: KeyPath, text: str) -> Any:
         raise UsageError(f"{'.'.join(keys)}: expected {wanted}, got {text!r}") from None
 
 
-def _types(keys: KeyPath) -> set[str]:
+def _types_of_key(keys: KeyPath) -> set[str]:
     """The types that a key takes, as JSON Schema calls them; raises `UsageError` for a key that does not exist."""
     from pydantic import TypeAdapter
 
-    shape = _shape(keys)
+    shape = _shape_of_key(keys)
     found = TypeAdapter(shape).json_schema()["properties"].get(keys[-1]) if shape else None
     if found is None:
         known = keys_at(keys[:-1])
@@ -126,7 +126,7 @@ def _types(keys: KeyPath) -> set[str]:
     return {str(each.get("type")) for each in found.get("anyOf", [found])}
 
 
-def _shape(keys: KeyPath) -> Any:
+def _shape_of_key(keys: KeyPath) -> Any:
     match keys:
         case (_,):
             return Profiles

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Required, TypeVar, cast
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
-from ...errors import UsageError, counted, did_you_mean
+from ...errors import UsageError, count_of, did_you_mean
 from ...files import open_regular
 from ...language.shape.base import Shape
 from ...language.source_file import Path, line_of
@@ -186,24 +186,24 @@ def check_file(path: str, known: Known) -> Profiles:
 
 def check_change(before: str, after: str, path: str, known: Known) -> None:
     """Raises `UsageError`: about the file where it was broken already, else about the change alone."""
-    _, problems = _read(after, path, known)
+    _, problems = _read_profiles(after, path, known)
     if problems:
         if before:
             check_text(before, path, known)
-        found = [f"{_dotted(keys)}: {what}" for keys, what in problems]
+        found = [f"{_dotted_keys(keys)}: {what}" for keys, what in problems]
         raise UsageError("; ".join(found), hint=f"{path} stays as it is")
 
 
 def check_text(text: str, path: str, known: Known) -> Profiles:
-    tables, problems = _read(text, path, known)
+    tables, problems = _read_profiles(text, path, known)
     if not problems:
         return tables
-    details = [f"{path}:{line_of(text, keys)}: {_dotted(keys)}: {what}" for keys, what in problems]
+    details = [f"{path}:{line_of(text, keys)}: {_dotted_keys(keys)}: {what}" for keys, what in problems]
     count = len(details)
-    raise UsageError(f"{counted(count, 'problem')} in {path}", details=details)
+    raise UsageError(f"{count_of(count, 'problem')} in {path}", details=details)
 
 
-def _read(text: str, path: str, known: Known) -> tuple[Profiles, list[tuple[Path, str]]]:
+def _read_profiles(text: str, path: str, known: Known) -> tuple[Profiles, list[tuple[Path, str]]]:
     """The file's content, and what is wrong where."""
     try:
         tables = PROFILES.validate_python(tomllib.loads(text))
@@ -212,15 +212,15 @@ def _read(text: str, path: str, known: Known) -> tuple[Profiles, list[tuple[Path
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply") from None
     except ValidationError as error:
-        return {}, [(item["loc"], _describe(dict(item))) for item in error.errors()]
+        return {}, [(item["loc"], _describe_error(dict(item))) for item in error.errors()]
     return tables, list(_unknown_words(tables, known))
 
 
-def _dotted(keys: Path) -> str:
+def _dotted_keys(keys: Path) -> str:
     return ".".join(map(str, keys)) or "file"
 
 
-def _describe(item: dict[str, Any]) -> str:
+def _describe_error(item: dict[str, Any]) -> str:
     key = str(item["loc"][-1]) if item["loc"] else ""
     if item["type"] == "extra_forbidden":
         if key.lower() in _SECRET_KEYS:
@@ -248,14 +248,14 @@ def _unknown_words(tables: Profiles, known: Known) -> Iterable[tuple[Path, str]]
         yield ("site",), f"no site {active!r}{did_you_mean(active, sites)}"
     for name, site in sites.items():
         at: Path = ("sites", name)
-        yield from _unknown(site, at, known)
+        yield from _unknown_keys(site, at, known)
         for service, access in site.get("services", {}).items():
             if service not in known["service"]:
                 yield (*at, "services", service), f"no service{did_you_mean(service, known['service'])}"
-            yield from _unknown(access, (*at, "services", service), known)
+            yield from _unknown_keys(access, (*at, "services", service), known)
 
 
-def _unknown(table: Access, at: Path, known: Known) -> Iterable[tuple[Path, str]]:
+def _unknown_keys(table: Access, at: Path, known: Known) -> Iterable[tuple[Path, str]]:
     for key, kind in (("deployment", "deployment"), ("method", "auth")):
         word = cast("Mapping[str, str]", table).get(key)
         if word is not None and word not in known[kind]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ....durations import duration_seconds
-from ....errors import CallsheetError, UsageError, counted
+from ....errors import CallsheetError, UsageError, count_of
 from ...verify.key_set import check_url, fetcher
 from ..queue_port import Guarantees, QueueFailed
 from .nats_connection import QueueAccess, QueueNames, checked, connect, disconnect
@@ -240,7 +240,7 @@ def _describe(info: Any, max_payload: int) -> Iterator[str]:
     limits += [f"{config.max_msgs} events"] if (config.max_msgs or -1) > 0 else []
     full = "senders get 503 when it is full" if config.discard == "new" else "then it throws events away"
     yield f"it holds {' or '.join(limits) or 'as much as the disk'}; {full}"
-    yield f"{counted(config.num_replicas or 1, 'replica')}, kept in {config.storage}"
+    yield f"{count_of(config.num_replicas or 1, 'replica')}, kept in {config.storage}"
     yield f"a repeated delivery is recognized for {(config.duplicate_window or 0):g} s"
     largest = max_payload - HEADERS_RESERVE
     if (config.max_msg_size or -1) > 0:

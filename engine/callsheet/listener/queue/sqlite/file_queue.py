@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ....errors import CallsheetError, UsageError, counted
+from ....errors import CallsheetError, UsageError, count_of
 from ....files import PRIVATE
 from ..queue_port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import inbox_events, inbox_file
@@ -208,7 +208,7 @@ class FileQueue:
         self._last_heartbeat = now
         self._whereabouts = self._whereabouts or Whereabouts(self._path)
         if rescheduled:
-            self._note(f"inbox: {counted(rescheduled, 'event')} of a process that ended: handled again")
+            self._note(f"inbox: {count_of(rescheduled, 'event')} of a process that ended: handled again")
             self.wake()
         self._heartbeats += 1
         if self._heartbeats % PURGE_EVERY == 0:
