@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.listener.verify.proofs import are_signed, covered_by, described, variable_of, variables_of
+from callsheet.listener.verify.proof_kinds import covered_by, described, variable_of, variables_of
+from callsheet.listener.verify.proofs import are_signed
 from reference_facts import WRITTEN, table
 
 ALGORITHMS = {"ed25519": "Ed25519", "ecdsa-p256-sha256": "ECDSA (P-256, SHA-256)"}
@@ -43,7 +44,7 @@ def page(name: str, source: Any, types: list[str]) -> str:
     variable = variable_of(source)
     public = " --public-url https://hooks.example.com" if "{url}" in (covered_by(source) or "") else ""
     target = f" --to https://hooks.example.com{source['path']}" if public else ""
-    if "header" in source.get("jwt", {}):
+    if "header" in source.get("jwt", {}) and "env" not in source["jwt"]:
         target += " --jwt-key throwaway.pem"
     lines = [f"export {each}='...'" for each in dict.fromkeys(variables_of(source))]
     lines += [
@@ -66,7 +67,9 @@ def page(name: str, source: Any, types: list[str]) -> str:
         "\n".join(f"- {line}" for line in promises(source)),
         "## Events",
         " ".join(filter(None, known)) + f" `lms webhook events --source {name}` lists them.",
-        "Try it without the sender:",
+        "Try it without the sender:"
+        if "certificate" not in source
+        else "Nobody else has the key of its certificate. With `--insecure` a listener takes events of your own:",
         f"```sh\nlms webhook trigger {example(types)} --source {name}{target}\n```",
     ]
     return "\n\n".join(blocks) + "\n"
@@ -89,6 +92,8 @@ def proof(source: Any) -> str:
     about = described(source)
     if about is None:
         return token if jwt else "nothing"
+    if "certificate" in source:
+        return f"RSA (SHA256, by a certificate of the sender) of {covered(about)}"
     algorithm = ALGORITHMS.get(about["algorithm"]) or f"HMAC-{about['algorithm'].upper().replace('SHA', 'SHA-', 1)}"
     return f"{algorithm.replace('SHA-', 'SHA')} of {covered(about)}{jwt}"
 
@@ -102,6 +107,8 @@ def covered(about: Any) -> str:
         "body": "the body",
         "form": "the fields",
         "payload": "members of the body",
+        "secret": "the variable",
+        "crc32": "the CRC-32 of the body",
     }
     placed = sorted(
         (signed.find(name), words) for name, words in names.items() if re.search(rf"[{{(, ]{name}\b", signed)
@@ -114,12 +121,16 @@ def promises(source: Any) -> Iterator[str]:
     if "token" in source:
         yield "Who sends knows the secret. What is sent is not signed: whoever reads a delivery can send others."
     elif (jwt := source.get("jwt", {})).get("header"):
-        told = " and ".join(f"`{variable}` ({claim})" for claim, variable in jwt["claims"].items())
-        says = "say" if len(jwt["claims"]) > 1 else "says"
-        yield f"A delivery is refused with 401 unless it is proved: {proof(source)}, with what {told} {says}."
+        claims = jwt.get("claims", {})
+        told = " and ".join(f"`{variable}` ({claim})" for claim, variable in claims.items())
+        says = f", with what {told} say{'' if len(claims) > 1 else 's'}" if claims else ""
+        says += f", made for this request (`{jwt['request']}`)" if "request" in jwt else ""
+        yield f"A delivery is refused with 401 unless it is proved: {proof(source)}{says}."
         yield "What is sent is not signed: whoever reads a delivery can send others, until its token ends."
     else:
         yield f"A delivery is refused with 401 unless it is proved: {proof(source)}."
+    if "crc32" in (covered_by(source) or ""):
+        yield "A CRC-32 is no proof of a body: whoever has read a delivery can make another body with the same one."
     if "{payload" in (covered_by(source) or ""):
         yield "What else the body holds is not signed: whoever has read a delivery can change it."
     if "events" in source:
@@ -127,7 +138,9 @@ def promises(source: Any) -> Iterator[str]:
     yield from limits(source, described(source) or {})
     for challenge in source.get("challenge", ()):
         method = challenge.get("method", "POST")
-        if method == "POST" and "payload" in challenge.get("when", ""):
+        if "visit" in challenge:
+            yield "Its question by POST is proved like an event, and answered when the address in it has been asked."
+        elif method == "POST" and "payload" in challenge.get("when", ""):
             yield "The sender's question by POST is proved like an event, and answered."
         else:
             yield f"The sender's question by {method}, before it sends events, is answered."

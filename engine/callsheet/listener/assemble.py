@@ -28,7 +28,7 @@ from .telemetry.log import LineWriter, Log
 from .telemetry.metrics import Metrics
 from .telemetry.traces import delivery_spans
 from .verify.payload import Rejected
-from .verify.proofs import variables_of
+from .verify.proof_kinds import variables_of
 from .verify.source import ProofSettings, Source, check_paths, check_proofs
 from .worker_process import Team
 

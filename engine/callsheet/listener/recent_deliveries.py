@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .dispatcher import DispatchVerdict, RunResult
     from .routes import Route, RoutingTable
     from .verify.event import Event
-    from .verify.key_set import KeySet
     from .verify.proofs import Headers
     from .verify.signed_tokens import TokenVerifier
     from .verify.source import Source
@@ -52,8 +51,8 @@ def header_without_secrets(source: Source | None, name: bytes, value: bytes) -> 
 def proof_steps(source: Source, headers: Headers, query: bytes, data: bytes, now: float) -> list[Step]:
     """What was looked at, in order: `ok` is whether it is as it has to be, or nothing where it only informs."""
     steps = [_step(f"POST {source.path}, {len(data)} bytes")]
-    if source.tokens is not None and source.keys is not None:
-        steps.extend(_token_steps(source.tokens, source.keys, headers, data, now))
+    if source.tokens is not None:
+        steps.extend(_token_steps(source, source.tokens, headers, query, data, now))
     if source.proof is not None:
         steps.extend(_proof_steps(source, headers, query, data, now))
     if not source.is_verified:
@@ -65,7 +64,9 @@ def _step(text: str, *, ok: bool | None = None) -> Step:
     return {"ok": ok, "text": text}
 
 
-def _token_steps(tokens: TokenVerifier, keys: KeySet, headers: Headers, data: bytes, now: float) -> Iterator[Step]:
+def _token_steps(
+    source: Source, tokens: TokenVerifier, headers: Headers, query: bytes, data: bytes, now: float
+) -> Iterator[Step]:
     """The token's own header is only read here, to say what it names."""
     try:
         token = tokens.token_of(headers, data)
@@ -81,7 +82,9 @@ def _token_steps(tokens: TokenVerifier, keys: KeySet, headers: Headers, data: by
         return
     yield _step(f"a token: alg={str(named.get('alg'))[:40]} kid={str(named.get('kid'))[:80]}")
     try:
-        tokens.claims(token, keys.find, now)
+        assert source.find_key is not None  # noqa: S101 - else it verifies no tokens
+        claims, _ = tokens.claims(token, source.find_key, now)
+        tokens.check_request(claims, source.path, query)
     except Rejected as refused:
         yield _step(refused.detail, ok=False)
     else:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import hmac
 import json
 import os
 import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -24,6 +25,7 @@ from .server.listening_sockets import ListenAddress, bind, urls
 from .verify.payload import CONTENT_TYPE
 from .verify.proofs import Signature, SignedMessage, SignedRequest, arguments_of, key_of
 from .verify.secret_options import refuse_byte_order_mark
+from .verify.signed_tokens import request_hash
 
 if TYPE_CHECKING:
     import http.server
@@ -153,7 +155,7 @@ def plain(
         _prove_inside(definition, payload, secret, url)
     body = _form(definition, payload) if is_form else dump_json(payload).encode()
     own = {"Content-Type": CONTENT_TYPE if is_form else "application/json", **headers}
-    if secret is None:
+    if secret is None or "certificate" in definition:  # whose key the sender alone has
         return Delivery(own, body, "none", id_of(definition, payload, headers), url)
     if "token" in definition:
         more, url = with_token(definition["token"], secret, url)
@@ -161,9 +163,22 @@ def plain(
         more = Signature(definition["hmac"], [secret]).headers_for(body, headers, time.time(), SignedRequest(url))
     elif "public_key" in definition:
         more = signed_privately(definition["public_key"], secret, body, headers, time.time(), SignedRequest(url))
+    elif "env" in definition.get("jwt", {}):
+        more = _shared_token(definition["jwt"], secret, url)
     else:
         raise UsageError("this source does not use a shared secret or public key: leave out the secret")
     return Delivery(own | more, body, "signature", id_of(definition, payload, headers), url)
+
+
+def _shared_token(jwt: shape.Jwt, secret: str, url: str) -> dict[str, str]:
+    """The header with a token that the secret signs (HS256), for this one request."""
+    now, parts = int(time.time()), urlsplit(url)
+    claims: dict[str, Any] = {"iat": now, "exp": now + 300}
+    if "request" in jwt:
+        claims[jwt["request"]] = request_hash("POST", parts.path, parts.query.encode())
+    head = {"alg": "HS256", "typ": "JWT"}
+    token = _compact(head, claims, lambda signed: hmac.digest(secret.encode(), signed, "sha256"))
+    return {jwt["header"]: jwt.get("prefix", "") + token}
 
 
 def _prove_inside(definition: shape.SourceDefinition, payload: Any, secret: str, url: str) -> None:
@@ -219,15 +234,20 @@ class TokenSigner:
         claims = {"iat": now, "exp": now + 300, "jti": uuid.uuid4().hex, **((proving or {}) if is_beside else payload)}
         if is_beside:
             claims |= {"iss": jwt["issuer"][0]} if jwt.get("issuer") else {}
-        signed = f"{_encode(json.dumps(head).encode())}.{_encode(dump_json(claims).encode())}"
-        signature = RSAAlgorithm(RSAAlgorithm.SHA256).sign(signed.encode(), self.key)
-        token = f"{signed}.{_encode(signature)}"
+            claims |= jwt.get("constants", {})
+        token = _compact(head, claims, lambda signed: RSAAlgorithm(RSAAlgorithm.SHA256).sign(signed, self.key))
         own = {"Content-Type": "application/json", **headers}
         if is_beside:
             own[jwt["header"]] = jwt.get("prefix", "") + token
             return Delivery(own, dump_json(payload).encode(), "token", id_of(definition, payload, headers), url)
         body = f'"{token}"' if jwt.get("unquote", False) else token
         return Delivery(own, body.encode(), "token", id_of(definition, payload, headers), url)
+
+
+def _compact(head: Mapping[str, Any], claims: Mapping[str, Any], sign: Callable[[bytes], bytes]) -> str:
+    """A token in its compact form (RFC 7515, section 7.1)."""
+    signed = f"{_encode(json.dumps(head).encode())}.{_encode(dump_json(claims).encode())}"
+    return f"{signed}.{_encode(sign(signed.encode()))}"
 
 
 def _encode(data: bytes) -> str:

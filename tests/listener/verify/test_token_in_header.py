@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -43,7 +44,8 @@ def received(name: str, value: bytes | None, body: bytes = BODY) -> Any:
 
 def token(name: str, **changed: Any) -> bytes:
     known = {claim: values[0] for claim, values in CLAIMS[name].items()}
-    claims = {"iss": definition(name)["jwt"]["issuer"][0], "exp": int(time.time()) + 60, **known, **changed}
+    claims = {"iss": definition(name)["jwt"]["issuer"][0], "exp": int(time.time()) + 60, **known}
+    claims |= {**definition(name)["jwt"].get("constants", {}), **changed}
     claims = {claim: value for claim, value in claims.items() if value is not None}
     return b"Bearer " + jwt.encode(claims, SIGNER.key, "RS256", {"kid": SIGNER.kid}).encode()
 
@@ -73,6 +75,12 @@ def test_a_token_of_another_account_is_refused(email: Any) -> None:
         received("pubsub", token("pubsub", email=email))
 
 
+@pytest.mark.parametrize("verified", [False, None, "", 1])
+def test_a_token_whose_address_nobody_verified_is_refused(verified: Any) -> None:
+    with pytest.raises(Rejected, match="claim email_verified"):
+        received("pubsub", token("pubsub", email_verified=verified))
+
+
 @pytest.mark.parametrize("value", [None, b"", b"Bearer ", b"Basic abc", b"Bearer a.b.c", BODY])
 def test_a_delivery_without_a_token_is_refused(value: bytes | None) -> None:
     with pytest.raises(Rejected) as caught:
@@ -100,3 +108,17 @@ def test_the_page_says_what_is_wrong_with_a_token_beside_the_body() -> None:
     assert steps(token("pubsub", aud=None)) == [named, "there is no claim aud"]
     assert steps(token("pubsub", aud="https://other")) == [named, "claim aud is 'https://other'"]
     assert steps(token("pubsub")) == [named, "signature and claims of the token"]
+
+
+def test_a_live_event_of_canvas_is_the_claims_of_its_token() -> None:
+    """As the page about Live Events has a submission; the token comes in quotes, too."""
+    meta = {"event_name": "submission_created", "event_time": "2019-11-01T19:11:03.933Z", "producer": "canvas"}
+    body = {"submission_id": "21070000000000098", "assignment_id": "21070000000000371"}
+    keys: Any = Keys()
+    canvas = Source("canvas", definition("canvas"), keys=keys)
+    sent = SIGNER.token(canvas.definition, {"metadata": meta, "body": body}, {}, "http://127.0.0.1/").body
+    for data in (sent, sent.strip(b'"')):
+        event = canvas.receive([], b"", data, time.time())
+        assert (event.type, event.time, event.scope["body"]) == (meta["event_name"], meta["event_time"], body)
+    with pytest.raises(Rejected):
+        canvas.receive([], b"", json.dumps({"metadata": meta, "body": body}).encode(), time.time())

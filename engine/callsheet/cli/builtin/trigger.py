@@ -142,7 +142,7 @@ def _claims(context: Context, definition: SourceDefinition) -> dict[str, str]:
 
 
 def _secret(context: Context, values: ParameterValues, definition: SourceDefinition) -> str | None:
-    from ...listener.verify.proofs import variable_of
+    from ...listener.verify.proof_kinds import variable_of
     from ...listener.verify.secret_options import collect_secrets
 
     given = [values["secret"]] if values.get("secret") is not None else []
@@ -203,6 +203,8 @@ def _refused(definition: SourceDefinition, proof: str) -> str:
         return "give the private half of the key that the listener has, with --secret or --secret-file"
     if proof == "signature" and "{url}" in definition.get("hmac", {}).get("signed", ""):
         return "the signature covers the address: --to must begin as the listener's --public-url, or the secret differs"
+    if "certificate" in definition:
+        return "only its sender has the key of its certificate: for events of your own, listen with --insecure"
     if proof == "token" and (claims := definition["jwt"].get("claims")):
         return f"the listener has another {' or '.join(claims.values())}, or the key set of another address"
     return _REFUSED[proof]

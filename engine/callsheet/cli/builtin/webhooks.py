@@ -169,6 +169,8 @@ def _source(source: Source, assembly: Assembly) -> Iterator[Row]:
         ways.append(source.proof.summary)
     if source.keys is not None:
         ways.append(f"signed tokens ({', '.join(sorted(source.keys.algorithms))})")
+    elif source.tokens is not None:
+        ways.append("signed tokens by a shared secret")
     where = f"POST {source.path}"
     if not ways:
         who = "anyone who can reach this host" if assembly.options.is_public else "any program on this host"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,11 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
                 if not {"header", "member"} & pick.keys()
             )
             yield from (Finding((key, *path), text) for path, text in _signing_time_faults(table, signed))
+    signed = source.table.get("certificate", {}).get("signed", "{secret}")
+    with suppress(TemplateError):  # that is said of every template
+        if not any("secret" in root_names(text) for text in expressions_in_text(signed)):
+            text = "must contain {secret}: what this sender signs for others would be taken too"
+            yield Finding(("certificate", "signed"), text)
     for path, token in _placed_tokens(source.table):
         if not {"header", "query", "member"} & token.keys():
             yield Finding(path, "needs 'header', 'query' or 'member': where it is sent")
@@ -71,6 +77,8 @@ def _signed_names(template: str, id: str) -> Iterator[str]:
     if any("payload" in root_names(text) for text in found):
         if id not in found:
             yield "must contain the id, as `id` has it: else one signature proves any number of events"
+        return
+    if any("crc32" in root_names(text) for text in found):
         return
     if not bodies and not any("form" in root_names(text) for text in found):
         yield "must contain {body}, which is what is proved to be genuine"

@@ -16,6 +16,7 @@ from .base import (
     Shape,
     Template,
     Value,
+    pattern_key,
     reference_to,
     seeing_names,
 )
@@ -158,23 +159,29 @@ class SecretForm(Shape, total=False):
     encoding: Literal["hex", "base64"]
 
 
-class Signed(Pick, total=False):
-    """What every signature in a header has. Several keys and several signatures may be valid at once."""
+_SIGNED = (
+    "What is signed; sees headers, timestamp, url and, as the raw bytes, {body}, or, instead of it,"
+    " form: the fields of a form, each with name and value, or payload: the JSON body. Default: {body}."
+)
+
+
+class SignedParts(Pick, total=False):
+    """What every signature has. Several signatures may be valid at once."""
 
     encoding: Required[Literal["hex", "base64"]]
-    signed: Annotated[
-        Template,
-        seeing_names("headers", "timestamp", "url", "body", "form", "payload"),
-        Field(
-            description="What is signed; sees headers, timestamp, url and, as the raw bytes, {body}, or, instead of it,"
-            " form: the fields of a form, each with name and value, or payload: the JSON body. Default: {body}."
-        ),
-    ]
     timestamp: Annotated[
         Pick, Field(description="Where the time of signing is: seconds or milliseconds since 1970, or ISO 8601.")
     ]
     tolerance: Annotated[Duration, Field(description="How far that time may be from now.")]
     env: Annotated[Variable, Field(description="Environment variable with secrets or public keys, one a line.")]
+
+
+class Signed(SignedParts, total=False):
+    """What every signature by a key has. Several keys may be valid at once."""
+
+    signed: Annotated[
+        Template, seeing_names("headers", "timestamp", "url", "body", "form", "payload"), Field(description=_SIGNED)
+    ]
     send: Annotated[
         dict[HeaderName, Template],
         seeing_names("signature", "timestamp", "headers"),
@@ -194,6 +201,26 @@ class PublicKey(Signed, total=False):
 
     algorithm: Required[Literal["ed25519", "ecdsa-p256-sha256"]]
     key: Annotated[SecretForm, Field(description="How a public key is written down: raw bytes (ed25519) or DER.")]
+
+
+AllowedAddresses = Annotated[str, pattern_key(description="Addresses that may be asked, as a whole: a pattern.")]
+
+
+class CertificateDefinition(SignedParts, total=False):
+    """A signature (RSA, SHA-256) by a key whose certificate lies at an address that the delivery names.
+
+    What `env` holds is no key, but says for whom a delivery is: it is signed along.
+    """
+
+    signed: Required[
+        Annotated[
+            Template,
+            seeing_names("headers", "timestamp", "url", "body", "form", "payload", "secret", "crc32"),
+            Field(description=f"{_SIGNED} Also secret: a line of `env`, and, instead of {{body}}, crc32 of the body."),
+        ]
+    ]
+    address: Required[Annotated[Pick, Field(description="Where the address of the certificate is.")]]
+    allowed: Required[AllowedAddresses]
 
 
 class PlainTokenDefinition(Shape, total=False):
@@ -224,6 +251,12 @@ class ChallengeDefinition(Shape, total=False):
         seeing_names(*_OF_A_DELIVERY),
         Field(description="A text that is signed with the secret of `hmac`; the answer sees it as signature."),
     ]
+    visit: Annotated[
+        Template,
+        seeing_names(*_OF_A_DELIVERY),
+        Field(description="An address that is asked with GET before the answer: the sender wants it as a consent."),
+    ]
+    allowed: AllowedAddresses
     reply: Annotated[
         Value,
         seeing_names(*_OF_A_DELIVERY, "signature"),
@@ -245,7 +278,16 @@ class Jwt(Shape, total=False):
     ]
 
     algorithms: Required[
-        Annotated[list[Literal["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"]], Field(min_length=1)]
+        Annotated[
+            list[Literal["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA", "HS256"]], Field(min_length=1)
+        ]
+    ]
+    env: Annotated[Variable, Field(description="Instead of a key set: a variable with secrets for HS256, one a line.")]
+    constants: Annotated[
+        dict[str, bool | str], Field(description="Claims that are the same in all tokens that are meant.")
+    ]
+    request: Annotated[
+        str, Field(description="The claim with the query string hash: of the request's method, path and query.")
     ]
     cache: Annotated[Duration, Field(description="Age at which a key set is fetched again.")]
     grace: Annotated[Duration, Field(description="Age up to which it serves while it cannot be fetched.")]
@@ -283,6 +325,7 @@ class SourceDefinition(Shape, total=False):
     hmac: Hmac
     public_key: PublicKey
     token: PlainTokenDefinition
+    certificate: CertificateDefinition
     jwt: Jwt
     content: Annotated[
         Literal["json", "form", "any"],
@@ -393,8 +436,9 @@ class RouteDefinition(Shape, total=False):
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
     "SourceDefinition": (
-        KeyRule("hmac", without=("public_key", "token")),
-        KeyRule("public_key", without=("token",)),
+        KeyRule("hmac", without=("public_key", "token", "certificate")),
+        KeyRule("public_key", without=("token", "certificate")),
+        KeyRule("token", without=("certificate",)),
         KeyRule("form_field", needs=("content",)),
         KeyRule("events", without=("jwt",)),
     ),
@@ -406,7 +450,12 @@ RULES: Rules = {
     ),
     "HandlerDefinition": (KeyRule("send", without=("input", "envelope")), KeyRule("envelope", without=("input",))),
     "LoginDefinition": (KeyRule("env", without=("secret",)),),
-    "Jwt": (KeyRule("switch", needs=("vendor",)), KeyRule("prefix", needs=("header",))),
+    "ChallengeDefinition": (KeyRule("visit", needs=("allowed",)), KeyRule("allowed", needs=("visit",))),
+    "Jwt": (
+        KeyRule("env", without=("vendor",)),
+        KeyRule("switch", needs=("vendor",)),
+        KeyRule("prefix", needs=("header",)),
+    ),
 }
 
 KINDS: dict[str, Any] = {

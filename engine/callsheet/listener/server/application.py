@@ -16,7 +16,7 @@ from ..dispatcher import INTERRUPTED, DispatchVerdict
 from ..telemetry.log import field
 from ..verify.key_set import UnknownKey
 from ..verify.payload import NO_EVENT, Rejected
-from ..verify.source import Challenged
+from ..verify.source import Challenged, accept
 from . import responses
 from .responses import BY_STATUS, Response
 
@@ -174,6 +174,11 @@ class App:
             retry = partial(self._respond_with_new_keys, scope, data, source, started, deliver)
             self._wait_for(source.fetch_key(unknown), scope, retry, deliver)
             return None
+        except Challenged as question:
+            if not question.visit:
+                return self._reply(scope, question)
+            self._wait_for(accept(question), scope, partial(self._reply_when_accepted, scope, question), deliver)
+            return None
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             return self._explain(scope, error)
         if isinstance(verdict, DispatchVerdict):
@@ -285,6 +290,10 @@ class App:
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             return self._explain(scope, error)
         return POST_ONLY if challenge is None else self._reply(scope, challenge)
+
+    def _reply_when_accepted(self, scope: Scope, question: Challenged, ended: asyncio.Future[None]) -> Response:
+        ended.result()
+        return self._reply(scope, question)
 
     def _reply(self, scope: Scope, challenge: Challenged) -> Response:
         source = self.sources[scope["path"]].name

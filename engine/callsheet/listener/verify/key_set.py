@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import hmac
 import ipaddress
 import json
 import os
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -77,7 +78,7 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
         timeout=httpx.Timeout(None, connect=CONNECT_TIMEOUT),  # all else is in the time for the whole answer
         trust_env=not is_loopback(host),
         verify=ssl_context(None, os.environ),
-        headers={"accept": "application/json", "accept-encoding": "identity"},
+        headers={"accept": "application/json, */*;q=0.5", "accept-encoding": "identity"},
     )
 
     async def fetch() -> bytes:
@@ -92,6 +93,15 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
             raise OSError(explain_network_error(error, CONNECT_TIMEOUT)[0]) from None
 
     return fetch, client.aclose
+
+
+async def get_from(url: str) -> bytes:
+    """One answer of an address, under the same rules. Raises `OSError` or `ValueError`."""
+    fetch, close = fetcher(url)
+    try:
+        return await fetch()
+    finally:
+        await close()
 
 
 async def _read(client: httpx.AsyncClient, url: str) -> bytes:
@@ -122,7 +132,7 @@ _KEY_TYPES = {
     "ES512": "P-521",
     "EdDSA": "Ed25519",
 }
-_MIN_RSA_BITS = 2048
+MIN_RSA_BITS = 2048
 _MAX_KEYS = 64
 
 
@@ -134,6 +144,25 @@ class Key:
     def __init__(self, kid: str | None, verify: Check) -> None:
         self.kid = kid
         self.verify = verify
+
+
+class SharedKeys:
+    """Secrets that sign tokens, in the place of a key set. Any of them may have signed one (RFC 7518, section 3.2)."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        keys = [secret.encode() for secret in secrets]
+
+        def verify(message: bytes, signature: bytes) -> bool:
+            made = [hmac.digest(key, message, "sha256") for key in keys]
+            return any(hmac.compare_digest(each, signature) for each in made)
+
+        self._key = Key(None, verify)
+
+    def find(self, _kid: str | None, algorithm: str) -> Key:
+        """Raises `Rejected` for a token that says it was signed otherwise."""
+        if algorithm != "HS256":
+            raise not_genuine("token_algorithm", f"algorithm {algorithm!r} is not accepted")
+        return self._key
 
 
 # A key without an id stands under its place in the set, so that it hides no other one.
@@ -165,7 +194,7 @@ def _is_usable(entry: dict[str, Any], algorithm: str) -> bool:
     return (
         entry.get("use", "sig") == "sig"
         and entry.get("alg", algorithm) == algorithm
-        and _KEY_TYPES[algorithm] in (entry.get("kty"), entry.get("crv"))
+        and _KEY_TYPES.get(algorithm, "") in (entry.get("kty"), entry.get("crv"))
         and (operations is None or (isinstance(operations, list) and "verify" in operations))
     )
 
@@ -180,7 +209,7 @@ def _load(entry: dict[str, Any], algorithm: str) -> Key | None:
         jwk = PyJWK(public, algorithm)
     except (PyJWTError, ValueError, TypeError, KeyError):
         return None
-    if isinstance(jwk.key, rsa.RSAPublicKey) and jwk.key.key_size < _MIN_RSA_BITS:
+    if isinstance(jwk.key, rsa.RSAPublicKey) and jwk.key.key_size < MIN_RSA_BITS:
         return None
     kid = entry.get("kid")
     return Key(kid if isinstance(kid, str) else None, _check_of(jwk, algorithm))

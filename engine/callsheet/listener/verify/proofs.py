@@ -6,11 +6,12 @@ import base64
 import binascii
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from re import ASCII, fullmatch
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
+from zlib import crc32
 
 from ...durations import duration_seconds
 from ...errors import UsageError, count_of
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
     from ...language.shape.listener import (
+        CertificateDefinition,
         Hmac,
         Pick,
         PlainTokenDefinition,
         PublicKey,
         SecretForm,
         Signed,
-        SourceDefinition,
     )
 
 # What a signature covers, and where it stands, as a source's definition describes it.
@@ -98,7 +99,7 @@ def other_spellings(url: str) -> list[str]:
 class SignedMessage:
     """Finds the signatures of a delivery, and the bytes that they must be of."""
 
-    def __init__(self, definition: Signed) -> None:
+    def __init__(self, definition: Signed | CertificateDefinition) -> None:
         self.member = definition.get("member", "")
         self.name = definition.get("header", self.member)
         self.header = self.name.lower().encode()
@@ -106,11 +107,12 @@ class SignedMessage:
         self.separator = definition.get("separator", "").encode()
         signed = definition.get("signed", _BODY)
         self.before, self.has_body, self.after = signed.partition(_BODY)
-        self.reads_payload = any("payload" in first_names(text) for text in expressions_in_text(signed))
+        names = set[str]().union(*(first_names(text) for text in expressions_in_text(signed)))
+        self.reads_payload, self.reads_form = "payload" in names, "form" in names
         self.stamp = definition.get("timestamp")
         self.tolerance = duration_seconds(definition.get("tolerance", "5m"))
         sent = {} if self.member else {self.name: definition.get("prefix", "") + "{signature}"}
-        self.sent = definition.get("send", sent)
+        self.sent: dict[str, str] = definition.get("send", sent)  # type: ignore[assignment]
         self.is_body = signed == _BODY and self.stamp is None
 
     def candidates(self, headers: Headers, body: bytes) -> list[bytes]:
@@ -125,12 +127,15 @@ class SignedMessage:
             return given
         return _parts(given, self.separator, self.prefix)
 
-    def message(self, headers: Headers, body: bytes, now: float, request: SignedRequest) -> bytes:
-        """What must have been signed. Raises `Rejected` for a time of signing that is missing, or too far from now."""
+    def message(self, headers: Headers, body: bytes, now: float, request: SignedRequest, *, secret: str = "") -> bytes:
+        """What must have been signed; `secret` is part of it where it is no key.
+
+        Raises `Rejected` for a time of signing that is missing, or too far from now.
+        """
         if self.is_body:
             return body
         timestamp = self._timestamp(headers, body, now) if self.stamp else ""
-        return self._around(body, {"headers": text_headers(headers), "timestamp": timestamp}, request)
+        return self._around(body, {"headers": text_headers(headers), "timestamp": timestamp, "secret": secret}, request)
 
     def headers_for(
         self,
@@ -151,8 +156,11 @@ class SignedMessage:
         if self.reads_payload:
             scope["payload"] = parse_any(body)
             body = b""
-        elif not self.has_body:
+        elif self.reads_form:
             scope["form"] = [{"name": name, "value": value} for name, value in dict.fromkeys(fields_of(body))]
+            body = b""
+        elif not self.has_body:
+            scope["crc32"] = crc32(body)
             body = b""
         return to_text(fill_text(self.before, scope)).encode() + body + to_text(fill_text(self.after, scope)).encode()
 
@@ -459,53 +467,3 @@ def arguments_of(algorithm: str) -> tuple[Any, ...]:
     from cryptography.hazmat.primitives.hashes import SHA256
 
     return (ECDSA(SHA256()),)
-
-
-class Proof(Protocol):
-    """Raises `Rejected` for a delivery that is not genuine."""
-
-    @property
-    def summary(self) -> str: ...
-
-    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None: ...
-
-    def matches(
-        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
-    ) -> Iterable[bool]: ...
-
-
-# The table of a source that describes it → what checks it.
-PROOFS: Mapping[str, Any] = {"hmac": Signature, "public_key": PublicKeySignature, "token": PlainToken}
-
-
-def described(definition: SourceDefinition) -> Any:
-    """The table that describes a source's proof by a shared secret or a public key, if it has one."""
-    return next((table for name, table in definition.items() if name in PROOFS), None)
-
-
-def variable_of(definition: SourceDefinition) -> str | None:
-    """The environment variable with the source's secrets or public keys."""
-    return (described(definition) or {}).get("env")
-
-
-def variables_of(definition: SourceDefinition) -> list[str]:
-    """All environment variables with secrets of the source."""
-    tokens = (challenge.get("token", {}) for challenge in definition.get("challenge", ()))
-    claims = definition.get("jwt", {}).get("claims", {}).values()
-    names = (variable_of(definition), *(token.get("env") for token in tokens), *claims)
-    return [name for name in names if name is not None]
-
-
-def proof_of(definition: SourceDefinition, secrets: Sequence[str]) -> Proof | None:
-    """What checks deliveries; nothing without secrets. Raises `UsageError` for a secret that cannot be one."""
-    if not secrets:
-        return None
-    name = next(name for name in definition if name in PROOFS)
-    proof: Proof = PROOFS[name](described(definition), secrets)
-    return proof
-
-
-def covered_by(definition: SourceDefinition) -> str | None:
-    """The template of what the proof covers; nothing where it proves the sender, and so all that it sends."""
-    table = described(definition) or {}
-    return None if "token" in definition else table.get("signed", "")

@@ -6,9 +6,11 @@ it, and reads keys and algorithms from places that this listener must ignore.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote
 
 from msgspec.json import Decoder
 
@@ -56,6 +58,8 @@ class TokenVerifier:
         self._prefix = definition.get("prefix", "").encode().lower()
         self._expected = expected or {}
         self.algorithms = frozenset(definition["algorithms"])
+        self._request_claim = definition.get("request", "")
+        self._constants = definition.get("constants", {})
         self.leeway = duration_seconds(definition.get("leeway", "60s"))
         self.unquote = definition.get("unquote", False)
         self.issuers = frozenset(definition.get("issuer", ()))
@@ -100,7 +104,15 @@ class TokenVerifier:
             if not set(_texts(*(found if isinstance(found, list) else [found]))) & set(values):
                 said = f"claim {name} is {str(found)[:80]!r}" if name in claims else f"there is no claim {name}"
                 raise not_genuine("token_claim", said)
+        for name, value in self._constants.items():
+            if type(claims.get(name)) is not type(value) or claims[name] != value:
+                raise not_genuine("token_claim", f"claim {name} is not {str(value).lower()}")
         return claims, text
+
+    def check_request(self, claims: Mapping[str, Any], path: str, query: bytes) -> None:
+        """Raises `Rejected` for a token that was made for another request, where its source says what it is for."""
+        if self._request_claim and claims.get(self._request_claim) != request_hash("POST", path, query):
+            raise not_genuine("token_claim", f"claim {self._request_claim} is not of POST {path} with its query")
 
     def _remember(self, header: bytes, kid: str | None, algorithm: str) -> None:
         if len(self._known_headers) >= _MAX_KNOWN_HEADERS:
@@ -145,6 +157,20 @@ class TokenVerifier:
             audience = claims.get("aud")
             if self.audiences.isdisjoint(_texts(*audience) if isinstance(audience, list) else _texts(audience)):
                 raise not_genuine("token_audience", f"meant for {str(audience)[:80]!r}")
+
+
+def request_hash(method: str, path: str, query: bytes) -> str:
+    """SHA-256 of a request without its body, written in the one way that a "query string hash" is made of.
+
+    The query is sorted, without a token in it; values of one name are joined with commas.
+    """
+    values: dict[str, list[str]] = {}
+    for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
+        if name != "jwt":
+            values.setdefault(quote(name, safe="~"), []).append(quote(value, safe="~"))
+    joined = "&".join(f"{name}={','.join(sorted(values[name]))}" for name in sorted(values))
+    canonical = f"{method}&{path.rstrip('/').replace('&', '%26') or '/'}&{joined}"
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _texts(*values: Any) -> list[str]:

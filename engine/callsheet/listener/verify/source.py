@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from re import compile as compile_pattern
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import UsageError
@@ -11,25 +12,12 @@ from ...jsontext import dump_json
 from ...language.compiled_jmespath import compile_fast, first_names
 from ...language.template import compile_expression, expressions_in_text, fill_template, fill_text, to_text
 from ...paths import cache_directory
+from .certificate import UnknownCertificate
 from .event import Event, query_values
-from .key_set import KeySet, KeySetCache, UnknownKey, check_url, fetcher
+from .key_set import KeySet, KeySetCache, SharedKeys, UnknownKey, check_url, fetcher, get_from
 from .payload import NO_EVENT, UNAVAILABLE, Rejected, json_of, parse_any, parse_exact, parse_payload, unreadable
-from .proofs import (
-    NO_REQUEST,
-    PROOFS,
-    Headers,
-    PlainToken,
-    Proof,
-    Signature,
-    SignedRequest,
-    are_signed,
-    covered_by,
-    described,
-    other_spellings,
-    proof_of,
-    text_headers,
-    variable_of,
-)
+from .proof_kinds import PROOFS, Proof, covered_by, described, proof_of, variable_of
+from .proofs import NO_REQUEST, Headers, PlainToken, Signature, SignedRequest, are_signed, other_spellings, text_headers
 from .secret_options import collect_secrets
 from .signed_tokens import TokenVerifier
 
@@ -44,10 +32,11 @@ _LONGEST = 4096
 
 
 class Challenged(Exception):
-    """A delivery that is a question: `body` is the answer, JSON or plain text."""
+    """A delivery that is a question: `body` is the answer, JSON or plain text, once `visit` has been asked, if any."""
 
-    def __init__(self, body: bytes, content_type: bytes) -> None:
+    def __init__(self, body: bytes, content_type: bytes, visit: str = "") -> None:
         super().__init__("challenge")
+        self.visit = visit
         self.body = body
         self.content_type = content_type
 
@@ -62,6 +51,8 @@ class Challenge:
         self.asks_in_body = "payload" in first_names(when)
         self.reply = definition.get("reply", "")
         self.signed = definition.get("sign")
+        self.visit = definition.get("visit", "")
+        self.allowed = compile_pattern(definition.get("allowed", ""))
         token = definition.get("token")
         self.token = PlainToken(token, secrets) if token is not None else None
         self.is_open = token is None or bool(secrets)  # without its secret nobody's question is answered
@@ -86,7 +77,18 @@ class Challenge:
         body = (reply or "").encode("utf-8", "replace") if is_text else dump_json(reply).encode("utf-8", "replace")
         if len(body) > _LONGEST:
             raise Rejected(400, "challenge_long", f"a challenge whose answer has {len(body)} bytes")
-        return Challenged(body, b"text/plain; charset=utf-8" if is_text else b"application/json")
+        visit = to_text(fill_text(self.visit, scope))
+        if visit and not self.allowed.fullmatch(visit):
+            raise Rejected(400, "challenge_address", f"a challenge to ask {visit[:200]!r}, which is not the sender's")
+        return Challenged(body, b"text/plain; charset=utf-8" if is_text else b"application/json", visit)
+
+
+async def accept(question: Challenged) -> None:
+    """Ask the address by which a question is accepted. Raises `Rejected` where it gives no answer."""
+    try:
+        await get_from(question.visit)
+    except (OSError, ValueError) as error:
+        raise Rejected(UNAVAILABLE, "challenge_unavailable", f"{question.visit[:200]}: {error}") from None
 
 
 _MAX_EVENTS = 5000  # of one delivery
@@ -111,15 +113,20 @@ class Source:
         answers: Sequence[Challenge] = (),
         public_url: str = "",
         claims: Mapping[str, Sequence[str]] | None = None,
+        token_secrets: Sequence[str] = (),
     ) -> None:
-        """`claims` are the values that those of a token may have, where its definition leaves them open."""
+        """`claims` are the values that those of a token may have, where its definition leaves them open.
+
+        `token_secrets` sign tokens where that is no key set's.
+        """
         self.name = name
         self.definition = definition
         self.path = definition["path"]
         self.dedup_ignore = frozenset(definition.get("dedup_ignore", ()))
         self.registered = frozenset(definition.get("jwt", {}).get("registered", _REGISTERED))
         self.keys = keys
-        self.tokens = TokenVerifier(definition["jwt"], claims) if keys is not None else None
+        self.find_key = keys.find if keys is not None else SharedKeys(token_secrets).find if token_secrets else None
+        self.tokens = TokenVerifier(definition["jwt"], claims) if self.find_key is not None else None
         self.proof = proof_of(definition, secrets)
         self.covered = covered_by(definition)
         self.signs_url = any("url" in first_names(text) for text in expressions_in_text(self.covered or ""))
@@ -169,13 +176,14 @@ class Source:
         """The event of a genuine delivery. Raises `Rejected`; `UnknownKey` where keys may be missing."""
         if self.open_questions:
             self._ask_openly(headers, query)
-        if self.tokens is None or self.keys is None:
+        if self.tokens is None or self.find_key is None:
             if self.proof is not None:
                 self._prove(self.proof, headers, query, data, now)
             text = data if self.content == "json" else self._json(data)
             return self._event(parse_payload(text), headers, query, data, text)
         try:
-            claims, text = self.tokens.claims(self.tokens.token_of(headers, data), self.keys.find, now)
+            claims, text = self.tokens.claims(self.tokens.token_of(headers, data), self.find_key, now)
+            self.tokens.check_request(claims, self.path, query)
         except Rejected as refused:
             if self.proof is None or refused.status == NO_EVENT:
                 raise
@@ -258,8 +266,10 @@ class Source:
         return data if self.content == "any" and data.lstrip()[:1] == b"{" else json_of(data, self.form_field)
 
     async def fetch_key(self, unknown: UnknownKey) -> None:
-        """Look for the key that a token names. Raises `Rejected`."""
-        if self.keys is not None:
+        """Look for the key that a token names, or for a certificate. Raises `Rejected`."""
+        if isinstance(unknown, UnknownCertificate):
+            await unknown.fetch()
+        elif self.keys is not None:
             await self.keys.fetch_for(unknown.key_request)
 
     def _check_proof_too(
@@ -388,14 +398,16 @@ class ProofSettings:
     ) -> Source:
         """`signs_nothing` where deliveries were proved elsewhere. Raises `UsageError` for what cannot be a proof."""
         definition = self._catalog.get("source", name)
+        jwt = definition.get("jwt", {})
         shared = described(definition)
-        if shared is None and any(given):
+        if shared is None and any(given) and "env" not in jwt:
             raise UsageError(f"source {name!r} does not use a shared secret or public key: leave out the secret")
         secrets = self._secrets(given, shared.get("env")) if shared is not None else []
+        token_secrets = self._secrets(given, jwt["env"]) if "env" in jwt else []
         proving = shared.get("env") if shared is not None else None
         challenges = [self._challenge(each, proving, secrets) for each in definition.get("challenge", ())]
         try:
-            source = Source(name, definition, secrets, keys, challenges, public_url, self.claims(name))
+            source = Source(name, definition, secrets, keys, challenges, public_url, self.claims(name), token_secrets)
         except UsageError as error:  # of its secrets, which it does not show
             raise UsageError(f"source {name!r}: {error.message}", hint=error.hint) from None
         if source.signs_url and secrets and not (public_url or signs_nothing):
@@ -422,7 +434,7 @@ class ProofSettings:
     ) -> tuple[KeySet | None, Callable[[], Any] | None]:
         """The key set for a source's tokens, if any is used, and what closes its connections."""
         jwt = self._catalog.get("source", name).get("jwt")
-        if jwt is None:
+        if jwt is None or "env" in jwt:
             if chosen is not None:
                 raise UsageError(f"source {name!r} does not use signed tokens: leave out the key set")
             return None, None
