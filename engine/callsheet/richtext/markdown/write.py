@@ -29,8 +29,6 @@ from .unsupported import LANGUAGE, MOST, must_be_carried, unsaid
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
 
-    BlockConstruct = Callable[["BlockWriter", Node], str]
-
 EMPTY = [Node("paragraph")]
 OTHER = "*"  # noted on a list that follows one of its sort: it takes the other marker
 EMPTY_ITEM = re.compile(r"\s*(?:[-*]|\d+[.)])(?: \[.\]| <>)?\s*(?:\n|$)")
@@ -57,12 +55,14 @@ class BlockWriter:
 
     @staticmethod
     @lru_cache(maxsize=4)
-    def _constructs(rules: Rules) -> tuple[dict[str, str], dict[str, shape.HtmlForm], dict[str, BlockConstruct]]:
+    def _constructs(
+        rules: Rules,
+    ) -> tuple[dict[str, str], dict[str, shape.HtmlForm], dict[str, Callable[[BlockWriter, Node], str]]]:
         """Kinds of lists → their sort; kinds that a tag says → its form; kinds with a construct → what writes it."""
         tagged = {kind: forms for kind, forms in rules.tags.items() if rules.group(kind) == "block"}
         by_tag = {kind: form for kind, forms in tagged.items() for form in forms if "tag" in form}
         items = rules.listed
-        writers: dict[str, BlockConstruct] = {
+        writers: dict[str, Callable[[BlockWriter, Node], str]] = {
             **dict.fromkeys(by_tag, BlockWriter._tag),
             "paragraph": BlockWriter._paragraph,
             "heading": BlockWriter._heading,
