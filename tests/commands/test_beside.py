@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.commands.steps.parameter_scope import FilesBeside
-from callsheet.richtext.markdown.relative import NotBesideError
+from callsheet.richtext.markdown.addresses import NotBesideError
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs links and pipes")
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.richtext.editing import Editing, align
+from callsheet.richtext.editing import Editing
+from callsheet.richtext.editing import block_matching as align
 from support.richtext import nodes
 
 LETTERS = st.lists(st.sampled_from("abc"), max_size=12)

@@ -9,7 +9,7 @@ import pytest
 
 from callsheet.richtext import convert_rich_text
 from callsheet.richtext.editing import Editing
-from callsheet.richtext.flatten import FLATTEN
+from callsheet.richtext.fit_to_document import FLATTEN
 from support.places import ROOT
 from support.richtext import nodes
 

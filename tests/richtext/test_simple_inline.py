@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from callsheet.richtext.markdown.blocks import BlockReader
-from callsheet.richtext.markdown.spans import SpanWriter
+from callsheet.richtext.markdown.block_reader import BlockReader
+from callsheet.richtext.markdown.inline_writer import SpanWriter
 from callsheet.richtext.node_rules import Rules
 from callsheet.richtext.tree import Losses, Mark, Node, merge_runs, text_node
 from support.richtext import nodes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from callsheet.richtext import normalise as fit
-from callsheet.richtext.adf.read import read_adf
-from callsheet.richtext.adf.write import DocumentWriter
+from callsheet.richtext import fit_to_document as fit
+from callsheet.richtext.adf.reader import read_adf
+from callsheet.richtext.adf.writer import DocumentWriter
 from callsheet.richtext.node_rules import Rules
 from callsheet.richtext.tree import Losses, Node, text_node
 

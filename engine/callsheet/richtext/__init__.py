@@ -9,7 +9,7 @@ from ..collector import without_collector
 from ..errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from .markdown.relative import Beside
+    from .markdown.addresses import Beside
     from .node_rules import Definitions, Rules
     from .tree import Losses, Node
 
@@ -90,7 +90,7 @@ def _rename(tree: Node, rules: Rules, to_format: str, losses: Losses) -> None:
 
 
 def _for_documents(tree: Node, rules: Rules, losses: Losses) -> Node:
-    from .storage.for_documents import for_documents
+    from .storage.document_tree import for_documents
 
     return for_documents(tree, rules, losses)
 
@@ -115,7 +115,7 @@ def _rules(nodes: Definitions, *, literal: bool = False) -> Rules:
 
 def _read_markdown(source: str, rules: Rules, losses: Losses, wanted: Wanted) -> Node:
     from .lossless_markers import refuse_references
-    from .markdown.blocks import read_markdown
+    from .markdown.block_reader import read_markdown
 
     options, target = wanted.options, wanted.format
     beside = options.get("beside")
@@ -134,7 +134,7 @@ def _read_markdown(source: str, rules: Rules, losses: Losses, wanted: Wanted) ->
 
 
 def _read_adf(source: Any, rules: Rules, losses: Losses, wanted: Wanted) -> Node:
-    from .adf.read import read_adf
+    from .adf.reader import read_adf
 
     document = _json(source) if isinstance(source, str | bytes) else source
     return read_adf(document, rules, losses, spelling=wanted.lossless or wanted.format != "markdown")
@@ -154,26 +154,26 @@ def _json(source: str | bytes) -> Any:
 
 
 def _read_storage(source: str, rules: Rules, losses: Losses, _wanted: Wanted) -> Node:
-    from .storage.read import read_storage
+    from .storage.reader import read_storage
 
     return read_storage(source, rules, losses)
 
 
 def _read_wiki(source: str, rules: Rules, losses: Losses, _wanted: Wanted) -> Node:
-    from .wiki.read import read_wiki
+    from .wiki.reader import read_wiki
 
     return read_wiki(source, rules, losses)
 
 
 def _write_markdown(tree: Node, rules: Rules, losses: Losses, lossless_from: str | None) -> str:
-    from .markdown.write import write_markdown
+    from .markdown.block_writer import write_markdown
 
     return write_markdown(tree, rules, losses, lossless_from=lossless_from)
 
 
 def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> Any:
-    from .adf.write import DocumentWriter
-    from .normalise import fit_to_rules
+    from .adf.writer import DocumentWriter
+    from .fit_to_document import fit_to_rules
 
     fitted = fit_to_rules(tree, rules, losses)
     tree.content = []  # so that its nodes go as they are written
@@ -181,13 +181,13 @@ def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | N
 
 
 def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:
-    from .storage.write import write_storage
+    from .storage.writer import write_storage
 
     return write_storage(tree, rules, losses)
 
 
 def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:
-    from .wiki.write import write_wiki
+    from .wiki.writer import write_wiki
 
     return write_wiki(tree, rules, losses)
 

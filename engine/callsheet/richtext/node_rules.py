@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from .fields import AttrField, attribute_fields
+from .attribute_fields import AttrField, attribute_fields
 from .tree import Attrs
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from ...errors import UsageError, slip_of
 from ...richtext.lossless_markers import OURS
-from ...richtext.markdown.escape import link_target
 from ...richtext.markdown.front_matter import front_matter_fault, split_front_matter, without_front_matter
+from ...richtext.markdown.inline_writer import link_target
 from ...richtext.markdown.places import PLAIN, Address, Fence, Heading, PlaceReader, Places, replace_ranges
 
 # What a directory says: its pages, what they link to and show, and what is wrong.

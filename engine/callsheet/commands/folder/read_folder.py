@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from ...collector import without_collector
 from ...errors import did_you_mean
-from ...richtext.markdown.relative import ABSOLUTE
+from ...richtext.markdown.addresses import ABSOLUTE
 from ..steps.parameter_scope import PAGES, UNSAFE
 from .local_page import (
     Diagram,

@@ -266,7 +266,7 @@ def wiki_of_adf(context: Context, text: str) -> Any:
 
 def markdown(context: Context, text: str) -> str:
     """Markdown for an `edit` step; read here, so that nothing is asked of the service when it is damaged."""
-    from ...richtext.markdown.blocks import read_markdown
+    from ...richtext.markdown.block_reader import read_markdown
     from ...richtext.node_rules import Rules
     from ...richtext.tree import Losses
 

@@ -20,8 +20,8 @@ from ...language.query_text import EXCEPT
 from ...language.template import Scope, evaluate, fill_template, fill_text, to_text
 from ...registry import MARKDOWN, SITE_SETTINGS
 from ...richtext import ATTACHING
+from ...richtext.markdown.addresses import NotBesideError
 from ...richtext.markdown.front_matter import LONGEST, commented, front_matter_fault, split_front_matter
-from ...richtext.markdown.relative import NotBesideError
 from ..context import ParameterValues, Typed
 from .converters import Unknown, convert_argument, convert_text, read_text
 from .lookup import Lookups, Match

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 from ...collector import without_collector
 from ...errors import CallsheetError, Conflict, UsageError
 from ...jsontext import dump_json
-from ..adf.read import read_adf
+from ..adf.reader import read_adf
 from ..lossless_markers import refuse_references
-from ..markdown.blocks import read_markdown
-from ..markdown.relative import Beside
+from ..markdown.addresses import Beside
+from ..markdown.block_reader import read_markdown
 from ..node_rules import Rules
 from ..tree import Losses, Node
-from .compared_blocks import Outline
+from .block_matching import Outline
 from .document_edit import DocumentEdit
 from .document_parts import DocumentParts
-from .merge import BothChangedError, merged
+from .merge_edits import BothChangedError, merged
 from .sayable import Sayable
 from .section import Section, section_of
 from .source_parts import Part

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..adf.forms import Raw, form_of
-from ..adf.write import DocumentWriter
+from ..adf.document_forms import Raw, form_of
+from ..adf.writer import DocumentWriter
+from ..fit_to_document import Fitter, Up
 from ..node_rules import Rules
-from ..normalise import Fitter, Up
 from ..tree import Losses, Node, Verbatim, text_node
-from .align import longest_increasing
-from .blocks import EditWriter, MisfitError, WrittenBlock
-from .compared_blocks import Block
+from .block_matching import Block, longest_increasing
 from .document_parts import DocumentParts, wrapped
-from .label import caption_of
-from .source_parts import FRAMED, EditToken, Part, Wrapper, tokens_of
-from .words import OutputPiece, merge_tokens
+from .edit_writer import EditWriter, MisfitError, WrittenBlock
+from .line_edit import OutputPiece, merge_tokens
+from .source_parts import FRAMED, EditToken, Part, Wrapper, caption_of, tokens_of
 
 
 class DocumentEdit:

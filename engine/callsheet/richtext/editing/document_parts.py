@@ -5,15 +5,26 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..adf.forms import Raw
-from ..adf.read import DocumentReader
+from ..adf.document_forms import Raw
+from ..adf.reader import DocumentReader
 from ..lossless_markers import marker_label
 from ..node_rules import NodeForm, Rules
 from ..plain_text import visible_text
 from ..tree import MAX_DEPTH, Attrs, Losses, Mark, Node
-from .label import label_tokens, words_of
 from .sayable import Sayable
-from .source_parts import FRAMED, TOKEN, EditToken, Label, Part, Piece, Wrapper, seen_tokens, tokens_of
+from .source_parts import (
+    FRAMED,
+    TOKEN,
+    EditToken,
+    Label,
+    Part,
+    Piece,
+    Wrapper,
+    label_tokens,
+    seen_tokens,
+    tokens_of,
+    words_of,
+)
 
 LINES = ("paragraph", "heading", "task", "decision")
 SHOWN = ("extensionKey", "text", "url", "title", "shortName", "name", "resourceId", "id")

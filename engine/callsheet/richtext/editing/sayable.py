@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..markdown.blocks import BlockReader
-from ..markdown.named import said_by
-from ..markdown.unsupported import LANGUAGE, SAID
-from ..markdown.write import BlockWriter
+from ..markdown.block_reader import BlockReader
+from ..markdown.block_writer import LANGUAGE, SAID, BlockWriter
+from ..markdown.text_patterns import said_by
 from ..node_rules import Rules
 from ..tree import Attrs, Losses, Mark, Node, text_node
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..lossless_markers import marker_label
-from ..markdown.unsupported import LANGUAGE
+from ..markdown.block_writer import LANGUAGE
 from ..node_rules import Rules
-from ..storage.elements import BLOCKS
-from ..storage.forms import StorageForm
+from ..storage.storage_forms import BLOCKS, StorageForm
 from ..storage.xml import Element, Words, parse_fragment
 from .sayable import Sayable
 from .source_parts import Part

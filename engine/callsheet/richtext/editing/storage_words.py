@@ -9,12 +9,11 @@ from typing import Any
 from ..lossless_markers import marker_label
 from ..node_rules import Rules
 from ..plain_text import visible_text
-from ..storage.forms import StorageForm, StorageForms
+from ..storage.storage_forms import StorageForm, StorageForms
 from ..storage.xml import Element, Words, parse_fragment
 from ..tree import Attrs, Mark, Node
-from .label import label_tokens
 from .sayable import Sayable
-from .source_parts import FRAMED, EditToken, Label, Piece, Wrapper, seen_tokens, tokens_of
+from .source_parts import FRAMED, EditToken, Label, Piece, Wrapper, label_tokens, seen_tokens, tokens_of
 
 CDATA = "<![CDATA["  # in it, nothing is written as an entity
 RAW = re.compile(r"[ \t\r\n]+|[^\W_]+|&#?\w+;|.", re.DOTALL)

@@ -23,12 +23,7 @@ from mdit_py_plugins.dollarmath.index import math_inline_dollar
 from mdit_py_plugins.footnote import footnote_plugin
 
 from ..tree import MAX_DEPTH
-from .emphasis import unanswered
-from .indented import box, content_tab
-from .inline_note import inline_note
-from .inline_tokens import InlineToken, parsed
-from .rules_by_sign import RulesBySign
-from .table_rows import CUT, table
+from .parser_rules import CUT, InlineToken, RulesBySign, box, content_tab, inline_note, parsed, table, unanswered
 
 INLINE_DEPTH = 20
 MATH = {"allow_labels": False, "allow_space": False, "allow_digits": False, "allow_blank_lines": False}

@@ -18,9 +18,9 @@ from markdown_it.rules_block import StateBlock, reference
 from markdown_it.rules_inline import StateInline, html_inline, image, link
 from markdown_it.token import Token
 
-from .attributes import at_end
-from .inline_tokens import InlineToken
 from .parser import Parser, block_parser, inline_parser
+from .parser_rules import InlineToken
+from .text_patterns import at_end
 
 TAG = re.compile(r"<(?P<name>a|img)\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.IGNORECASE)
 ADDRESS = re.compile(

@@ -1,21 +1,133 @@
-"""What the tags of HTML mean, by the definitions."""
+"""What the tags of HTML in Markdown are and mean, by the definitions."""
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from dataclasses import field as slot
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from markdown_it.common.normalize_url import normalizeLink, validateLink
 
-from ..fields import AttrField, attribute_fields
+from ..attribute_fields import AttrField, attribute_fields
 from ..node_rules import Rules
-from ..tree import Attrs, Mark
-from .elements import ELEMENTS
+from ..tree import Attrs, Mark, Node
+from .parser_rules import InlineToken
 
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
+
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# Those of the standard and those that browsers know from before it: their tags are markup wherever they stand.
+ELEMENTS = _names("""
+    a abbr acronym address article aside audio b basefont bdi bdo big blink blockquote body br button
+    caption center cite code col colgroup dd del details dfn dialog dir div dl dt em embed
+    fieldset figcaption figure font footer frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i
+    iframe img ins kbd legend li main mark marquee menu meta nav nobr noframes noscript ol p picture pre
+    q rp rt ruby s samp script small span strike strong sub summary sup svg table tbody td template
+    textarea tfoot th thead tr tt u ul video wbr
+    """)
+VOID = _names("area base br col embed frame hr img input link meta param source track wbr")
+HIDDEN = _names("head script select style svg template title")  # what they hold is not shown
+SHOWN_BY_ADDRESS = _names("video audio source iframe embed")
+CARRY = "!"  # the name of what a carried comment opens: no element
+# Inside of these an end tag closes nothing outside, except the tags of what is around.
+SCOPES: dict[str, frozenset[str]] = {
+    "table": _names("table details"),
+    "td": _names("td th tr table tbody thead tfoot details"),
+    "th": _names("td th tr table tbody thead tfoot details"),
+    "details": _names("details"),
+    CARRY: frozenset({CARRY}),
+}
+# A start tag closes the open elements of these names, up to the one they are parts of.
+BLOCKS = _names("""
+    address article aside blockquote center details dir div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header
+    hr main menu nav ol p pre section summary table ul
+    """)
+CLOSES: dict[str, frozenset[str]] = {
+    **dict.fromkeys(BLOCKS, _names("p")),
+    "li": _names("li p"),
+    "dt": _names("dt dd p"),
+    "dd": _names("dt dd p"),
+    "tr": _names("tr td th p caption colgroup"),
+    "td": _names("td th p"),
+    "th": _names("td th p"),
+    "a": _names("a"),
+    "table": _names("p table"),
+}
+# Tags that are read as blocks also in the middle of a line, where the words around them would run together.
+LINE_BLOCKS = _names("""
+    blockquote center dd details div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre summary table td th tr ul
+    """)
+# Blocks that say nothing themselves: what they hold begins and ends with them.
+GROUPS = _names("address article aside center dir div fieldset footer form header main menu nav section")
+STOPS = _names("ul ol dl table div section blockquote details menu dir") | {CARRY}
+
+
+@dataclass(slots=True)
+class HtmlElement:
+    """An open tag: a block with content of its own, marks for what it encloses, or neither."""
+
+    name: str
+    node: Node | None = None
+    marks: tuple[Mark, ...] = ()
+    around: tuple[Mark, ...] = ()  # put on the blocks it encloses
+    content: list[Node] = slot(default_factory=list)
+
+
+def surround(node: Node, elements: list[HtmlElement]) -> None:
+    """Puts the marks of the innermost element that has some on a block that has none."""
+    if not (node.kept or node.marks) and node.kind in ("paragraph", "heading"):
+        node.marks = next((element.around for element in reversed(elements) if element.around), ())
+
+
+TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)([^>]*?)/?>", re.DOTALL)
+ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+
+
+def tag_attributes(words: str) -> dict[str, str]:
+    return {m[1].lower(): html.unescape(m[2] or m[3] or m[4] or "") for m in ATTRIBUTE.finditer(words)}
+
+
+def shown_address(tag: str) -> str:
+    """The address that stands for what a tag shows, such as a film; empty for any other."""
+    match = TAG.fullmatch(tag)
+    if match is None or match[1] or match[2].lower() not in SHOWN_BY_ADDRESS:
+        return ""
+    address = tag_attributes(match[3]).get("src", "").strip()
+    return address if address.startswith(("http://", "https://")) else ""
+
+
+def tag_name(tag: str) -> str:
+    match = TAG.fullmatch(tag)
+    return match[2].lower() if match else ""
+
+
+def begins_block(token: InlineToken) -> bool:
+    """Whether a token is a tag that starts a block inside of a line."""
+    return token.type == "html_inline" and token.content[1:2] != "/" and tag_name(token.content) in LINE_BLOCKS
+
+
+def close(tokens: list[InlineToken]) -> None:
+    """Tells each HTML start tag where the end tag is that closes it, each pair of the same name."""
+    waiting: dict[str, list[int]] = {}
+    for index, token in enumerate(tokens):
+        match = TAG.fullmatch(token.content) if token.type == "html_inline" else None
+        if match:
+            name = match[2].lower()
+            if not match[1]:
+                waiting.setdefault(name, []).append(index)
+            elif waiting.get(name):
+                start = waiting[name].pop()
+                tokens[start].end, token.end = index, start
+
 
 ADDRESSES = frozenset({"href", "src"})
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -1,0 +1,388 @@
+"""Inline content written as Markdown, escaped so that it reads back as the same text.
+
+Emphasis by signs has rules that depend on the neighbours, so what is not certain is read back, and written more plainly
+where it does not say the same: first with signs, then with HTML tags, and in lossless mode with carried marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .. import lossless_markers
+from ..adf.document_forms import is_media
+from ..node_rules import Rules
+from ..plain_text import name_of_node, visible_text
+from ..tree import Losses, Mark, Node, leads_somewhere, merge_runs, spaces_out, text_node
+from .inline_reader import InlineReader
+from .text_patterns import Patterns, address, said_by
+
+SPECIAL = re.compile(  # each alternative begins with its sign, so that `re` looks for these signs alone
+    r"\\|`|\*(?<!\s\*)|\*(?!\s)|\*$"
+    r"|_(?<![^\W_]_)|_(?![^\W_])"  # an underscore inside a word is none of emphasis
+    r"|\^(?=\[)|\[(?=[~!^])|\](?=[(\[:])|!(?=\[|$)"
+    r"|<(?=[A-Za-z/!?>]|$)|&(?=#|[A-Za-z])"
+    r"|~(?=~|$)|~(?<=~~)|~(?<![\s\S]~)"
+    r"|\$(?=\S[^$]*\$)|\$(?<!\d\$)$|\{(?=[#.:]|[\w:-]+=)"
+)
+BRACKETS = re.compile(r"[\[\]]")
+LINE_START = re.compile(
+    r"(?P<sign>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=_:|](?=[-=_:|\s]*$)|\|(?=.*\|)"
+    r"|!!!|\?\?\?|:::|===|\$\$|[:~](?=\s)"  # of dialects: boxes, tabs, formulas, what a term means
+    r"|\[(?=(?: |x|X|![A-Za-z]+)\](?:\s|$))|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
+)
+ODD_SPACE = re.compile(r"[\r\n\0\f\v\x1c-\x1f\x85\u2028\u2029]")
+NO_ENTITY = frozenset("\v\x1c\x1d\x1e\x1f\x85")
+NO_TARGET = re.compile(r"[\s()<>\\\x00-\x1f]|&(?=#|\w+;)")
+EDGE_SPACE = re.compile(r"^\s+|\s+$")
+
+
+def escape(words: str, patterns: Patterns, *, linked: bool = False) -> str:
+    """Text between marks, wherever on its line it stands."""
+    if not patterns.suspects.search(words):
+        return words
+    marks = [match.start() for match in patterns.found(words, linked=linked)]
+    marks += [match.start() for match in SPECIAL.finditer(words)]
+    if linked:
+        marks += [match.start() for match in BRACKETS.finditer(words)]
+    if marks:
+        parts, end = [], 0
+        for place in sorted(set(marks)):
+            parts += [words[end:place], "\\"]
+            end = place
+        words = "".join(parts) + words[end:]
+    return words if words.isprintable() else ODD_SPACE.sub(entity, words)
+
+
+def entity(match: re.Match[str]) -> str:
+    """The characters as entities; those that no entity can stand for as they are."""
+    return "".join(sign if sign in NO_ENTITY else f"&#{ord(sign)};" for sign in match[0])
+
+
+def start_of_line(line: str) -> str:
+    """A line of a paragraph that nothing takes for a heading, a list, a quote or a rule."""
+    match = LINE_START.match(line)
+    if not match:
+        return line
+    if match["number"]:
+        return f"{match['number']}\\{line[match.end('number') :]}"
+    return "\\" + line
+
+
+def paragraph_lines(words: str, *, exact: bool) -> str:
+    """A paragraph's lines, their starts escaped and their outer white space kept as entities or taken off."""
+    first, last = words[:1], words[-1:]
+    if (first.isalpha() or first == "`") and last != "\\" and not last.isspace() and "\n" not in words:
+        return words
+    lines = words.split("\n")
+    result = []
+    for line in lines:
+        end = "\\" if line.endswith("\\") and _breaks(line) else ""
+        kept = line.removesuffix(end)
+        if kept[:1].isspace() or kept[-1:].isspace():
+            kept = EDGE_SPACE.sub(entity if exact else _odd, kept)
+        result.append(start_of_line(kept) + end)
+    return "\n".join(result)
+
+
+def _breaks(line: str) -> bool:
+    """Whether a line ends in a backslash that is a line break, no escaped one."""
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _odd(match: re.Match[str]) -> str:
+    return entity(match) if match[0].strip(" ") else ""
+
+
+def link_target(href: str) -> str:
+    """A link's target as it stands in parentheses."""
+    if href and not NO_TARGET.search(href):
+        return href
+    safe = re.sub(
+        r"[\x00-\x20\x7f-\xa0\u2028\u2029]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), href
+    )
+    if not href or "(" in safe or ")" in safe or "<" in safe or ">" in safe or "\\" in safe or "&" in safe:
+        return "<" + re.sub(r"[<>\\]|&(?=#|\w+;)", r"\\\g<0>", safe) + ">" if href else "<>"
+    return safe
+
+
+def link_title(words: str) -> str:
+    clean = " ".join(words.split())
+    return ' "' + re.sub(r'(["\\&])', r"\\\1", clean) + '"'
+
+
+SIGNS = {"strong": "**", "em": "*", "strike": "~~"}
+UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
+SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL, CARRY_LEVEL = range(4)
+READABLE = (SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL)
+LINK_ATTRS = frozenset({"href", "title"})
+CLINGING = frozenset("*_~`{([")  # beside a sign of emphasis, these could belong to it
+STARTING, ENDING = frozenset("\"'({@/."), frozenset(".,:;!?)}\"'")
+LONG = 20_000  # plain text beyond it is not read back
+
+
+class SpanWriter:
+    def __init__(self, rules: Rules, reader: InlineReader, losses: Losses, *, lossless: bool) -> None:
+        self.rules = rules
+        self.reader = reader
+        self.losses = losses
+        self.lossless = lossless
+        self.tags = rules.mark_tags
+        self.links = rules.links
+
+    def write_inline(self, content: list[Node], *, single: bool = False) -> str:
+        """One paragraph's content; `single` where it must stay on one line."""
+        if self.lossless:
+            if len(content) == 1 and self._is_plain(content[0]):
+                return self._lines(content[0].text, single=single)
+            nodes = merge_runs(content)
+        else:
+            nodes, words = content, self._certain(content, single=single)
+            if words is None:
+                nodes = self._readable(content)
+                words = self._certain(nodes, single=single)
+            if words is not None:
+                return self._lines(words, single=single)
+        if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
+            return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
+        wanted = [self._shape(node) for node in nodes]
+        levels = (*READABLE, CARRY_LEVEL) if self.lossless else READABLE
+        words = ""
+        for level in levels:
+            words = self._lines(self._spans(nodes, level, single=single), single=single)
+            if [self._shape(node) for node in self.reader.read_inline(words)] == wanted:
+                break
+        return words
+
+    def _certain(self, content: list[Node], *, single: bool) -> str | None:
+        """Content that reads back as it is whatever its neighbours, as most does; None for any other.
+
+        No neighbours have the same marks, and no mark has white space at an edge. Emphasis has letters or digits inside
+        of its signs and none, nor further signs, outside; beside white space it may start and end with others.
+        """
+        patterns = self.reader.patterns
+        parts: list[str] = []
+        before: tuple[Mark, ...] | None = None  # marks of the words before
+        edge = ""  # what stands before
+        after: Callable[[str], bool] | None = None  # what must stand behind
+        has_signs, dollars = False, 0  # a formula may begin in one text and end in another
+        for node in content:
+            words, marks = node.text, node.marks
+            if node.kind == "break" and not marks and not node.attrs and node is not content[-1]:
+                parts.append("<br>" if single else "\\\n")
+                before, edge, after = None, "", None
+                continue
+            if node.kind != "text" or node.attrs or not words or marks == before:
+                return None
+            if (before and marks and marks[0] == before[0]) or (after is not None and (marks or not after(words[0]))):
+                return None
+            before, after = marks, None
+            dollars += "$" in words
+            if not marks:
+                parts.append(escape(words, patterns))
+                edge = words[-1]
+                continue
+            mark, code = marks[0], marks[-1].kind == "codespan"
+            if len(marks) > 1 and not (code and len(marks) == 2 and mark.kind == "link"):
+                return None
+            if mark.kind == "codespan":
+                parts.append(code_span(words))
+            elif words[0].isspace() or words[-1].isspace() or not self._is_said(mark):
+                return None
+            elif mark.kind in SIGNS:
+                after = _is_apart if words[-1].isalnum() else str.isspace
+                if not (after is _is_apart or words[-1] in ENDING) or not _is_apart(edge):
+                    return None
+                if not words[0].isalnum() and (words[0] not in STARTING or not (edge.isspace() or not edge)):
+                    return None
+                parts += (SIGNS[mark.kind], escape(words, patterns), SIGNS[mark.kind])
+                has_signs = True
+            elif mark.attrs.get("href") == words:
+                if (edge and not edge.isspace()) or not self._bare(node):
+                    return None
+                parts.append(words)
+                after = str.isspace
+            else:
+                inner = code_span(words) if code else escape(words, patterns, linked=mark.kind == "link")
+                parts += (self._mark(mark, SIGN_LEVEL, opening=True), inner)
+                parts.append(self._mark(mark, SIGN_LEVEL, opening=False))
+            edge = "*"
+        return None if dollars > (not has_signs) else "".join(parts)
+
+    def _is_plain(self, node: Node) -> bool:
+        """Whether a node is words that need no escape wherever they stand on their line."""
+        bare = node.kind == "text" and not node.marks and not node.attrs and bool(node.text)
+        return bare and not self.reader.patterns.suspects.search(node.text)
+
+    def _lines(self, words: str, *, single: bool) -> str:
+        lines = paragraph_lines(words, exact=self.lossless)
+        return lines.replace("\n", " ") if single else lines
+
+    def _shape(self, node: Node) -> Any:
+        """What must read back: all of it in lossless mode, what Markdown can say otherwise."""
+        if self.lossless:
+            return node.kind, node.attrs, node.text, node.marks, [self._shape(child) for child in node.content]
+        if not node.marks:
+            return node.kind, node.text.strip(), []
+        marks = sorted((mark.kind, "link" if mark.attrs.get("href") else "") for mark in node.marks)
+        return node.kind, node.text.strip(), marks
+
+    # --- what readable Markdown can say ---
+
+    def _readable(self, content: list[Node]) -> list[Node]:
+        result: list[Node] = []
+        for node in content:
+            if node.kind == "text" and not node.attrs and (not node.marks or all(map(self._is_said, node.marks))):
+                result.append(node)
+            else:
+                result += self._sayable(node)
+        return spaces_out(result)
+
+    def _sayable(self, node: Node) -> list[Node]:
+        marks = tuple(mark for mark in node.marks if mark.kind in self.tags or leads_somewhere(mark))
+        for mark in node.marks:
+            if mark not in marks:
+                self.losses.add(f"{mark.kind} cannot be said in Markdown: the words are kept")
+            elif mark.kind == "link" and mark.attrs.keys() - LINK_ATTRS:
+                self.losses.add("a link has attributes that Markdown cannot say")
+        if node.kind == "inlinereference":
+            return [node]
+        if node.kind in ("text", "break", "image", "figure"):
+            self._tell(node, {"url", "alt", "title", "text", "layout"})
+            return [node.marked(marks if node.kind != "break" else ())]
+        if self._constructed(node) is not None:
+            said = self.reader.patterns.write(node.kind, node.attrs)
+            form = self.links.get(node.kind)
+            self._tell(node, {*(said[1] if said else ()), *(said_by(form) if form else ()), "text"})
+            return [Node(node.kind, node.attrs, [], "", marks)]
+        self.losses.add(f"{name_of_node(node)} became text")
+        words = visible_text(node, self.rules)
+        if node.kind == "card" and words:
+            marks = (*marks, Mark("link", {"href": words}))
+        return [text_node(words, marks)] if words else list(node.content)
+
+    def _is_said(self, mark: Mark) -> bool:
+        """Whether Markdown says a mark whole."""
+        if mark.kind == "link":
+            return leads_somewhere(mark) and mark.attrs.keys() <= LINK_ATTRS
+        return mark.kind in self.tags
+
+    def _tell(self, node: Node, said: set[str]) -> None:
+        for image in node.content:
+            self._tell(image, said)
+        defaults = self.rules.default_attributes.get(node.kind, {})
+        for name, value in node.attrs.items():
+            if name not in said and value != defaults.get(name):
+                self.losses.add(f"{name_of_node(node)}: {name} cannot be said in Markdown")
+
+    def _constructed(self, node: Node) -> str | None:
+        """A node in the words that its definition gives it."""
+        found = self.reader.patterns.write(node.kind, node.attrs)
+        said = self.links.get(node.kind)
+        if said and isinstance(node.attrs.get(said["attr"]), str):
+            label = str(node.attrs.get(said["label"]) or "")
+            if label or not found:
+                label = label or ("" if self.lossless else node.attrs[said["attr"]])  # as readers see it elsewhere
+                where = link_target(address(node.attrs, said))
+                return f"{said.get('before', '')}[{escape(label, self.reader.patterns, linked=True)}]({where})"
+        return found[0] if found else None
+
+    # --- writing ---
+
+    def _spans(self, nodes: list[Node], level: int, *, single: bool) -> str:
+        parts: list[str] = []
+        opened: list[Mark] = []
+        for index, node in enumerate(nodes):
+            last = index == len(nodes) - 1
+            if not node.marks and not opened:
+                parts.append(
+                    escape(node.text, self.reader.patterns)
+                    if node.kind == "text"
+                    else self._node(node, level, single=single or last, linked=False)
+                )
+                continue
+            if not opened and node.kind == "text" and len(node.marks) == 1 and node.marks[0].kind == "codespan":
+                parts.append(code_span(node.text))
+                continue
+            marks = [mark for mark in node.marks if mark.kind != "codespan"]
+            bare = self._bare(node) if marks and level < TAG_LEVEL else None
+            marks = marks[:-1] if bare else marks
+            same = 0
+            while same < len(opened) and same < len(marks) and opened[same] == marks[same]:
+                same += 1
+            parts += [self._mark(mark, level, opening=False) for mark in reversed(opened[same:])]
+            parts += [self._mark(mark, level, opening=True) for mark in marks[same:]]
+            opened = marks
+            linked = bool(marks) and any(mark.kind == "link" for mark in marks)
+            if node.kind == "text":
+                is_code = not bare and len(marks) < len(node.marks)
+                words = code_span(node.text) if is_code else escape(node.text, self.reader.patterns, linked=linked)
+                parts.append(bare or words)
+            else:
+                parts.append(self._node(node, level, single=single or last, linked=linked))
+        parts += [self._mark(mark, level, opening=False) for mark in reversed(opened)]
+        return "".join(parts)
+
+    def _bare(self, node: Node) -> str | None:
+        """An address that is its own link, and reads back so."""
+        if node.kind != "text" or node.marks[-1].attrs.get("href") != node.text or len(node.marks[-1].attrs) > 1:
+            return None
+        found = list(self.reader.patterns.nodes(node.text, ()))
+        return node.text if len(found) == 1 and found[0].text == node.text and found[0].marks else None
+
+    def _mark(self, mark: Mark, level: int, *, opening: bool) -> str:
+        if leads_somewhere(mark) and (level < CARRY_LEVEL or set(mark.attrs) <= {"href"}):
+            if opening:
+                return "["
+            words = mark.attrs.get("title")
+            return f"]({link_target(mark.attrs.get('href', ''))}{link_title(words) if words else ''})"
+        if mark.kind in SIGNS and level < TAG_LEVEL:
+            return (SIGNS if level == SIGN_LEVEL else UNDERLINE)[mark.kind]
+        if mark.kind in self.tags and not mark.attrs:
+            return f"<{self.tags[mark.kind]}>" if opening else f"</{self.tags[mark.kind]}>"
+        if level < CARRY_LEVEL:
+            return ""
+        return (
+            lossless_markers.marker_span({"marks": [list(mark)]}, "").removesuffix("</span>") if opening else "</span>"
+        )
+
+    def _node(self, node: Node, level: int, *, single: bool, linked: bool) -> str:
+        if node.kind == "inlinereference":
+            return lossless_markers.inline_reference(node.attrs["label"])
+        if node.kind == "break" and (not node.attrs or level < CARRY_LEVEL):
+            return "<br>" if single else "\\\n"
+        if node.kind in ("image", "figure") and (level < CARRY_LEVEL):
+            return self.image(node)
+        if level == CARRY_LEVEL:
+            return lossless_markers.marker_span(
+                lossless_markers.carried_node(Node(node.kind, node.attrs, node.content, node.text, node.marks)),
+                escape(visible_text(node, self.rules).replace("\n", " "), self.reader.patterns, linked=True),
+            )
+        return self._constructed(node) or escape(visible_text(node, self.rules), self.reader.patterns, linked=linked)
+
+    def image(self, node: Node) -> str:
+        """An image, or a figure with its caption for a title; a link on it goes around."""
+        image = next((child for child in node.content if child.kind == "image"), node)
+        caption = " ".join(visible_text(child, self.rules) for child in node.content if child.kind == "caption")
+        words = caption or str(image.attrs.get("title") or "")
+        alt = escape(str(image.attrs.get("alt") or self._unnamed(image)), self.reader.patterns, linked=True)
+        return f"![{alt}]({link_target(str(image.attrs.get('url') or ''))}{link_title(words) if words.strip() else ''})"
+
+    def _unnamed(self, image: Node) -> str:
+        """What stands for an attachment that has no description."""
+        url = str(image.attrs.get("url") or "")
+        return "attachment" if is_media(url, self.rules) and not self.lossless else ""
+
+
+def _is_apart(sign: str) -> bool:
+    """Whether a character beside a sign of emphasis, or none, cannot belong to it."""
+    return not sign.isalnum() and sign not in CLINGING
+
+
+def code_span(words: str) -> str:
+    longest = max((len(run) for run in re.findall("`+", words)), default=0) if "`" in words else 0
+    fence = "`" * (longest + 1)
+    clean = words.replace("\n", " ")
+    pad = " " if clean[:1] == "`" or clean[-1:] == "`" or (clean[:1] == " " == clean[-1:] and clean.strip()) else ""
+    return f"{fence}{pad}{clean}{pad}{fence}"
