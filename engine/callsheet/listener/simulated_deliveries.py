@@ -173,7 +173,7 @@ def plain(
 def _shared_token(jwt: shape.Jwt, secret: str, url: str) -> dict[str, str]:
     """The header with a token that the secret signs (HS256), for this one request."""
     now, parts = int(time.time()), urlsplit(url)
-    claims: dict[str, Any] = {"iat": now, "exp": now + 300}
+    claims: dict[str, Any] = {"iss": "test", "iat": now, "exp": now + 300}
     if "request" in jwt:
         claims[jwt["request"]] = request_hash("POST", parts.path, parts.query.encode())
     head = {"alg": "HS256", "typ": "JWT"}
