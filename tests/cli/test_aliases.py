@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.cli.aliases import aliases_path, expand
+from callsheet.cli.aliases import aliases_path, expand_alias
 from callsheet.errors import UsageError
 from support.cases import Done, environment, run_program
 
@@ -27,19 +27,19 @@ from support.cases import Done, environment, run_program
 )
 def test_arguments_take_their_places_or_come_last(line: str, given: list[str], expected: list[str] | str) -> None:
     wanted = expected.split("|") if isinstance(expected, str) else expected
-    assert expand({"x": line}, ["x", *given]) == wanted
+    assert expand_alias({"x": line}, ["x", *given]) == wanted
 
 
 def test_a_missing_argument_is_named() -> None:
     with pytest.raises(UsageError, match="alias x needs 2 arguments"):
-        expand({"x": "issues link $1 blocks $2"}, ["x", "A-1"])
+        expand_alias({"x": "issues link $1 blocks $2"}, ["x", "A-1"])
 
 
 def test_aliases_may_use_each_other_but_not_in_circles() -> None:
     aliases = {"mine": "list --mine", "list": "issues list", "a": "b", "b": "a"}
-    assert expand(aliases, ["mine"]) == ["issues", "list", "--mine"]
+    assert expand_alias(aliases, ["mine"]) == ["issues", "list", "--mine"]
     with pytest.raises(UsageError, match="refer to each other"):
-        expand(aliases, ["a"])
+        expand_alias(aliases, ["a"])
 
 
 def test_an_alias_is_kept_used_listed_and_forgotten(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
 
     import click
 
-    from callsheet.cli.builtin.operations import example
+    from callsheet.cli.builtin.operations import example_line
     from callsheet.cli.tree import root_group, run_command
     from callsheet.commands.context import Context
     from callsheet.commands.streams import Streams
@@ -82,7 +82,7 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
     context = Context("suite", environ, Streams(io.StringIO(), out, io.StringIO()))
     group = root_group(context, run_command)
     examples = {
-        id: example(context, id, found)
+        id: example_line(context, id, found)
         for id, found in context.catalog.all("operation").items()
         if not found.get("hidden")
     }

@@ -41,14 +41,14 @@ def folder(tmp_path: Path) -> FilesBeside:
 )
 def test_an_image_in_the_folder_is_found(folder: FilesBeside, url: str, address: str) -> None:
     assert folder.image(url, "storage") == address
-    assert [image["name"] for image in folder.images()] == [address.replace("%20", " ")]
+    assert [image["name"] for image in folder.met_images()] == [address.replace("%20", " ")]
 
 
 def test_images_of_one_name_get_different_ones(folder: FilesBeside) -> None:
     assert folder.image("a%20b.png", "wiki") == "a%20b.png"
     assert folder.image("img/a%20b.png", "wiki") == "docs-img-a%20b.png"
     assert folder.image("a%20b.png", "wiki") == "a%20b.png"
-    assert len({image["hash"] for image in folder.images()}) == 2
+    assert len({image["hash"] for image in folder.met_images()}) == 2
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_images_of_one_name_get_different_ones(folder: FilesBeside) -> None:
 def test_what_is_no_image_of_the_folder_does_not_go_along(folder: FilesBeside, url: str, why: str) -> None:
     with pytest.raises(NotBesideError, match=why):
         folder.image(url, "storage")
-    assert folder.images() == []
+    assert folder.met_images() == []
 
 
 @POSIX
@@ -101,7 +101,7 @@ def test_no_address_leads_out_of_the_folder(folder: FilesBeside, parts: list[str
         folder.page("/".join(parts) + "/x.md")
     except NotBesideError:
         pass
-    for image in folder.images():
+    for image in folder.met_images():
         assert os.path.realpath(image["path"]).startswith(folder.root + os.sep)
         assert "secret" not in Path(image["path"]).read_text(encoding="utf-8")
 

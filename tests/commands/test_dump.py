@@ -151,15 +151,15 @@ def test_whatever_a_crash_leaves_of_both_files_fits_together(pages: int, chance:
         dump = Dump(path, "mark", resume=False)
         for number in range(pages):
             dump.stream.write(f"line {number}\n")
-            dump.add(Page([{"id": number}], Reply(request, 200, {}, b"", ""), None, None), PLAN)
+            dump.add_page(Page([{"id": number}], Reply(request, 200, {}, b"", ""), None, None), PLAN)
         dump.stream.write("cut off")
-        dump.leave()
+        dump.leave_unfinished()
         if pages:  # the system may have kept any part of the end of either
             for name in (f"{path}.part", f"{path}.resume"):
                 os.truncate(name, chance.randint(0, os.path.getsize(name)))
         again = Dump(path, "mark", resume=True)
         assert again.seen == list(range(again.count))
-        again.finish()
+        again.finish_file()
         assert Path(path).read_text() == "".join(f"line {number}\n" for number in again.seen)
 
 
@@ -168,5 +168,5 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "list.part").symlink_to(tmp_path / "mine")
     dump = Dump(str(tmp_path / "list"), "mark", resume=False)
     dump.stream.write("x\n")
-    dump.finish()
+    dump.finish_file()
     assert (tmp_path / "mine").read_text() == "precious"

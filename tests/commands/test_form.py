@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.commands.steps.asking import FormField, form, read_form
+from callsheet.commands.steps.asking import FormField, form_text, read_form
 from callsheet.errors import UsageError
 
 FIELDS = [FormField("Labels"), FormField("Severity", required=True, values=["High", "Low"]), FormField("Due: date")]
@@ -17,13 +17,13 @@ def filled(*lines: str, text: str = "") -> str:
 
 
 def test_required_fields_come_first_with_their_values() -> None:
-    shown = form(FIELDS).splitlines()
+    shown = form_text(FIELDS).splitlines()
     assert shown[0] == "---"
     assert shown[3:] == ["# required; one of: High, Low", "Severity:", "Labels:", "Due: date:", "---", ""]
 
 
 def test_many_values_are_cut() -> None:
-    assert ", v19, ...\n" in form([FormField("A", values=[f"v{number}" for number in range(30)])])
+    assert ", v19, ...\n" in form_text([FormField("A", values=[f"v{number}" for number in range(30)])])
 
 
 def test_what_was_filled_in_is_read_back() -> None:

@@ -20,7 +20,7 @@ from callsheet.commands.journal import (
     DONE,
     LEFT,
     UNDER_WAY,
-    continued,
+    continue_journal,
     found_journal,
     fresh_path,
     journal_folder,
@@ -139,13 +139,13 @@ def whole(path: Path) -> bytes:
     """A journal of three items: one done, one failed, one under way."""
     with new_journal(str(path)) as journal:
         head = {"program": "p", "command": "c", "step": 0, "site": "s", "started": "t", "undo": False, "values": {}}
-        journal.head(head, ["a", "b", "c"])
-        journal.started(0, "a", {"was": {"x": "\u00e9"}})
-        journal.done(0, "a")
-        journal.now([(0, "a", {"x": 2})])
-        journal.started(1, "b", {"was": 1})
-        journal.failed(1, "b", "no\nway")
-        journal.started(2, "c", {})
+        journal.write_head(head, ["a", "b", "c"])
+        journal.item_started(0, "a", {"was": {"x": "\u00e9"}})
+        journal.item_done(0, "a")
+        journal.write_states([(0, "a", {"x": 2})])
+        journal.item_started(1, "b", {"was": 1})
+        journal.item_failed(1, "b", "no\nway")
+        journal.item_started(2, "c", {})
     return path.read_bytes()
 
 
@@ -168,7 +168,11 @@ def test_a_journal_that_ends_anywhere_is_read_as_far_as_it_goes(tmp_path: Path) 
             assert found.length == content[:length].rfind(b"\n") + 1
             last = ranks
     with read_journal(str(part)) as found:
-        assert (found.was(0), found.now(0), found.entries[1].why) == ({"x": "\u00e9"}, {"x": 2}, "no\nway")
+        assert (found.state_before(0), found.state_after(0), found.entries[1].why) == (
+            {"x": "\u00e9"},
+            {"x": 2},
+            "no\nway",
+        )
     assert last == [2, 2, 1]
 
 
@@ -177,17 +181,17 @@ def test_what_may_have_been_done_keeps_the_values_from_before_the_first_attempt(
     path = str(tmp_path / "j")
     with new_journal(path) as journal:
         head = {"program": "p", "command": "c", "step": 0, "site": "s", "started": "t", "undo": False, "values": {}}
-        journal.head(head, ["lost", "failed"])
-        journal.started(0, "lost", {"was": "old"})
-        journal.failed(0, "lost", "no connection", known=False)
-        journal.started(0, "lost", {"was": "ours"})
-        journal.done(0, "lost")
-        journal.started(1, "failed", {"was": "old"})
-        journal.failed(1, "failed", "refused")
-        journal.started(1, "failed", {"was": "theirs"})
+        journal.write_head(head, ["lost", "failed"])
+        journal.item_started(0, "lost", {"was": "old"})
+        journal.item_failed(0, "lost", "no connection", known=False)
+        journal.item_started(0, "lost", {"was": "ours"})
+        journal.item_done(0, "lost")
+        journal.item_started(1, "failed", {"was": "old"})
+        journal.item_failed(1, "failed", "refused")
+        journal.item_started(1, "failed", {"was": "theirs"})
     with read_journal(path) as found:
         assert [entry.state for entry in found.entries] == [DONE, "started"]
-        assert (found.was(0), found.was(1)) == ("old", "theirs")
+        assert (found.state_before(0), found.state_before(1)) == ("old", "theirs")
 
 
 @pytest.mark.parametrize(
@@ -235,12 +239,12 @@ def test_a_journal_that_others_can_write_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_runs_never_write_into_one_journal(tmp_path: Path) -> None:
-    from callsheet.commands.journal import continued
+    from callsheet.commands.journal import continue_journal
 
     path = tmp_path / "j"
     content = whole(path)
     path.write_bytes(content + b"{}")
-    with pytest.raises(UsageError, match="has just written"), continued(str(path), len(content), len(content)):
+    with pytest.raises(UsageError, match="has just written"), continue_journal(str(path), len(content), len(content)):
         pass
     assert path.read_bytes() == content + b"{}"
 
@@ -258,13 +262,13 @@ def test_a_full_disk_ends_the_run_and_leaves_whole_lines(tmp_path: Path, monkeyp
     whole(path)
     size = path.stat().st_size
     told = f"cannot write the journal .*: {os.strerror(errno.ENOSPC).lower()}"
-    with continued(str(path), size, size) as journal:
+    with continue_journal(str(path), size, size) as journal:
         with monkeypatch.context() as patch:
             patch.setattr(os, "write", limited)
             with pytest.raises(CallsheetError, match=told):
-                journal.done(2, "c")
+                journal.item_done(2, "c")
         with pytest.raises(CallsheetError, match=told):
-            journal.ended(done=1, failed=0)
+            journal.write_counts(done=1, failed=0)
     assert path.stat().st_size == size
     assert not (tmp_path / "j.jsonl.lock").exists()
     with read_journal(str(path)) as found:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from callsheet.cli.main import run
 from callsheet.commands.mirror import mirror_file
-from callsheet.commands.mirror.mirror_file import column_name, sql_value, storable, table_name
+from callsheet.commands.mirror.mirror_file import column_name, sql_value, storable_text, table_name
 from callsheet.commands.mirror.sync import Mirror, read_until
 from support.imports import DOCUMENTS
 from support.machine import Machine
@@ -405,14 +405,14 @@ def test_sql_prints_what_json_has_no_word_for(cloud: Site) -> None:
 
 
 def test_texts_that_sqlite_has_not() -> None:
-    assert storable("a\ud800b\x00") == "a\ufffd\ufffd\ufffdb\x00"
+    assert storable_text("a\ud800b\x00") == "a\ufffd\ufffd\ufffdb\x00"
     assert [column_name(name) for name in ("Größe", "状态", 'a"; DROP')] == ["grösse", "状态", "a_drop"]
 
 
 def test_what_is_asked_for_thing_by_thing_is_asked_several_at_a_time(
     cloud: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, begun, both = Mirror._fetched, iter(range(1000)), threading.Event()
+    whole, begun, both = Mirror._fetch_listing, iter(range(1000)), threading.Event()
 
     def waiting(self: Mirror, *job: Any) -> Any:
         if next(begun) == 1:
@@ -422,7 +422,7 @@ def test_what_is_asked_for_thing_by_thing_is_asked_several_at_a_time(
 
     for key in ("DEMO-1", "DEMO-3", "OPS-4"):
         assert cloud("issues", "comment", key, "hello", "--quiet") == 0
-    monkeypatch.setattr(Mirror, "_fetched", waiting)
+    monkeypatch.setattr(Mirror, "_fetch_listing", waiting)
     assert cloud.mirror("comment")["comments"]["read"] == 3
     assert cloud("issues", "delete", "DEMO-3", "--yes", "--quiet") == 0
     assert cloud.mirror("comment", "--prune")["comments"]["pruned"] == 1

@@ -63,12 +63,12 @@ def dispatcher_of(home: Path, address: str, deployment: str, **options: Any) -> 
 
 def first_parents(things: Things, dispatcher: StepDispatcher) -> Iterator[dict[str, str]]:
     """Each thing that others may be listed under, with the parents of that."""
-    if not things.parents:
+    if not things.parent_resources:
         yield {}
         return
-    above = Things(dispatcher, things.parents[0])
+    above = Things(dispatcher, things.parent_resources[0])
     for parents in first_parents(above, dispatcher):
-        for thing in above.all(parents):
+        for thing in above.list_things(parents):
             yield {**above.parents_of(thing, parents), above.resource: above.id_of(thing)}
 
 
@@ -76,25 +76,25 @@ def of_the_site(dispatcher: StepDispatcher) -> Iterator[Things]:
     """The resources that there are on the deployment, those that others belong to first."""
     for id in parents_first(dispatcher.context.catalog):
         things = Things(dispatcher, id)
-        if things.can("read") or things.can("list"):
+        if things.supports("read") or things.supports("list"):
             yield things
 
 
 def test_what_is_listed_is_what_is_read(dispatcher: StepDispatcher) -> None:
     seen: dict[str, int] = {}
     for things in of_the_site(dispatcher):
-        if not things.can("list") or UNKNOWN.get(things.resource) == "list":
+        if not things.supports("list") or UNKNOWN.get(things.resource) == "list":
             continue
         seen[things.resource] = 0
         for parents in first_parents(things, dispatcher):
-            for thing in things.all(parents):
+            for thing in things.list_things(parents):
                 seen[things.resource] += 1
                 assert things.name_of(thing) or "name" not in things.definition, thing
                 assert things.changed_of(thing) or "changed" not in things.definition, thing
                 assert things.version_of(thing) or "version" not in things.definition, thing
-                assert not things.differences(thing, things.fields_of(thing))
-                if things.can("read") and things.resource not in UNKNOWN and seen[things.resource] == 1:
-                    again = things.read(things.id_of(thing), {**parents, **things.parents_of(thing, parents)})
+                assert not things.field_differences(thing, things.fields_of(thing))
+                if things.supports("read") and things.resource not in UNKNOWN and seen[things.resource] == 1:
+                    again = things.read_thing(things.id_of(thing), {**parents, **things.parents_of(thing, parents)})
                     assert things.id_of(again) == things.id_of(thing)
                     assert things.name_of(again) == things.name_of(thing)
     assert {id for id, count in seen.items() if not count} <= {
@@ -113,31 +113,35 @@ def test_what_is_listed_is_what_is_read(dispatcher: StepDispatcher) -> None:
 @pytest.mark.parametrize("id", sampled(MADE, 3))
 def test_what_is_made_is_changed_and_gone(dispatcher: StepDispatcher, id: str) -> None:
     things = Things(dispatcher, id)
-    if not things.can("create"):
+    if not things.supports("create"):
         assert dispatcher.context.site().deployment == "datacenter"
         return
     given, changed = filled(MADE[id], dispatcher)
     if dispatcher.context.site().deployment == "datacenter" and things.body_format == "wiki":
         given, changed = ({"body": "now"}, {"body": "then"}) if "body" in given else (given, changed)
     parents = next(first_parents(things, dispatcher))
-    made = things.create(given, parents)
-    thing = things.read(things.id_of(made), parents) if things.can("read") else things.find(given["name"], parents)
-    assert not things.differences(thing, given)
+    made = things.create_thing(given, parents)
+    thing = (
+        things.read_thing(things.id_of(made), parents)
+        if things.supports("read")
+        else things.find_thing(given["name"], parents)
+    )
+    assert not things.field_differences(thing, given)
     if changed:
-        assert [each.field for each in things.differences(thing, changed)] == list(changed)
+        assert [each.field for each in things.field_differences(thing, changed)] == list(changed)
         before = things.version_of(thing)
-        things.update(thing, changed, parents)
-        thing = things.read(things.id_of(thing), parents)
-        assert not things.differences(thing, {**given, **changed})
+        things.update_thing(thing, changed, parents)
+        thing = things.read_thing(things.id_of(thing), parents)
+        assert not things.field_differences(thing, {**given, **changed})
         assert before is None or things.version_of(thing) > before
-    things.delete(thing, parents)
+    things.delete_thing(thing, parents)
     assert is_gone(things, things.id_of(thing), given, parents)
 
 
 def is_gone(things: Things, id: str, given: dict[str, Any], parents: dict[str, str]) -> bool:
     """What is in the trash is gone too."""
     try:
-        there = things.read(id, parents) if things.can("read") else things.find(given["name"], parents)
+        there = things.read_thing(id, parents) if things.supports("read") else things.find_thing(given["name"], parents)
     except CallsheetError:
         return True
     return bool(there["status"] == "trashed")
@@ -146,7 +150,7 @@ def is_gone(things: Things, id: str, given: dict[str, Any], parents: dict[str, s
 def filled(value: Any, dispatcher: StepDispatcher) -> Any:
     if isinstance(value, str) and value.startswith("{"):
         things = Things(dispatcher, value[1:-1])
-        return things.id_of(next(things.all(next(first_parents(things, dispatcher)))))
+        return things.id_of(next(things.list_things(next(first_parents(things, dispatcher)))))
     if isinstance(value, dict):
         return {key: filled(each, dispatcher) for key, each in value.items()}
     return type(value)(filled(each, dispatcher) for each in value) if isinstance(value, list | tuple) else value
@@ -155,52 +159,52 @@ def filled(value: Any, dispatcher: StepDispatcher) -> Any:
 @pytest.mark.parametrize("owner", ["issue", "page"])
 def test_files_are_sent_listed_and_saved(dispatcher: StepDispatcher, owner: str, tmp_path: Path) -> None:
     above = Things(dispatcher, owner)
-    files = Things(dispatcher, str(above.files))
+    files = Things(dispatcher, str(above.file_resource))
     assert files.resource in FILES
     parents = next(first_parents(files, dispatcher))
     (tmp_path / "plan.txt").write_text("Monday")
-    files.create({}, parents, [str(tmp_path / "plan.txt")])
-    thing = files.find("plan.txt", parents)
-    files.save(thing, str(tmp_path / "back.txt"), parents)
+    files.create_thing({}, parents, [str(tmp_path / "plan.txt")])
+    thing = files.find_thing("plan.txt", parents)
+    files.save_file(thing, str(tmp_path / "back.txt"), parents)
     assert (tmp_path / "back.txt").read_text() == "Monday"
-    files.delete(thing, parents)
+    files.delete_thing(thing, parents)
     with pytest.raises(UsageError, match="no attachment"):
-        files.find("plan.txt", parents)
+        files.find_thing("plan.txt", parents)
 
 
 def test_only_what_was_changed_since_is_asked_for(dispatcher: StepDispatcher) -> None:
     issues = Things(dispatcher, "issue")
     assert issues.asks_since
-    assert issues.parents_of(next(issues.all()))
+    assert issues.parents_of(next(issues.list_things()))
     ahead = datetime.now(UTC) + timedelta(days=800)
-    assert list(issues.all(since=ahead)) == []
-    some = [issues.name_of(issue) for issue in issues.all(query="project = DEMO ORDER BY key DESC")]
+    assert list(issues.list_things(since=ahead)) == []
+    some = [issues.name_of(issue) for issue in issues.list_things(query="project = DEMO ORDER BY key DESC")]
     assert len(some) > 1
     assert {str(name).partition("-")[0] for name in some} == {"DEMO"}
-    ids = list(issues.all(ids_only=True))
-    assert len(ids) == len(list(issues.all()))
+    ids = list(issues.list_things(ids_only=True))
+    assert len(ids) == len(list(issues.list_things()))
     assert "summary" not in ids[0]["fields"]
 
 
 def test_what_is_wrong_is_said_before_anything_is_sent(dispatcher: StepDispatcher) -> None:
     versions = Things(dispatcher, "version")
     with pytest.raises(UsageError, match="versions are listed under one project"):
-        list(versions.all())
+        list(versions.list_things())
     with pytest.raises(UsageError, match="a version has no field 'nmae', did you mean 'name'"):
-        versions.create({"nmae": "1"}, {"project": "10000"})
+        versions.create_thing({"nmae": "1"}, {"project": "10000"})
     with pytest.raises(UsageError, match="folders cannot be listed"):
-        list(Things(dispatcher, "folder").all())
+        list(Things(dispatcher, "folder").list_things())
     with pytest.raises(UsageError, match="statuses cannot be deleted"):
-        Things(dispatcher, "status").delete({"id": "1"})
+        Things(dispatcher, "status").delete_thing({"id": "1"})
     with pytest.raises(UsageError, match="no project matches"):
-        Things(dispatcher, "project").find("DEM")
+        Things(dispatcher, "project").find_thing("DEM")
 
 
 def test_a_dry_run_prints_what_would_change(tmp_path: Path) -> None:
     with serving() as address:
         dispatcher = dispatcher_of(tmp_path, address, "cloud", **{"dry-run": True})
         try:
-            assert Things(dispatcher, "version").create({"name": "3"}, {"project": "10000"}) is None
+            assert Things(dispatcher, "version").create_thing({"name": "3"}, {"project": "10000"}) is None
         finally:
             dispatcher.context.close()
     assert '"projectId":10000' in dispatcher.context.streams.out.getvalue().replace(" ", "")  # type: ignore[attr-defined]

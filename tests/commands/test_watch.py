@@ -177,13 +177,13 @@ def test_what_was_told_and_not_kept_is_told_again_with_the_same_id(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("callsheet.cli.builtin.watch._poll", end)  # the first run, which reads what is there
+        patch.setattr("callsheet.cli.builtin.watch._poll_until_stopped", end)  # the first run
         assert site("watch", "issue") == INTERRUPTED
     rename(site, "DEMO-1", "Told twice")
     ids = []
     for _ in range(2):
         with monkeypatch.context() as patch:
-            patch.setattr(MirrorFile, "_put", end)
+            patch.setattr(MirrorFile, "_put_row", end)
             assert site("watch", "issue") == INTERRUPTED
         ids.append(json.loads(site.out)["id"])
     assert ids[0] == ids[1]

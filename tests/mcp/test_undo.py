@@ -127,8 +127,8 @@ def test_every_change_of_an_agent_is_kept_unless_a_person_forbade_it(
 ) -> None:
     base = Context("suite", environ)
     monkeypatch.setitem(base.site()._settings, "journal", setting)
-    assert ToolContext(base, Watch()).journaling.setting == kept
-    assert base.journaling.setting == (setting or "many")
+    assert ToolContext(base, Watch()).journaling.journal_setting == kept
+    assert base.journaling.journal_setting == (setting or "many")
     base.close()
 
 

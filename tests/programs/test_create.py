@@ -12,7 +12,7 @@ import pytest
 
 from callsheet.errors import DefinitionError
 from callsheet.language.layers import layers_with
-from callsheet.programs.create import Made, ProgramSource, create
+from callsheet.programs.create import Made, ProgramSource, create_program
 from support.imports import text_of
 
 LAYERS = layers_with("x", ["client", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
@@ -22,7 +22,7 @@ Tables = dict[str, dict[str, dict[str, Any]]]
 def made(document: Any, **options: Any) -> Made:
     text = document if isinstance(document, str) else json.dumps({"openapi": "3.0.0", **document})
     source = ProgramSource(text, "d", options.get("base_url"), options.get("title"))
-    return create("pets", source, ["client", "listener"], LAYERS)
+    return create_program("pets", source, ["client", "listener"], LAYERS)
 
 
 def tables(found: Made, *, of: str = "") -> Tables:
@@ -210,7 +210,7 @@ def test_a_command_that_the_check_refuses_is_left_out_with_a_note(monkeypatch: p
     get = {"operationId": "all", "responses": reply({"type": "array", "items": {}})}
     other = {"operationId": "other", "responses": reply({"type": "array", "items": {}})}
     monkeypatch.setattr(
-        "callsheet.programs.everyday._help", lambda named: "\x1b[2J" if named.noun == "thing" else "Fine"
+        "callsheet.programs.everyday._command_help", lambda named: "\x1b[2J" if named.noun == "thing" else "Fine"
     )
     found = made({"paths": {"/things": {"get": get}, "/others": {"get": other}}})
     assert list(tables(found)["command"]) == ["others list"]

@@ -17,7 +17,7 @@ from callsheet.programs.installed import (
     launcher_path,
     look_up,
     remove_launchers,
-    starts,
+    started_program,
     write_launcher,
 )
 
@@ -98,7 +98,7 @@ def test_it_can_be_written_again_found_and_removed(tmp_path: Path) -> None:
     for _ in range(2):
         write_launcher("shop", str(tmp_path / "bin"), where)
     path = launcher_path("shop", str(tmp_path / "bin"))
-    assert (starts(path), find_launcher("shop", where)) == ("shop", path)
+    assert (started_program(path), find_launcher("shop", where)) == ("shop", path)
     remove_launchers(find_launchers("shop", where))
     assert find_launcher("shop", where) is None
 
@@ -111,4 +111,4 @@ def test_windows_gets_a_batch_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert launcher.path.endswith("shop.cmd")
     assert text.startswith('@echo off\r\nrem callsheet launcher: shop\r\n"C:\\100%% py\\python.exe" -P -c ')
     assert text.endswith(" %*\r\n")
-    assert starts(launcher.path) == "shop"
+    assert started_program(launcher.path) == "shop"

@@ -15,7 +15,7 @@ import pytest
 from callsheet.language.layers import Layer, layers_with
 from callsheet.language.load import load_definitions
 from callsheet.openapi.definition_files import save_files
-from callsheet.programs.create import ProgramSource, create
+from callsheet.programs.create import ProgramSource, create_program
 
 LAYERS = layers_with("x", ["client", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
 TEXT: dict[str, Any] = {"type": "string"}
@@ -66,7 +66,7 @@ def made(paths: dict[str, Any], home: Path) -> dict[str, dict[str, Any]]:
     for path, methods in document["paths"].items():
         for operation in methods.values():
             operation["tags"] = [path.split("/")[-1] if not path.endswith("}") else path.split("/")[-2]]
-    found = create("shop", ProgramSource(json.dumps(document), "d", None, None), ["client", "listener"], LAYERS)
+    found = create_program("shop", ProgramSource(json.dumps(document), "d", None, None), ["client", "listener"], LAYERS)
     assert not [note for note in found.notes if "left out" in note]
     save_files(found.files, str(home))
     for text in found.files.values():

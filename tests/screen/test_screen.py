@@ -24,7 +24,7 @@ from callsheet.output.columns import Column, FormatContext
 from callsheet.policy.policy_sources import from_variable
 from callsheet.screen.call import CommandAnswer, CommandLine, Person, ScreenCall, run_line
 from callsheet.screen.list_page import ListPage
-from callsheet.screen.row_list import Table, plain, plain_line, row_of, styled_text
+from callsheet.screen.row_list import Table, plain_line, plain_text, row_of, styled_text
 from callsheet.screen.start import show_screen
 from callsheet.screen.text_page import TextPage
 from callsheet.sites.site import CatalogNames
@@ -383,7 +383,7 @@ def test_a_list_that_is_left_while_it_loads_is_hung_up_at_the_end(
         await person.press("q")
         assert "issues mine" in person.shown()
         assert not hung_up.is_set()
-        person.app.end()
+        person.app.end_calls()
         assert hung_up.is_set()
 
     move(suite, DEMO, work)
@@ -452,10 +452,10 @@ def test_what_a_site_says_is_text(suite: Context, text: str) -> None:
 
 
 def test_texts_of_questions_messages_and_pages_hold_nothing_that_acts() -> None:
-    assert acts(plain(EVERYTHING).plain) == []
+    assert acts(plain_text(EVERYTHING).plain) == []
     assert acts(plain_line(EVERYTHING)) == []
     assert acts(styled_text(EVERYTHING).plain) == []
-    assert not any(span.style for span in plain("[red]evil[/red]").spans)
+    assert not any(span.style for span in plain_text("[red]evil[/red]").spans)
 
 
 @pytest.mark.slow

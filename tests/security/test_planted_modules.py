@@ -14,7 +14,7 @@ import pytest
 
 from callsheet.installation import own_command
 from callsheet.listener.handlers.python_handler import PythonProcesses
-from callsheet.programs.installed import _script
+from callsheet.programs.installed import _shell_script
 from support.cases import environment
 from support.places import ROOT
 from support.sampled import sampled
@@ -126,7 +126,7 @@ def test_every_command_takes_nothing_from_the_current_directory(
 
 def test_a_launcher_takes_nothing_from_the_current_directory(planted: Path, tmp_path: Path) -> None:
     launcher = tmp_path / "suite"
-    launcher.write_text(_script("suite"))
+    launcher.write_text(_shell_script("suite"))
     done = run_in(planted, ["/bin/sh", str(launcher), "version"], tmp_path)
     assert (done.returncode, ran(planted)) == (0, ""), done.stderr
 

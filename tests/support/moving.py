@@ -65,6 +65,6 @@ def move(
                 await mover.settle()
                 await work(mover)
             finally:
-                app.end()
+                app.end_calls()
 
     asyncio.run(run())

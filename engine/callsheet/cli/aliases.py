@@ -61,11 +61,11 @@ def check_alias(name: str, line: str, commands: list[str]) -> None:
         raise UsageError(f"{name!r} cannot be an alias", hint="letters, digits, - and _, a letter first")
     if name in commands:
         raise UsageError(f"{name!r} is a command already")
-    if not _words(name, line):
+    if not _split_alias(name, line):
         raise UsageError(f"{name}: expected a command line")
 
 
-def expand(aliases: Mapping[str, str], args: list[str]) -> list[str]:
+def expand_alias(aliases: Mapping[str, str], args: list[str]) -> list[str]:
     """The arguments with the alias in front replaced; those that follow take `$1` to `$9` and `$@`, or come last.
 
     An alias may use another one. Raises `UsageError` when that goes round in circles or an argument is missing.
@@ -73,20 +73,20 @@ def expand(aliases: Mapping[str, str], args: list[str]) -> list[str]:
     seen: list[str] = []
     while args and args[0] in aliases and args[0] not in seen:
         seen.append(args[0])
-        args = _substitute(args[0], _words(args[0], aliases[args[0]]), args[1:])
+        args = _substitute_arguments(args[0], _split_alias(args[0], aliases[args[0]]), args[1:])
     if args and args[0] in seen and len(seen) > 1:
         raise UsageError(f"the aliases {' and '.join(seen)} refer to each other")
     return args
 
 
-def _words(name: str, line: str) -> list[str]:
+def _split_alias(name: str, line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError as error:
         raise UsageError(f"alias {name}: {str(error).lower()}: {line}") from None
 
 
-def _substitute(name: str, words: list[str], given: list[str]) -> list[str]:
+def _substitute_arguments(name: str, words: list[str], given: list[str]) -> list[str]:
     holes = [hole for word in words for hole in _HOLE.findall(word)]
     if not holes:
         return words + given

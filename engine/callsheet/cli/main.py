@@ -46,7 +46,7 @@ def main(program: str | None = None) -> None:
         code = run(program, arguments)
     except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
         code = _report_broken_start(error, arguments)
-    _exit(code)
+    _exit_quietly(code)
 
 
 def _called_by(path: str) -> str:
@@ -83,7 +83,7 @@ def run(
     stderr: TextIO | None = None,
 ) -> int:
     """Run a program in this process and return its exit code. Nothing but a broken engine raises."""
-    return _guarded(Context(program, environ, Streams(stdin, stdout, stderr)), list(arguments))
+    return _run_guarded(Context(program, environ, Streams(stdin, stdout, stderr)), list(arguments))
 
 
 def run_literally(
@@ -110,12 +110,12 @@ def run_literally(
     from .literal import LiteralValues
 
     context = Context(program, environ, Streams(stdin, stdout, stderr), literal=True)
-    return _guarded(context, list(words), LiteralValues(values, typed))
+    return _run_guarded(context, list(words), LiteralValues(values, typed))
 
 
-def _guarded(context: Context, arguments: list[str], values: LiteralValues | None = None) -> int:
+def _run_guarded(context: Context, arguments: list[str], values: LiteralValues | None = None) -> int:
     try:
-        return _run(context, arguments, values)
+        return _run_arguments(context, arguments, values)
     except click.exceptions.NoArgsIsHelpError as error:
         context.say(error.format_message())
         return error.exit_code
@@ -124,7 +124,7 @@ def _guarded(context: Context, arguments: list[str], values: LiteralValues | Non
     except BrokenPipeError:
         return 0
     except _EXPECTED as error:
-        return _report(context, _told(context, error))
+        return _report_error(context, _told_error(context, error))
     finally:
         context.close()
 
@@ -144,7 +144,7 @@ def make_all_help(program: str, environ: Mapping[str, str]) -> None:
         if context.broken is not None:
             raise context.broken
     except _EXPECTED as error:
-        raise _told(context, error) from None
+        raise _told_error(context, error) from None
     finally:
         context.close()
 
@@ -160,22 +160,22 @@ def call_command(
     from .literal import LiteralValues
 
     try:
-        with telling(context):
-            _run(context, list(words), None if values is None else LiteralValues(values, (), files=files))
+        with errors_as_told(context):
+            _run_arguments(context, list(words), None if values is None else LiteralValues(values, (), files=files))
     except click.Abort:  # what click makes of it
         raise KeyboardInterrupt from None
 
 
 @contextmanager
-def telling(context: Context) -> Iterator[None]:
+def errors_as_told(context: Context) -> Iterator[None]:
     """Whatever goes wrong is raised as the `CallsheetError` that a person would be told."""
     try:
         yield
     except _EXPECTED as error:
-        raise _told(context, error) from None
+        raise _told_error(context, error) from None
 
 
-def _told(context: Context, error: Exception) -> CallsheetError:
+def _told_error(context: Context, error: Exception) -> CallsheetError:
     """What a person is told of an error."""
     match error:
         case UnicodeEncodeError():  # what was typed, or came from a file, can be sent to nobody
@@ -190,18 +190,18 @@ def _told(context: Context, error: Exception) -> CallsheetError:
             return _after_a_change(context, _with_hint(_definition_error(context) or error))
 
 
-def _run(context: Context, arguments: list[str], values: LiteralValues | None) -> int:
+def _run_arguments(context: Context, arguments: list[str], values: LiteralValues | None) -> int:
     from .tree import run_command
 
-    _check(arguments)
+    _check_arguments(arguments)
     group = root_group(context, run_command, values)
     if values is not None and (options := [word for word in arguments if word.startswith("-")]):
         raise UsageError(f"{options[0]!r} is not a word of a command")
     if asked := context.environ.get(f"_{context.program.replace('-', '_').upper()}_COMPLETE"):
-        from .completion.complete_value import complete
+        from .completion.complete_value import answer_shell
 
         try:
-            return complete(context, group, asked, arguments)
+            return answer_shell(context, group, asked, arguments)
         except (CallsheetError, click.ClickException):  # what is typed so far is wrong: no word fits, and no noise
             return 1
     _tell_of_definitions(context)
@@ -223,7 +223,7 @@ def _tell_of_definitions(context: Context) -> None:
             context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
 
 
-def _check(arguments: list[str]) -> None:
+def _check_arguments(arguments: list[str]) -> None:
     """Refuse what no file system, server or screen can take; it can come from a console or from an event."""
     for place, argument in enumerate(arguments, 1):
         try:
@@ -247,14 +247,14 @@ def _with_hint(error: Exception) -> CallsheetError:
         return UsageError(f"no such option {error.option_name}", hint=error.hint)
     if isinstance(error, click.NoSuchOption):
         near = similar_option(error.option_name, error.ctx)
-        return UsageError(f"no such option {error.option_name}{near}", hint=_help(error))
+        return UsageError(f"no such option {error.option_name}{near}", hint=_help_hint(error))
     is_missing = isinstance(error, click.MissingParameter)  # whose message is empty
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option) and not is_missing:
         told = error.message.rstrip(".").replace("a valid float", "a number")
-        return UsageError(f"{max(error.param.opts, key=len)}: {told}", hint=_help(error))
+        return UsageError(f"{max(error.param.opts, key=len)}: {told}", hint=_help_hint(error))
     if isinstance(error, click.UsageError):
         message = error.format_message()
-        return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=_help(error))
+        return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=_help_hint(error))
     return CallsheetError(error.format_message() if isinstance(error, click.ClickException) else str(error))
 
 
@@ -266,11 +266,11 @@ def _after_a_change(context: Context, error: CallsheetError) -> CallsheetError:
     return CallsheetError(error.message, hint=error.hint, details=told, status=error.status, trace_id=error.trace_id)
 
 
-def _help(error: click.UsageError) -> str | None:
+def _help_hint(error: click.UsageError) -> str | None:
     return f"see {error.ctx.command_path} --help" if error.ctx else None
 
 
-def _report(context: Context, error: CallsheetError) -> int:
+def _report_error(context: Context, error: CallsheetError) -> int:
     """Say what went wrong on standard error, as JSON where the output is JSON."""
     from ..output.clean_text import describe_error, error_object
 
@@ -296,7 +296,7 @@ def _as_json(context: Context) -> bool:
         return bool(context.option("output") == "json")
 
 
-def _exit(code: int) -> None:
+def _exit_quietly(code: int) -> None:
     """Exit without the interpreter's complaint about a closed pipe."""
     try:
         if sys.stdout:

@@ -54,10 +54,12 @@ class Choice(WordType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if self.split:
-            return ",".join(self._chosen(piece.strip(), param) for piece in str(value).split(",") if piece.strip())
-        return self._chosen(value, param)
+            return ",".join(
+                self._chosen_value(piece.strip(), param) for piece in str(value).split(",") if piece.strip()
+            )
+        return self._chosen_value(value, param)
 
-    def _chosen(self, value: Any, param: click.Parameter | None) -> str:
+    def _chosen_value(self, value: Any, param: click.Parameter | None) -> str:
         for word in self.words:
             if word.casefold() == str(value).casefold():
                 return word
@@ -115,13 +117,15 @@ TYPES: dict[str, Callable[[], Any]] = {
 
 def click_params(params: Iterable[Param], context: Context) -> list[click.Parameter]:
     listed = list(params)
-    made = [_param(param, context, "") for param in listed]
-    return made + [_positional(param, context) for param in listed if param.get("positional")]
+    made = [_click_parameter(param, context, "") for param in listed]
+    return made + [_positional_parameter(param, context) for param in listed if param.get("positional")]
 
 
 def global_params(params: Iterable[Param], context: Context, taken: set[str], *, hidden: bool) -> list[click.Parameter]:
     """The options every command takes, but for names a command uses itself."""
-    made = [_param({**param, "hidden": hidden or param.get("hidden", False)}, context, SHARED) for param in params]
+    made = [
+        _click_parameter({**param, "hidden": hidden or param.get("hidden", False)}, context, SHARED) for param in params
+    ]
     return [param for param in made if not taken.intersection(param.opts)]
 
 
@@ -181,7 +185,7 @@ def _is_wanted(listed: Param, values: ParameterValues) -> bool:
     return when is None or is_true(evaluate(when, {to_identifier(name): value for name, value in values.items()}))
 
 
-def missing(
+def missing_parameters(
     params: Iterable[click.Parameter], defined: Sequence[Param], values: ParameterValues
 ) -> list[click.Parameter]:
     """Those that the command cannot run without."""
@@ -189,29 +193,29 @@ def missing(
     return [param for param in params if param.name in needed]
 
 
-def _param(param: Param, context: Context, prefix: str) -> click.Parameter:
+def _click_parameter(param: Param, context: Context, prefix: str) -> click.Parameter:
     if param.get("kind") == "argument":
-        return _argument(param, context)
-    return _option(param, context, prefix)
+        return _click_argument(param, context)
+    return _click_option(param, context, prefix)
 
 
-def _positional(param: Param, context: Context) -> click.Argument:
-    argument = _argument({**param, "required": False}, context)
+def _positional_parameter(param: Param, context: Context) -> click.Argument:
+    argument = _click_argument({**param, "required": False}, context)
     argument.name = POSITIONAL + param["name"]
     return argument
 
 
-def _argument(param: Param, context: Context) -> click.Argument:
+def _click_argument(param: Param, context: Context) -> click.Argument:
     name = param["name"]
     settings = {"default": param["default"]} if "default" in param else {}
     required = is_required(param)
     argument = click.Argument(
         [name],
-        type=_type(param),
+        type=_click_type(param),
         required=required and not context.may_ask(),
         nargs=-1 if param.get("multiple") else 1,
         metavar=argument_name(param) if required else f"[{argument_name(param)}]",
-        shell_complete=_completer(param, context),
+        shell_complete=_parameter_completer(param, context),
         **settings,
     )
     argument.name = name
@@ -224,12 +228,12 @@ def argument_name(param: Param) -> str:
     return f"{word}..." if param.get("multiple") else word
 
 
-def _option(param: Param, context: Context, prefix: str) -> click.Option:
+def _click_option(param: Param, context: Context, prefix: str) -> click.Option:
     name, flag = param["name"], param.get("kind") == "flag"
     spelled = [f"--{name}", *(f"--{other}" for other in param.get("aliases", ()))]
     if "short" in param:
         spelled.insert(0, f"-{param['short']}")
-    settings: dict[str, Any] = {"is_flag": True, "default": None} if flag else {"type": _type(param)}
+    settings: dict[str, Any] = {"is_flag": True, "default": None} if flag else {"type": _click_type(param)}
     if not flag:
         settings |= {"multiple": param.get("multiple", False), "metavar": param.get("metavar")}
         # None given as a default would count as a value, and nothing would be required any more.
@@ -237,23 +241,23 @@ def _option(param: Param, context: Context, prefix: str) -> click.Option:
     option = click.Option(
         [*spelled, to_identifier(prefix + name)],
         required=is_required(param) and not param.get("positional") and not context.may_ask(),
-        help=_help(param),
+        help=_parameter_help(param),
         hidden=param.get("hidden", False),
-        shell_complete=_completer(param, context),
+        shell_complete=_parameter_completer(param, context),
         **settings,
     )
     option.name = prefix + name
     return option
 
 
-def _type(param: Param) -> Any:
+def _click_type(param: Param) -> Any:
     words = REGISTRIES[param["choices_of"]] if "choices_of" in param else param.get("choices")
     if words is not None:
         return Choice(list(words), split=bool(param.get("split")))
     return TYPES[param.get("type", "text")]()
 
 
-def _help(param: Param) -> str:
+def _parameter_help(param: Param) -> str:
     text: str = param.get("help", "")
     default = param.get("default")
     notes = [f"default: {', '.join(default) if isinstance(default, list) else default}"] if "default" in param else []
@@ -263,7 +267,7 @@ def _help(param: Param) -> str:
     return f"{text} [{'; '.join(notes)}]" if notes else text
 
 
-def _completer(param: Param, context: Context) -> Completer | None:
+def _parameter_completer(param: Param, context: Context) -> Completer | None:
     if not {"complete", "lookup", "suggest", "assign", "convert"} & param.keys():
         return None
 
@@ -292,7 +296,7 @@ class ElsewhereOption(click.NoSuchOption):
         self.hint = hint
 
 
-def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -> Any:
+def strict_parser(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -> Any:
     """A parser that refuses an option given twice that takes one value, and understands `--flag=false`."""
     parse: Callable[[list[str]], tuple[Any, list[str], list[click.Parameter]]] = parser.parse_args
     flags = {name for param in params if isinstance(param, click.Option) and param.is_flag for name in param.opts}
@@ -304,7 +308,7 @@ def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -
             if meant := _other_option(ctx, error.option_name):
                 hint = f"did you mean {' or '.join(f'`{line}`' for line in meant)}?"
                 raise ElsewhereOption(error.option_name, ctx, hint) from None
-            if (others := _beside(ctx, args)) and not similar_option(error.option_name, ctx):
+            if (others := _commands_that_take(ctx, args)) and not similar_option(error.option_name, ctx):
                 raise ElsewhereOption(error.option_name, ctx, others) from None
             raise
         if not ctx.resilient_parsing:
@@ -315,7 +319,7 @@ def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -
     return parser
 
 
-def _arguments(ctx: click.Context) -> list[click.Argument]:
+def _click_arguments(ctx: click.Context) -> list[click.Argument]:
     return [param for param in ctx.command.params if isinstance(param, click.Argument)]
 
 
@@ -325,7 +329,7 @@ def _other_option(ctx: click.Context, name: str) -> list[str]:
     if not hasattr(command, "context"):
         return []
     wanted = name.strip("-").casefold()
-    arguments = {str(param.name): (param.metavar or str(param.name)).strip("[].") for param in _arguments(ctx)}
+    arguments = {str(param.name): (param.metavar or str(param.name)).strip("[].") for param in _click_arguments(ctx)}
     if wanted in {*arguments, *map(str.casefold, arguments.values())}:
         return [" ".join([ctx.command_path, *arguments.values()])]
     taken = {each for param in command.params for each in param.opts}
@@ -333,7 +337,7 @@ def _other_option(ctx: click.Context, name: str) -> list[str]:
     return [line for line in lines if line.partition(" ")[0] in taken]
 
 
-def _beside(ctx: click.Context, args: Sequence[str]) -> str:
+def _commands_that_take(ctx: click.Context, args: Sequence[str]) -> str:
     """Which other commands of the group take all the options that were typed; nothing where many do, or none."""
     command: Any = ctx.command
     group: Any = ctx.parent and ctx.parent.command
@@ -343,7 +347,7 @@ def _beside(ctx: click.Context, args: Sequence[str]) -> str:
     own = args[: args.index("--")] if "--" in args else args
     typed = [name for name in map(_option_name, own) if name and name not in shared]
     changing = command.definition["safety"] in CHANGES
-    found = [name for name, options in group.options(changing=changing) if {*typed} <= options]
+    found = [name for name, options in group.commands_with_options(changing=changing) if {*typed} <= options]
     same = group.context.catalog.get("program", group.context.program).get("verbs", {}).get(command.name, ())
     found = [name for name in found if name in same] or found
     if not typed or not 0 < len(found) <= _MOST_COMMANDS:

@@ -36,13 +36,13 @@ def request_of(context: Context, values: Mapping[str, Any], site: RequestSite) -
     from ..client.request.build import Builder
 
     method, path = _method_and_path(context, values)
-    headers = [_header(text) for text in values.get("header") or []]
+    headers = [_split_header(text) for text in values.get("header") or []]
     return Builder(context.catalog, site, context.program).build_raw_request(
         method,
-        _below(context, path, values.get("product"), site.deployment),
-        [_pair(text) for text in values.get("param") or []],
+        _path_below(context, path, values.get("product"), site.deployment),
+        [_split_pair(text) for text in values.get("param") or []],
         [(name, text) for name, text in headers if name.lower() != TYPE],
-        _body(context, values.get("data"), headers),
+        _request_body(context, values.get("data"), headers),
     )
 
 
@@ -58,7 +58,7 @@ def _method_and_path(context: Context, values: Mapping[str, Any]) -> tuple[str, 
     return "GET", word
 
 
-def _below(context: Context, path: str, product: str | None, deployment: str) -> str:
+def _path_below(context: Context, path: str, product: str | None, deployment: str) -> str:
     """With a product, a relative path stands below that product's base."""
     if product is None:
         return path
@@ -69,21 +69,21 @@ def _below(context: Context, path: str, product: str | None, deployment: str) ->
     return path if "://" in path or path.startswith(f"{base}/") else f"{base}/{path.lstrip('/')}"
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _split_pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise UsageError(f"-q expects NAME=VALUE, not {text!r}")
     return name, value
 
 
-def _header(text: str) -> tuple[str, str]:
+def _split_header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
         raise UsageError(f"-H expects NAME: VALUE, not {text!r}")
     return name.strip(), value.strip()
 
 
-def _body(context: Context, data: str | None, headers: list[tuple[str, str]]) -> Body | None:
+def _request_body(context: Context, data: str | None, headers: list[tuple[str, str]]) -> Body | None:
     """Bytes of the given type; without a type they must be JSON."""
     if data is None:
         return None
@@ -144,13 +144,13 @@ def effect_of(program: str, words: Sequence[Word], environ: Mapping[str, str]) -
     silent = Streams(io.StringIO(), io.StringIO(), io.StringIO())
     context = Context(program, environ, silent)
     try:
-        found = _read(context, texts)
+        found = _read_command(context, texts)
         _check_known(context, words, found)
         if found is None:  # help, or a version
             return Effect("", "local")
         command, values = found
         path = click_path(context, texts)
-        effect = _effect(context, command, values)._replace(command=path)
+        effect = _command_effect(context, command, values)._replace(command=path)
     finally:
         context.close()
     note = "prints a credential" if context.option("show-token") else effect.note
@@ -159,13 +159,13 @@ def effect_of(program: str, words: Sequence[Word], environ: Mapping[str, str]) -
 
 def effect_of_command(context: Context, command: CompiledCommand) -> Effect:
     """Of a command of the tree, whatever its arguments are."""
-    return _effect(context, command, None)
+    return _command_effect(context, command, None)
 
 
 Found = tuple["CompiledCommand", "dict[str, Any] | None"]
 
 
-def _read(context: Context, words: Sequence[str]) -> Found | None:
+def _read_command(context: Context, words: Sequence[str]) -> Found | None:
     """The command and its values; no values where its arguments do not fit, which a variable may still mend."""
     found: list[Found] = []
     group = root_group(context, lambda _context, command, values: found.append((command, values)))
@@ -189,7 +189,7 @@ def _check_known(context: Context, words: Sequence[Word], found: Found | None) -
     if not unknown:
         return
     place = next((place for place, word in enumerate(words) if word.several), None)
-    before = found if place is None else _read(context, [word.text for word in words[:place]])
+    before = found if place is None else _read_command(context, [word.text for word in words[:place]])
     if found is None or before is None or before[0] != found[0]:
         raise Unclear("which command it is is only known when the line runs")
     builtin, values = found[0].get("builtin"), found[1] or {}
@@ -209,7 +209,7 @@ def click_path(context: Context, words: Sequence[str]) -> str:
     return " ".join(names)
 
 
-def _effect(context: Context, command: CompiledCommand, values: ParameterValues | None) -> Effect:
+def _command_effect(context: Context, command: CompiledCommand, values: ParameterValues | None) -> Effect:
     builtin = command.get("builtin")
     if builtin in ("api", "op call"):
         if values is None:
@@ -221,9 +221,11 @@ def _effect(context: Context, command: CompiledCommand, values: ParameterValues 
     if safety == "local":
         return Effect("", safety, note=note)
     operations = tuple(
-        dict.fromkeys(call for here in (command, *deployment_variants(command).values()) for call in _calls(here))
+        dict.fromkeys(
+            call for here in (command, *deployment_variants(command).values()) for call in _called_operations(here)
+        )
     )
-    verdict = _verdict(context, safety, operations)
+    verdict = _certain_verdict(context, safety, operations)
     return Effect("", safety, operations=operations, verdict=verdict, note=note)
 
 
@@ -238,14 +240,14 @@ def _of_program(context: Context, values: Mapping[str, Any] | None) -> Effect:
         raise Unclear(error.message) from None
 
 
-def _calls(table: Any) -> Iterator[str]:
+def _called_operations(table: Any) -> Iterator[str]:
     """What the steps of a command call, also those inside others."""
     if isinstance(table, Mapping):
         if isinstance(call := table.get("call"), str):
             yield call
         table = table.get("step", [value for key, value in table.items() if key not in ("args", "body", "call")])
     for item in table if isinstance(table, list) else ():
-        yield from _calls(item)
+        yield from _called_operations(item)
 
 
 def _of_operation(context: Context, values: Mapping[str, Any]) -> Effect:
@@ -254,14 +256,14 @@ def _of_operation(context: Context, values: Mapping[str, Any]) -> Effect:
     if operation is None:
         raise Unclear(f"unknown operation {values['id']!r}")
     safety = class_of_operation(operation)
-    return Effect("", safety, operations=(id,), verdict=_verdict(context, safety, (id,)))
+    return Effect("", safety, operations=(id,), verdict=_certain_verdict(context, safety, (id,)))
 
 
 def _of_request(context: Context, values: Mapping[str, Any]) -> Effect:
     """`api`: judged as it would be sent, with a place to stand in for the site where none is configured."""
     from ..client.request.gate import Gate
 
-    policy, site = _policy(context)
+    policy, site = _policy_here(context)
     data = values.get("data")
     shown = data if data is not None and not data.startswith(("@", "-")) else None
     try:
@@ -273,7 +275,7 @@ def _of_request(context: Context, values: Mapping[str, Any]) -> Effect:
     return Effect("", facts.safety, operations=tuple(sorted(facts.operations or ())), verdict=policy.judge(facts))
 
 
-def _policy(context: Context) -> tuple[Policy, Any]:
+def _policy_here(context: Context) -> tuple[Policy, Any]:
     """The policy here, and the site; without a site what machine and environment say."""
     from ..sites.profiles.choose import Variables
     from ..sites.site import policy_here
@@ -301,12 +303,14 @@ class Nowhere:
         return "https://site.invalid"
 
 
-def _verdict(context: Context, safety: Safety, operations: Sequence[str]) -> PolicyVerdict:
+def _certain_verdict(context: Context, safety: Safety, operations: Sequence[str]) -> PolicyVerdict:
     """What is certain whatever the arguments are. The rest is judged when the requests are there."""
-    policy, _ = _policy(context)
+    policy, _ = _policy_here(context)
     if not policy:
         return PolicyVerdict()
-    found = [_facts(context.catalog, id) for id in operations] or [Facts(safety, None, None, None, None, None)]
+    found = [_operation_facts(context.catalog, id) for id in operations] or [
+        Facts(safety, None, None, None, None, None)
+    ]
     if safety in CHANGES and (verdict := policy.denies_changes()) is not None:
         return verdict
     for facts in found:
@@ -316,7 +320,7 @@ def _verdict(context: Context, safety: Safety, operations: Sequence[str]) -> Pol
     return asking[0] if asking else PolicyVerdict()
 
 
-def _facts(catalog: Catalog, id: str) -> Facts:
+def _operation_facts(catalog: Catalog, id: str) -> Facts:
     operation = catalog.get("operation", id)
     method = str(operation["http"]).partition(" ")[0]
     safety = worst_safety(class_for_policies(table) for table in (operation, *deployment_variants(operation).values()))

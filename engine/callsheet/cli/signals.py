@@ -33,7 +33,7 @@ def begin_serving() -> None:
     """Called before a person's modules are loaded, so that what these do when the process ends comes first."""
     if _is_own_process:
         end_at_once()
-        atexit.register(_ignore)
+        atexit.register(_ignore_signals)
 
 
 def end_at_once() -> None:
@@ -42,14 +42,14 @@ def end_at_once() -> None:
         return
     signal.signal(signal.SIGHUP, lambda *_: None)  # to ignore it would forget the one that waits
     for name in _STOP:
-        signal.signal(getattr(signal, name), _leave)
+        signal.signal(getattr(signal, name), _leave_process)
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
+def _leave_process(_number: int, _frame: FrameType | None) -> None:
     os._exit(0)
 
 
-def _ignore() -> None:
+def _ignore_signals() -> None:
     """The interpreter gives signals their usual effect back some time before the process has ended."""
     for name in ("SIGHUP", *_STOP):
         signal.signal(getattr(signal, name), signal.SIG_IGN)

@@ -40,13 +40,13 @@ def suggest_commands(catalog: Catalog, path: str, words: Sequence[str]) -> list[
     """Command lines, without the program's name, for words that are no command of the group `path`; the best first."""
     word = words[0].casefold()
     children = {child.name: child for child in catalog.children_of(path)}
-    instead = _instead(catalog, path)
+    instead = _suggested_instead(catalog, path)
     found = (
         instead.get(" ".join(words[:_MOST_WORDS]).casefold())
         or instead.get(word)
         or _same_verb(catalog, path, word, children)
         or _in_groups(catalog, path, word, children)
-        or _misspelt(catalog, path, word, children)
+        or _near_names(catalog, path, word, children)
         or _shown_by(catalog, path, words, children)
     )
     return found[:_MOST_NAMED]
@@ -54,7 +54,7 @@ def suggest_commands(catalog: Catalog, path: str, words: Sequence[str]) -> list[
 
 def command_for_bare_word(catalog: Catalog, path: str, word: str) -> str | None:
     """The name of the group's command whose first argument is the word, as its lookup knows by looking at it."""
-    for name in _group(catalog, path).get("bare", ()):
+    for name in _group_at(catalog, path).get("bare", ()):
         argument = first_argument(catalog.get("command", f"{path} {name}".strip()))
         lookup = catalog.get("lookup", argument["lookup"]) if argument is not None else {}
         if is_url(word):
@@ -66,7 +66,7 @@ def command_for_bare_word(catalog: Catalog, path: str, word: str) -> str | None:
     return None
 
 
-def _group(catalog: Catalog, path: str) -> GroupDefinition | ProgramDefinition:
+def _group_at(catalog: Catalog, path: str) -> GroupDefinition | ProgramDefinition:
     return catalog.get("group", path) if path else catalog.get("program", catalog.program)
 
 
@@ -75,18 +75,18 @@ def _shown_by(catalog: Catalog, path: str, words: Sequence[str], children: Mappi
     verbs = catalog.get("program", catalog.program).get("verbs", {})
     word, *more = takewhile(lambda each: not each.startswith("-"), words)
     is_name = not more and not any(word.casefold() in (verb, *others) for verb, others in verbs.items())
-    found = is_name and "get" in children and path and not _group(catalog, path).get("bare")
+    found = is_name and "get" in children and path and not _group_at(catalog, path).get("bare")
     return [f"{path} get {shlex.quote(word)}"] if found else []
 
 
-def _instead(catalog: Catalog, path: str) -> Mapping[str, list[str]]:
-    return _group(catalog, path).get("instead", {})
+def _suggested_instead(catalog: Catalog, path: str) -> Mapping[str, list[str]]:
+    return _group_at(catalog, path).get("instead", {})
 
 
 def _same_verb(catalog: Catalog, path: str, word: str, children: Mapping[str, Child]) -> list[str]:
     """The command of the group that does what the word means in any group."""
     verbs = catalog.get("program", catalog.program).get("verbs", {})
-    known = {name for child in children.values() if not child.hidden for name in _names(child)}
+    known = {name for child in children.values() if not child.hidden for name in _names_of_child(child)}
     found = next((name for name in verbs.get(word, ()) if name in known), None)
     return [f"{path} {found}"] if path and found else []
 
@@ -97,43 +97,45 @@ def _in_groups(catalog: Catalog, path: str, word: str, children: Mapping[str, Ch
         f"{path} {name}".strip() for name, child in children.items() if child.kind == "group" and not child.hidden
     ]
     named = [
-        f"{group} {word}" for group in groups if any(word in _names(child) for child in catalog.children_of(group))
+        f"{group} {word}"
+        for group in groups
+        if any(word in _names_of_child(child) for child in catalog.children_of(group))
     ]
-    found = named or [line for group in groups for line in _instead(catalog, group).get(word, ())]
+    found = named or [line for group in groups for line in _suggested_instead(catalog, group).get(word, ())]
     return found if len(found) <= _MOST_NAMED else []
 
 
-def _names(child: Child) -> tuple[str, ...]:
+def _names_of_child(child: Child) -> tuple[str, ...]:
     return (child.name, *child.aliases)
 
 
-def _misspelt(catalog: Catalog, path: str, word: str, children: Mapping[str, Child]) -> list[str]:
+def _near_names(catalog: Catalog, path: str, word: str, children: Mapping[str, Child]) -> list[str]:
     """Names that the word is a slip or the beginning of, each command once, the nearest first."""
-    of_name: dict[str, Child | None] = {name: child for child in children.values() for name in _names(child)}
+    of_name: dict[str, Child | None] = {name: child for child in children.values() for name in _names_of_child(child)}
     aliases = catalog.get("program", catalog.program).get("aliases", {}) if not path else {}
     of_name |= dict.fromkeys(aliases)
     near: dict[str, tuple[int, bool, str]] = {}
     for name, child in of_name.items():
-        slips = _slips(word, name, changes=_changes(catalog, path, child))
+        slips = _count_slips(word, name, changes=_child_changes(catalog, path, child))
         if slips is not None:
             command = child.name if child else name
             near[command] = min((slips, name != command, name), near.get(command, (slips, True, name)))
     return [f"{path} {name}".strip() for _, _, name in sorted(near.values())]
 
 
-def _changes(catalog: Catalog, path: str, child: Child | None) -> bool:
+def _child_changes(catalog: Catalog, path: str, child: Child | None) -> bool:
     if child is None or child.kind == "group":
         return False
     return catalog.get("command", f"{path} {child.name}".strip())["safety"] in CHANGES
 
 
-def _slips(word: str, name: str, *, changes: bool) -> int | None:
+def _count_slips(word: str, name: str, *, changes: bool) -> int | None:
     """How many slips lead from the name to the word; None where it is another word.
 
     With letters in front it is the opposite (`unassign`). Where the command changes something, one slip is allowed, and
     another letter in a short name makes another word (`close`, `clone`).
     """
-    word, name = _letters(word), _letters(name)
+    word, name = _letters_only(word), _letters_only(name)
     if len(word) >= _LEAST_START and (name.startswith(word) or (word.startswith(name) and len(name) >= _LEAST_START)):
         return 0 if word == name else abs(len(name) - len(word))
     if word.endswith(name):
@@ -142,15 +144,15 @@ def _slips(word: str, name: str, *, changes: bool) -> int | None:
     most = 0 if len(name) < _LEAST_START else 1 if changes or len(name) <= _SHORT else 2
     if changes and another_letter and len(name) <= _SHORT:
         return None
-    slips = _distance(word, name)
+    slips = _edit_distance(word, name)
     return slips if slips <= most else None
 
 
-def _letters(word: str) -> str:
+def _letters_only(word: str) -> str:
     return "".join(filter(str.isalnum, word.casefold()))
 
 
-def _distance(one: str, other: str) -> int:
+def _edit_distance(one: str, other: str) -> int:
     """Letters that are missing, too many, other ones or swapped."""
     above: list[int] = []
     row: list[int] = [*range(len(other) + 1)]
@@ -191,9 +193,9 @@ def nearest_word(
     quoted = [one or other for one, other in _QUOTED.findall(told)]
     named = {word.casefold() for word in _WORD.findall(told)}
     for param in params:
-        for word in _typed(param, values.get(param["name"])):
+        for word in _typed_words(param, values.get(param["name"])):
             about = word in quoted or (param["name"] in named and not quoted)
-            if about and (found := _closest(context, param, params, values, word, unknown=unknown)):
+            if about and (found := _closest_word(context, param, params, values, word, unknown=unknown)):
                 shown = argument_name(param) if param.get("kind") == "argument" else f"--{param['name']}"
                 return f"{shown}: did you mean {found!r}?"
     return _word_of_query(context, params, values, quoted)
@@ -204,20 +206,26 @@ def _word_of_query(
 ) -> str | None:
     """A field, a function or a value that was meant by a quoted word of what was typed, in a command with a query."""
     languages = dict.fromkeys(param["query"] for param in params if "query" in param)
-    typed = "\n".join(word for param in params for word in _typed({**param, "split": False}, values.get(param["name"])))
+    typed = "\n".join(
+        word for param in params for word in _typed_words({**param, "split": False}, values.get(param["name"]))
+    )
     for language in (context.catalog.get("query", id) for id in languages):
         for word in (each for each in quoted if each in typed):
             near: list[str] = []
             for field in (each for each in quoted if each != word and not near):
-                near = closest_names(word, _listed(context, language.get("values"), {"field": field, "start": word[0]}))
+                near = closest_names(
+                    word, _listed_words(context, language.get("values"), {"field": field, "start": word[0]})
+                )
             if not near:
-                near = closest_names(word, [*language.get("names", ()), *_listed(context, language.get("words"), {})])
+                near = closest_names(
+                    word, [*language.get("names", ()), *_listed_words(context, language.get("words"), {})]
+                )
             if near and near[0].casefold() != word.casefold():
                 return f"{word}: did you mean {near[0]!r}?"
     return None
 
 
-def _listed(context: Context, lookup: str | None, needed: Mapping[str, str]) -> list[str]:
+def _listed_words(context: Context, lookup: str | None, needed: Mapping[str, str]) -> list[str]:
     """The words that the site lists; none where it does not tell."""
     from .completion.refresh import words_of
 
@@ -227,7 +235,7 @@ def _listed(context: Context, lookup: str | None, needed: Mapping[str, str]) -> 
     return []
 
 
-def _typed(param: Param, given: Any) -> Iterator[str]:
+def _typed_words(param: Param, given: Any) -> Iterator[str]:
     for text in given if isinstance(given, list | tuple) else [given]:
         if isinstance(text, str):
             for word in text.split(",") if param.get("split") else [text]:
@@ -242,7 +250,7 @@ def _was_taken_as_it_is(context: Context, lookup: str, word: str) -> bool:
     return pattern is not None and re.fullmatch(pattern, word) is not None and not any(map(str.isdigit, word))
 
 
-def _closest(
+def _closest_word(
     context: Context, param: Param, params: Sequence[Param], values: Mapping[str, Any], word: str, *, unknown: bool
 ) -> str | None:
     """None where the site has the word, has none that is near, or does not tell. An `unknown` one was looked up."""

@@ -20,9 +20,9 @@ from .options import (
     argument_name,
     click_params,
     global_params,
-    missing,
+    missing_parameters,
     refuse_former_names,
-    strict,
+    strict_parser,
     take_positional,
     take_shared,
     values_of,
@@ -55,10 +55,10 @@ class WithHelp(click.Command):
         """The same object each time: click orders what was given by it."""
         if self._help is None:
             names = self.get_help_option_names(ctx)
-            self._help = _eager_flag(names, "Show this message and exit.", self.context, self._text)
+            self._help = _eager_flag(names, "Show this message and exit.", self.context, self._help_text)
         return self._help
 
-    def _text(self, ctx: click.Context) -> str:
+    def _help_text(self, ctx: click.Context) -> str:
         """As wide as click makes it, which loads five modules to find that out."""
         from ..output.stream import terminal_size
 
@@ -94,15 +94,15 @@ class DefinedCommand(WithHelp):
             params=[*own, *shared],
             help=self.definition["help"],
             callback=None,
-            context_settings=_settings(self.definition.get("params", [])),
+            context_settings=_click_settings(self.definition.get("params", [])),
         )
 
     def make_parser(self, ctx: click.Context) -> Any:
         """A literal run brings its values by name: none of them goes through the parser of command lines."""
         parser: Any = super().make_parser(ctx)
         if self.values is None:
-            return strict(parser, ctx, self.params)
-        parser.parse_args = self.values.parsing(self.params, self.definition.get("params", []), ctx.command_path)
+            return strict_parser(parser, ctx, self.params)
+        parser.parse_args = self.values.click_parser(self.params, self.definition.get("params", []), ctx.command_path)
         return parser
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -119,12 +119,12 @@ class DefinedCommand(WithHelp):
     def invoke(self, ctx: click.Context) -> None:
         own, shared = values_of(self.params, ctx.params)
         if self.values is not None:
-            own = self.values.marked(own)
+            own = self.values.mark_typed_values(own)
         take_shared(self.context.options, shared)
         refuse_former_names(self.definition, self.context.options)
-        defined, can_ask = self.definition.get("params", []), self.context.may_ask() and self.context.prompts.possible
+        defined, can_ask = self.definition.get("params", []), self.context.may_ask() and self.context.prompts.can_ask
         own = take_positional(defined, own, can_ask=can_ask)
-        if self.context.may_ask() and not can_ask and (lacking := missing(self.params, defined, own)):
+        if self.context.may_ask() and not can_ask and (lacking := missing_parameters(self.params, defined, own)):
             raise click.MissingParameter(ctx=ctx, param=lacking[0])
         try:
             self.runner(self.context, self.definition, own)
@@ -172,7 +172,7 @@ class DefinedCommand(WithHelp):
         formatter.write_text(f"Global options ({program} --help) may stand here too.")
 
 
-def _settings(params: list[Param]) -> dict[str, Any]:
+def _click_settings(params: list[Param]) -> dict[str, Any]:
     """Where one takes the rest of the line, what follows the first word is never an option of this command."""
     takes_rest = any(param.get("rest") for param in params)
     return {**HELP, "ignore_unknown_options": True, "allow_interspersed_args": False} if takes_rest else HELP
@@ -198,17 +198,17 @@ class DefinedGroup(WithHelp, click.Group):
         self._children: dict[str, Child] | None = None
 
     @property
-    def children(self) -> dict[str, Child]:
+    def child_entries(self) -> dict[str, Child]:
         if self._children is None:
             self._children = {child.name: child for child in self.context.catalog.children_of(self.path)}
         return self._children
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name, child in self.children.items() if not child.hidden]
+        return [name for name, child in self.child_entries.items() if not child.hidden]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        child = self.children.get(cmd_name) or next(
-            (child for child in self.children.values() if cmd_name in child.aliases), None
+        child = self.child_entries.get(cmd_name) or next(
+            (child for child in self.child_entries.values() if cmd_name in child.aliases), None
         )
         if child is None:
             return None
@@ -221,7 +221,7 @@ class DefinedGroup(WithHelp, click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """With a default command, words that name no command of the group are that command's."""
-        default = self.default
+        default = self.default_command
         if default and not args:
             args = [default] if self._needs_nothing(default) and not ctx.resilient_parsing else args
         elif default and args[0] not in ctx.help_option_names and not self._names_a_command(ctx, args):
@@ -229,7 +229,7 @@ class DefinedGroup(WithHelp, click.Group):
         return super().parse_args(ctx, args)
 
     def make_parser(self, ctx: click.Context) -> Any:
-        return strict(super().make_parser(ctx), ctx, self.params)
+        return strict_parser(super().make_parser(ctx), ctx, self.params)
 
     def _names_a_command(self, ctx: click.Context, args: list[str]) -> bool:
         """Whether the first word behind the program's own options is one of the group's commands."""
@@ -240,7 +240,7 @@ class DefinedGroup(WithHelp, click.Group):
         return bool(rest) and self.get_command(ctx, rest[0]) is not None
 
     @property
-    def default(self) -> str | None:
+    def default_command(self) -> str | None:
         found: str | None = self.context.catalog.get("group", self.path).get("default") if self.path else None
         return found
 
@@ -258,23 +258,23 @@ class DefinedGroup(WithHelp, click.Group):
             return args[0], command, args[1:]
         if args[0].startswith("-"):
             self.make_parser(ctx).parse_args(args)
-        expanded = self._as_argument(args) if self.path else self._as_argument(self._expanded(args))
+        expanded = self._as_argument(args) if self.path else self._as_argument(self._expand_alias(args))
         if expanded != args:
             return self.resolve_command(ctx, expanded)
-        raise self._unknown(args)
+        raise self._unknown_command(args)
 
     def _refuse_two_words(self, command: click.Command, args: list[str]) -> None:
         """`comment add KEY`, where `comment` takes a key: the second word would be read as one."""
         if self.path and len(args) > 1 and isinstance(command, DefinedCommand) and self.values is None:
             instead = self.context.catalog.get("group", self.path).get("instead", {})
             if lines := instead.get(f"{command.name} {args[1]}"):
-                raise self._refused(" ".join(args[:2]), lines)
+                raise self._refused_word(" ".join(args[:2]), lines)
 
-    def _expanded(self, args: list[str]) -> list[str]:
+    def _expand_alias(self, args: list[str]) -> list[str]:
         """Only a word that is no command can be an alias, so no other start reads the file."""
-        from .aliases import expand, read_aliases
+        from .aliases import expand_alias, read_aliases
 
-        return expand(
+        return expand_alias(
             {**self.context.definition.get("aliases", {}), **read_aliases(self.context.environ, self.context.program)},
             args,
         )
@@ -286,12 +286,12 @@ class DefinedGroup(WithHelp, click.Group):
         command = command_for_bare_word(self.context.catalog, self.path, args[0])
         return args if command is None else [*command.split(), *args]
 
-    def _unknown(self, words: list[str]) -> UsageError:
+    def _unknown_command(self, words: list[str]) -> UsageError:
         from .suggestions import suggest_commands
 
-        return self._refused(words[0], suggest_commands(self.context.catalog, self.path, words))
+        return self._refused_word(words[0], suggest_commands(self.context.catalog, self.path, words))
 
-    def _refused(self, word: str, lines: list[str]) -> UsageError:
+    def _refused_word(self, word: str, lines: list[str]) -> UsageError:
         program = self.context.program
         path = f"{program} {self.path}".strip()
         near = ", ".join(f"`{program} {line}`" for line in lines)
@@ -299,9 +299,9 @@ class DefinedGroup(WithHelp, click.Group):
             f"unknown command {word!r} of `{path}`", hint=f"did you mean {near}?" if near else f"see {path} --help"
         )
 
-    def options(self, *, changing: bool) -> Iterator[tuple[str, set[str]]]:
+    def commands_with_options(self, *, changing: bool) -> Iterator[tuple[str, set[str]]]:
         """The commands of the group that change something, or do not, with the names of their options."""
-        for child in self.children.values():
+        for child in self.child_entries.values():
             if child.kind == "command" and not child.hidden:
                 definition = self.context.catalog.get("command", f"{self.path} {child.name}")
                 params = definition.get("params", []) if (definition["safety"] in CHANGES) == changing else []
@@ -313,10 +313,10 @@ class DefinedGroup(WithHelp, click.Group):
         """At the top the program's aliases and a person's too."""
         from click.shell_completion import CompletionItem
 
-        from .completion.complete_value import aliases
+        from .completion.complete_value import complete_aliases
 
         defined = self.context.definition.get("aliases", {})
-        own = [] if self.path else [*dict.fromkeys([*defined, *aliases(self.context, {}, incomplete)])]
+        own = [] if self.path else [*dict.fromkeys([*defined, *complete_aliases(self.context, {}, incomplete)])]
         found = super().shell_complete(ctx, incomplete)
         return [*found, *(CompletionItem(name, help="alias") for name in own if name.startswith(incomplete))]
 
@@ -328,12 +328,12 @@ class DefinedGroup(WithHelp, click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Names and one line each, under the headings that the program's definition gives."""
         sections = self.context.definition.get("sections", {}) if not self.path else {}
-        shown = {name: child for name, child in self.children.items() if not child.hidden}
+        shown = {name: child for name, child in self.child_entries.items() if not child.hidden}
         for heading, names in sections.items():
-            self._section(formatter, heading, [shown.pop(name) for name in names if name in shown])
-        self._section(formatter, "More commands" if sections else "Commands", list(shown.values()))
+            self._write_section(formatter, heading, [shown.pop(name) for name in names if name in shown])
+        self._write_section(formatter, "More commands" if sections else "Commands", list(shown.values()))
 
-    def _section(self, formatter: click.HelpFormatter, heading: str, children: list[Child]) -> None:
+    def _write_section(self, formatter: click.HelpFormatter, heading: str, children: list[Child]) -> None:
         if children:
             with formatter.section(heading):
                 formatter.write_dl([(child.name, child.help) for child in children])

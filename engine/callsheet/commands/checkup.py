@@ -195,17 +195,17 @@ def check_connection(context: Context) -> Iterator[Row]:
             continue
         took = (time.monotonic() - started) * 1000
         yield Row("connection", "ok", f"{address} answers ({reply.status}, {took:.0f} ms)")
-        yield _tls(site, address)
-        yield _clock(reply.headers.get("date"))
+        yield _certificate_row(site, address)
+        yield _clock_row(reply.headers.get("date"))
 
 
-def _tls(site: Site, address: str) -> Row:
+def _certificate_row(site: Site, address: str) -> Row:
     if address.startswith("http:"):
         return Row("TLS", "ok", "not used: the address is on this machine")
     return Row("TLS", "ok", f"certificate trusted by {site.ca_bundle or 'the usual authorities'}")
 
 
-def _clock(date: str | None) -> Row:
+def _clock_row(date: str | None) -> Row:
     try:
         skew = abs(parsedate_to_datetime(date or "").timestamp() - time.time())
     except (ValueError, OverflowError):
@@ -233,10 +233,10 @@ def check_products(context: Context) -> Iterator[Row]:
             else:
                 yield failed_row(name, result.error, "warn" if some else "fail")
         if some:
-            yield from _facts(context, asker, {result.product for result in results if result.error is None})
+            yield from _product_rows(context, asker, {result.product for result in results if result.error is None})
 
 
-def _facts(context: Context, asker: Asker, open_products: set[str]) -> Iterator[Row]:
+def _product_rows(context: Context, asker: Asker, open_products: set[str]) -> Iterator[Row]:
     deployment = context.site().deployment
     for id, product in context.catalog.all("product").items():
         if id not in open_products:
@@ -244,7 +244,7 @@ def _facts(context: Context, asker: Asker, open_products: set[str]) -> Iterator[
         for fact in on_deployment(product, deployment).get("facts", ()):
             name = f"{fact['name']}: {id}"
             try:
-                yield Row(name, "ok", asker.ask(fact))
+                yield Row(name, "ok", asker.ask_question(fact))
             except CallsheetError as error:
                 yield failed_row(name, error, "warn")
 

@@ -13,7 +13,7 @@ from ..catalog.catalog import Catalog, open_catalog
 from ..errors import ConfirmationNeeded, DefinitionError, UsageError, did_you_mean
 from ..language.layers import Layer
 from ..terminal import escape_line, wants_color
-from .streams import Streams, is_attended, lines, read_all, read_file
+from .streams import Streams, input_lines, is_attended, read_all, read_file
 
 _MANY = 20  # items
 _SETTINGS = ("always", "many", "never")
@@ -41,7 +41,7 @@ class Journaling:
         self.usual = "many"  # what holds where the person set nothing
 
     @property
-    def setting(self) -> str:
+    def journal_setting(self) -> str:
         """`always`, `many` or `never`: as the program's variable in the environment says, else the site's settings."""
         name = f"{self._context.definition['prefix']}_JOURNAL"
         if not (said := self._context.environ.get(name, "").strip()):
@@ -50,13 +50,13 @@ class Journaling:
             raise UsageError(f"{name}: expected always, many or never, not {said!r}{did_you_mean(said, _SETTINGS)}")
         return said
 
-    def keeps(self, items: int, *, has_undo: bool) -> bool:
+    def keeps_journal(self, items: int, *, has_undo: bool) -> bool:
         """Whether a journal is kept of a change to so many items, where none was asked for."""
         self.can_undo = self.can_undo or has_undo
-        few = self.setting == "always" and has_undo and items > 0
-        return few or (self.setting != "never" and items > _MANY)
+        few = self.journal_setting == "always" and has_undo and items > 0
+        return few or (self.journal_setting != "never" and items > _MANY)
 
-    def note(self, path: str, *, has_undo: bool) -> str:
+    def journal_note(self, path: str, *, has_undo: bool) -> str:
         """What is told of a journal."""
         return f"journal: {path}; {self._to_undo(path) if has_undo else 'this cannot be undone'}"
 
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     KeepFile = Callable[[Request, str], dict[str, Any]]
 
 
-def _indented(text: str) -> str:
+def _indent_lines(text: str) -> str:
     """Lines after the first are set in, so that no text from elsewhere looks like another message."""
     return text.replace("\n", "\n  ")
 
@@ -213,7 +213,7 @@ class Context:
             rich=self._readable,
             names=self._names,
             address=self.web_address,
-            palette=self._palette,
+            palette=self._palette_styles,
             color=wants_color("never" if self.option("no-color") else self.option("color"), self.environ),
             raw=bool(self.option("raw")),
             settled=settled,
@@ -250,7 +250,7 @@ class Context:
         self.note("no browser could be started")
         self.streams.out.write(url + "\n")
 
-    def _palette(self, id: str) -> dict[str, str]:
+    def _palette_styles(self, id: str) -> dict[str, str]:
         if id not in self._palettes:
             defined = self.catalog.get("palette", id)["styles"]
             self._palettes[id] = {word.casefold(): style for word, style in defined.items()}
@@ -264,7 +264,7 @@ class Context:
     def note(self, text: str) -> None:
         """A remark beside the result, on standard error."""
         if not self.option("quiet"):
-            self.say(f"note: {_indented(text)}")
+            self.say(f"note: {_indent_lines(text)}")
 
     def note_once(self, text: str) -> None:
         """A remark that may come up again in the same run, as when one text is converted twice."""
@@ -312,11 +312,11 @@ class Context:
             return
         self.streams.err.write(f"{escape_line(question)} [y/N] ")
         self.streams.err.flush()
-        if not self._agreed():
+        if not self._has_said_yes():
             raise UsageError("not confirmed, nothing was sent")
         self._has_agreed = True
 
-    def _agreed(self) -> bool:
+    def _has_said_yes(self) -> bool:
         return self.streams.input.readline().strip().lower() in ("y", "yes")
 
     def ask_person(self, question: str) -> bool | None:
@@ -330,7 +330,7 @@ class Context:
             return None
         self.streams.err.write(f"{escape_line(question)} [y/N] ")
         self.streams.err.flush()
-        return self._agreed()
+        return self._has_said_yes()
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -378,9 +378,9 @@ class Context:
         """All of standard input, as far as one body may go."""
         return read_all(self.streams.input)
 
-    def lines(self) -> Iterator[str]:
+    def input_lines(self) -> Iterator[str]:
         """The lines of standard input without their ends."""
-        return lines(self.streams.input)
+        return input_lines(self.streams.input)
 
     def hang_up(self) -> None:
         """Ask the site nothing more: what is still under way in other threads ends, and nothing is told of it."""

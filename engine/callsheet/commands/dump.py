@@ -41,8 +41,8 @@ class Dump:
         self.count = 0
         size = self._read_state(mark) if resume else None
         self.continues = size is not None
-        self._file = _open(self.part, new=not self.continues)
-        self._state = _open(self._state_path, new=not self.continues)
+        self._file = _open_own_file(self.part, new=not self.continues)
+        self._state = _open_own_file(self._state_path, new=not self.continues)
         if size is None:
             self._write_state({"list": mark})
         else:
@@ -51,7 +51,7 @@ class Dump:
             self._state.seek(0, os.SEEK_END)
         self.stream = io.TextIOWrapper(self._file, encoding="utf-8", newline="")
 
-    def add(self, page: Page, plan: PagePlan) -> None:
+    def add_page(self, page: Page, plan: PagePlan) -> None:
         """What was written of this page stays written, whatever ends the program now."""
         self.stream.flush()
         id = plan.fetch["id"] if plan.fetch else plan.unique
@@ -60,29 +60,29 @@ class Dump:
         self.next = page.next
         self._write_state({"size": self._file.tell(), "count": self.count, "next": page.next, "ids": ids})
 
-    def finish(self) -> None:
+    def finish_file(self) -> None:
         """The whole list is what `path` names now."""
         self.stream.flush()
         os.fsync(self._file.fileno())
         mine, there = os.fstat(self._file.fileno()), os.lstat(self.part)
         if (mine.st_ino, mine.st_dev) != (there.st_ino, there.st_dev):
             raise CallsheetError(f"another run is writing {self.path}; nothing was written")
-        self._close()
+        self._close_file()
         with suppress(OSError):
             os.chmod(self.part, os.stat(self.path).st_mode & 0o777)
         os.replace(self.part, self.path)
         os.remove(self._state_path)
 
-    def leave(self) -> None:
+    def leave_unfinished(self) -> None:
         """Keep what came, and nothing where nothing did."""
         with suppress(OSError, ValueError):
-            self._close()
+            self._close_file()
         if not self.count:
             for path in (self.part, self._state_path):
                 with suppress(OSError):
                     os.remove(path)
 
-    def _close(self) -> None:
+    def _close_file(self) -> None:
         self._state.close()
         self.stream.close()
 
@@ -93,8 +93,8 @@ class Dump:
     def _read_state(self, mark: str) -> int | None:
         """How many bytes of the part are known to be good; None where there is nothing to go on with."""
         try:
-            with _open(self._state_path, new=False) as file:
-                lines = list(_lines(file))
+            with _open_own_file(self._state_path, new=False) as file:
+                lines = list(_whole_lines(file))
             length = os.path.getsize(self.part)
         except FileNotFoundError:
             return None
@@ -112,7 +112,7 @@ class Dump:
 
 
 @contextmanager
-def dumped(context: Context, path: str, mark: str, *, resume: bool, can_resume: bool) -> Iterator[Dump | None]:
+def dump_to_file(context: Context, path: str, mark: str, *, resume: bool, can_resume: bool) -> Iterator[Dump | None]:
     """The result goes to `path` inside the block. None where it is not written line by line, and appears whole."""
     special = os.path.exists(path) and not os.path.isfile(path)
     if resume and (special or not can_resume):
@@ -125,13 +125,13 @@ def dumped(context: Context, path: str, mark: str, *, resume: bool, can_resume: 
                 yield None
             text.detach()
         return
-    dump = _begun(path, mark, resume=resume)
+    dump = _begin_dump(path, mark, resume=resume)
     try:
         with _in_place_of_output(context, dump.stream):
             yield dump
-        _finish(dump)
+        _finish_dump(dump)
     except BaseException:
-        dump.leave()
+        dump.leave_unfinished()
         if dump.count:
             context.note(
                 f"{dump.part} holds {count_of(dump.count, 'item')}: run the same command with --resume to continue"
@@ -161,25 +161,25 @@ def _in_place_of_output(context: Context, stream: io.TextIOWrapper) -> Iterator[
         context.streams.out = before
 
 
-def _begun(path: str, mark: str, *, resume: bool) -> Dump:
+def _begin_dump(path: str, mark: str, *, resume: bool) -> Dump:
     try:
         return Dump(path, mark, resume=resume)
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot write {path}: {_reason(error)}") from None
+        raise UsageError(f"cannot write {path}: {_error_reason(error)}") from None
 
 
-def _finish(dump: Dump) -> None:
+def _finish_dump(dump: Dump) -> None:
     try:
-        dump.finish()
+        dump.finish_file()
     except OSError as error:
-        raise CallsheetError(f"cannot write {dump.path}: {_reason(error)}") from None
+        raise CallsheetError(f"cannot write {dump.path}: {_error_reason(error)}") from None
 
 
-def _reason(error: OSError | ValueError) -> str:
+def _error_reason(error: OSError | ValueError) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
-def _open(path: str, *, new: bool) -> IO[bytes]:
+def _open_own_file(path: str, *, new: bool) -> IO[bytes]:
     """Never through a link that somebody put there; what is there already must be this person's own."""
     if new:
         with suppress(FileNotFoundError):
@@ -192,7 +192,7 @@ def _open(path: str, *, new: bool) -> IO[bytes]:
     return file
 
 
-def _lines(file: IO[bytes]) -> Iterator[dict[str, Any]]:
+def _whole_lines(file: IO[bytes]) -> Iterator[dict[str, Any]]:
     """Whole lines; the last one may have been cut off."""
     for line in file:
         try:

@@ -48,7 +48,7 @@ def with_progress(
         yield page
         if page.next is not None and _is_watched(context):
             total = page.total if page.total is not None or count is None else count()
-            yield from _with_bar(context, rest, len(page.items), _length(total, most))
+            yield from _with_bar(context, rest, len(page.items), _progress_length(total, most))
 
 
 def with_count(context: Context, things: Iterable[Thing], total: int) -> Iterator[Thing]:
@@ -90,7 +90,7 @@ def _is_watched(context: Context) -> bool:
     return streams.err.isatty() and not streams.out.isatty() and not context.option("quiet")
 
 
-def _length(total: int | None, most: int | None) -> int | None:
+def _progress_length(total: int | None, most: int | None) -> int | None:
     known = [number for number in (total, most) if number is not None]
     return min(known) if known else None
 
@@ -234,7 +234,7 @@ def perform_request(
     elif plan is not None:
         output.print_items(fetch_items(context, request, plan, extent))
     else:
-        show(context, output, context.client().send(request), extent)
+        print_reply(context, output, context.client().send(request), extent)
 
 
 def fetch_items(
@@ -258,7 +258,7 @@ def fetch_items(
     for page in with_progress(context, found, most, total) if many else found:
         yield from page.items
         if dump is not None:
-            dump.add(page, plan)
+            dump.add_page(page, plan)
         if not many:
             break
     if page is not None and page.next is not None and not many:
@@ -282,7 +282,7 @@ def fetching_of(context: Context, requests: Builder, request: Request, plan: Pag
     )
 
 
-def show(context: Context, output: Any, reply: Reply, extent: Extent) -> None:
+def print_reply(context: Context, output: Any, reply: Reply, extent: Extent) -> None:
     """Print an answer that is no page."""
     value = reply.json()
     if value is None:

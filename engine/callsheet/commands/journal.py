@@ -144,32 +144,32 @@ class Journal:
         self._writing = threading.Lock()
         self._fault: OSError | None = None  # why a line is missing: none may follow it
 
-    def head(self, head: dict[str, Any], items: Sequence[Any]) -> None:
+    def write_head(self, head: dict[str, Any], items: Sequence[Any]) -> None:
         """What is to be done: it is on the disk before anything is."""
-        self._write({"journal": VERSION, **head}, {"items": list(items)})
+        self._write_lines({"journal": VERSION, **head}, {"items": list(items)})
         self.settle()
 
-    def started(self, number: int, item: Any, kept: dict[str, Any]) -> None:
+    def item_started(self, number: int, item: Any, kept: dict[str, Any]) -> None:
         """`kept` has what the item `was`, where that is kept."""
-        self._write({"n": number, "item": item, "state": "started", **kept})
+        self._write_lines({"n": number, "item": item, "state": "started", **kept})
 
-    def done(self, number: int, item: Any) -> None:
-        self._write({"n": number, "item": item, "state": "done"})
+    def item_done(self, number: int, item: Any) -> None:
+        self._write_lines({"n": number, "item": item, "state": "done"})
 
-    def failed(self, number: int, item: Any, why: str, *, known: bool = True) -> None:
+    def item_failed(self, number: int, item: Any, why: str, *, known: bool = True) -> None:
         """`known`: it is certain that nothing was changed."""
-        self._write({"n": number, "item": item, "state": "failed" if known else "unknown", "why": why})
+        self._write_lines({"n": number, "item": item, "state": "failed" if known else "unknown", "why": why})
 
-    def now(self, values: Iterable[tuple[int, Any, Any]]) -> None:
+    def write_states(self, values: Iterable[tuple[int, Any, Any]]) -> None:
         """What items are after the change: the number, the item and the value of each."""
-        self._write(*({"n": number, "item": item, "now": value} for number, item, value in values))
+        self._write_lines(*({"n": number, "item": item, "now": value} for number, item, value in values))
 
-    def ended(self, **counts: int) -> None:
-        self._write({"ended": time_of_entry(), **counts})
+    def write_counts(self, **counts: int) -> None:
+        self._write_lines({"ended": time_of_entry(), **counts})
         self.settle()
 
     def settle(self) -> None:
-        with _worded(self.path):
+        with _errors_in_words(self.path):
             os.fsync(self._descriptor)
 
     def close(self) -> None:
@@ -178,9 +178,9 @@ class Journal:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _write(self, *lines: dict[str, Any]) -> None:
+    def _write_lines(self, *lines: dict[str, Any]) -> None:
         data = memoryview("".join(dump_json(line) + "\n" for line in lines).encode("utf-8", "surrogatepass"))
-        with self._writing, _worded(self.path):
+        with self._writing, _errors_in_words(self.path):
             if self._fault is not None:
                 raise self._fault
             length = len(data)
@@ -204,13 +204,13 @@ def new_journal(path: str) -> Iterator[Journal]:
     except FileExistsError:
         raise UsageError(f"{path} already exists", hint="name a new file, or continue this one with --resume") from None
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot write {path}: {_reason(error)}") from None
-    with _held(path, descriptor) as journal:
+        raise UsageError(f"cannot write {path}: {_error_reason(error)}") from None
+    with _journal_of_descriptor(path, descriptor) as journal:
         yield journal
 
 
 @contextlib.contextmanager
-def continued(path: str, length: int, size: int) -> Iterator[Journal]:
+def continue_journal(path: str, length: int, size: int) -> Iterator[Journal]:
     """The file again, from `length` of its `size` bytes on: what a killed process left of a last line is cut off.
 
     Raises `UsageError` where it has another size by now, `CallsheetError` where another process writes to it.
@@ -220,17 +220,17 @@ def continued(path: str, length: int, size: int) -> Iterator[Journal]:
         refuse_irregular(path)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {_reason(error)}") from None
-    with _held(path, descriptor) as journal:
+        raise UsageError(f"cannot write {path}: {_error_reason(error)}") from None
+    with _journal_of_descriptor(path, descriptor) as journal:
         if os.fstat(descriptor).st_size != size:
             raise UsageError(f"another process has just written to {path}")
-        with _worded(path):
+        with _errors_in_words(path):
             os.ftruncate(descriptor, length)
         yield journal
 
 
 @contextlib.contextmanager
-def _held(path: str, descriptor: int) -> Iterator[Journal]:
+def _journal_of_descriptor(path: str, descriptor: int) -> Iterator[Journal]:
     journal = Journal(path, descriptor)
     try:
         with hold_journal(path):
@@ -258,17 +258,17 @@ def time_of_entry() -> str:
 
 
 @contextlib.contextmanager
-def _worded(path: str) -> Iterator[None]:
+def _errors_in_words(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise CallsheetError(
-            f"cannot write the journal {path}: {_reason(error)}",
+            f"cannot write the journal {path}: {_error_reason(error)}",
             hint="no further item was changed; once the file can be written, continue with --resume",
         ) from None
 
 
-def _reason(error: OSError | ValueError) -> str:
+def _error_reason(error: OSError | ValueError) -> str:
     return (error.strerror or str(error)).lower() if isinstance(error, OSError) else "not a valid file name"
 
 
@@ -307,13 +307,13 @@ class Recorded:
         self.path = path
         self._file = file
         self._reading = threading.Lock()
-        lines = self._lines()
-        self.head: dict[str, Any] = _head(path, next(lines, None))
-        self.items: list[Any] = _items(path, next(lines, None))
+        lines = self._numbered_lines()
+        self.head: dict[str, Any] = _read_head(path, next(lines, None))
+        self.items: list[Any] = _read_items(path, next(lines, None))
         self.entries = [JournalEntry() for _ in self.items]
         self.ended: str | None = None
         for line in lines:
-            self._take(*line)
+            self._take_line(*line)
         self.size = self._file.seek(0, os.SEEK_END)
 
     def __enter__(self) -> Self:
@@ -323,25 +323,25 @@ class Recorded:
         self._file.close()
 
     @property
-    def words(self) -> str:
+    def command_words(self) -> str:
         """The command that it is a journal of, with the name of its program."""
         return f"{self.head['program']} {self.head['command']}"
 
-    def count(self, *states: str) -> int:
+    def count_states(self, *states: str) -> int:
         return sum(entry.state in states for entry in self.entries)
 
-    def was(self, number: int) -> Any:
-        return self._at(self.entries[number].was_at).get("was")
+    def state_before(self, number: int) -> Any:
+        return self._line_at(self.entries[number].was_at).get("was")
 
-    def now(self, number: int) -> Any:
-        return self._at(self.entries[number].now_at).get("now")
+    def state_after(self, number: int) -> Any:
+        return self._line_at(self.entries[number].now_at).get("now")
 
-    def _at(self, place: int) -> dict[str, Any]:
+    def _line_at(self, place: int) -> dict[str, Any]:
         with self._reading:
             self._file.seek(place)
             return cast("dict[str, Any]", parse_json(self._file.readline()))
 
-    def _lines(self) -> Iterator[tuple[int, int, Any]]:
+    def _numbered_lines(self) -> Iterator[tuple[int, int, Any]]:
         """Number, place and value of each whole line; one without an end was not finished."""
         self.length = 0
         number = 0
@@ -350,30 +350,30 @@ class Recorded:
             try:
                 yield number, self.length, parse_json(line, _DEEPEST)
             except JSONError as error:
-                raise _unreadable(self.path, number, str(error)) from None
+                raise _unreadable_error(self.path, number, str(error)) from None
             self.length += len(line)
         if len(line) == _LONGEST:
-            raise _unreadable(self.path, number + 1, f"longer than {_LONGEST >> 20} MiB")
+            raise _unreadable_error(self.path, number + 1, f"longer than {_LONGEST >> 20} MiB")
 
-    def _take(self, number: int, place: int, line: Any) -> None:
+    def _take_line(self, number: int, place: int, line: Any) -> None:
         if isinstance(line, dict) and "ended" in line:
             self.ended = str(line["ended"])
             return
         self.ended = None
         which = line.get("n") if isinstance(line, dict) else None
         if type(which) is not int or not 0 <= which < len(self.entries):
-            raise _unreadable(self.path, number, f"expected n, a number below {len(self.entries)}")
+            raise _unreadable_error(self.path, number, f"expected n, a number below {len(self.entries)}")
         entry = self.entries[which]
         self.items[which] = line.get("item", self.items[which])  # what is made gets its id on the way
         if "now" in line:
             entry.now_at = place
         elif line.get("state") in (STARTED, DONE, FAILED, UNKNOWN):
-            _advance(entry, line, place)
+            _advance_entry(entry, line, place)
         else:
-            raise _unreadable(self.path, number, f"expected a state: {STARTED}, {DONE}, {FAILED} or {UNKNOWN}")
+            raise _unreadable_error(self.path, number, f"expected a state: {STARTED}, {DONE}, {FAILED} or {UNKNOWN}")
 
 
-def _advance(entry: JournalEntry, line: dict[str, Any], place: int) -> None:
+def _advance_entry(entry: JournalEntry, line: dict[str, Any], place: int) -> None:
     """Of an item that was under way when a run was killed, what it was before counts, not what it may be since."""
     if "was" in line and (entry.was_at < 0 or entry.state not in UNDER_WAY):
         entry.was_at = place
@@ -396,7 +396,7 @@ def read_journal(path: str) -> Recorded:
         raise
 
 
-def _head(path: str, line: tuple[int, int, Any] | None) -> dict[str, Any]:
+def _read_head(path: str, line: tuple[int, int, Any] | None) -> dict[str, Any]:
     head = line[2] if line else None
     if not isinstance(head, dict) or "journal" not in head:
         raise UsageError(f"{path} is not a journal", hint="`{program} journals list` shows those that were kept")
@@ -404,15 +404,15 @@ def _head(path: str, line: tuple[int, int, Any] | None) -> dict[str, Any]:
         raise UsageError(f"{path} was written by another version: journal {head['journal']}, expected {VERSION}")
     for key, fits in _HEAD.items():
         if not fits(head.get(key)):
-            raise _unreadable(path, 1, f"{key} is missing or not what it should be")
+            raise _unreadable_error(path, 1, f"{key} is missing or not what it should be")
     return head
 
 
-def _items(path: str, line: tuple[int, int, Any] | None) -> list[Any]:
+def _read_items(path: str, line: tuple[int, int, Any] | None) -> list[Any]:
     if line is None or not isinstance(line[2], dict) or not isinstance(line[2].get("items"), list):
         raise UsageError(f"{path} ends before its list of items: nothing was changed")
     return cast("list[Any]", line[2]["items"])
 
 
-def _unreadable(path: str, number: int, why: str) -> UsageError:
+def _unreadable_error(path: str, number: int, why: str) -> UsageError:
     return UsageError(f"{path}:{number}: not a line of a journal: {why}")

@@ -33,17 +33,17 @@ class Namings:
         found: dict[str, str] = {}
         try:
             for start in range(0, len(ids), naming["size"]):
-                found |= self._asked(naming, ids[start : start + naming["size"]])
+                found |= self._names_of_batch(naming, ids[start : start + naming["size"]])
         except CallsheetError as error:
             self._note(f"some names could not be read, so ids are shown: {error.message}")
         return found
 
-    def _asked(self, naming: NamingDefinition, ids: list[str]) -> dict[str, str]:
-        items = self._answer(naming, ids)
+    def _names_of_batch(self, naming: NamingDefinition, ids: list[str]) -> dict[str, str]:
+        items = self._naming_items(naming, ids)
         pairs = ((evaluate(naming["id"], item), evaluate(naming["name"], item)) for item in items)
         return {to_text(id): to_text(name) for id, name in pairs if id is not None and name}
 
-    def _answer(self, naming: NamingDefinition, ids: list[str]) -> list[Any]:
+    def _naming_items(self, naming: NamingDefinition, ids: list[str]) -> list[Any]:
         from ..client.pagination.fetch_pages import fetch_pages
         from ..client.pagination.paging_plan import plan_of
 

@@ -69,15 +69,17 @@ def check_way(catalog: Catalog, service: str | None, method: str) -> None:
 def check_options(catalog: Catalog, method: str, given: Callable[[str], Any]) -> None:
     """Raises `UsageError` for an option of sign-in that the method has no use for; `given` gives its value."""
     options = (*_OF_CONSENT, *_OF_A_TOKEN, "email")
-    unused = (name for name in options if given(name) not in (None, False, ()) and not _takes(name, catalog, method))
+    unused = (
+        name for name in options if given(name) not in (None, False, ()) and not _method_takes(name, catalog, method)
+    )
     if (wrong := next(unused, None)) is None:
         return
-    takes = [id for id in catalog.ids("auth") if _takes(wrong, catalog, id)]
+    takes = [id for id in catalog.ids("auth") if _method_takes(wrong, catalog, id)]
     hint = f"it goes with --method {' or '.join(takes)}" if takes else None
     raise UsageError(f"--{wrong} cannot be used with --method {method}", hint=hint)
 
 
-def _takes(option: str, catalog: Catalog, method: str) -> bool:
+def _method_takes(option: str, catalog: Catalog, method: str) -> bool:
     how = scheme_named(catalog.get("auth", method)["scheme"])
     if option in _OF_CONSENT:
         return how.by_consent
@@ -90,7 +92,7 @@ def _takes(option: str, catalog: Catalog, method: str) -> bool:
 _SLOWER = 5.0  # seconds added by `slow_down` (RFC 8628, section 3.5)
 
 
-def consent(
+def ask_consent(
     authority: Authority,
     scopes: list[str],
     *,
@@ -124,7 +126,7 @@ def device_consent(
     raise NotAllowed("nobody entered the code in time", hint="start the sign-in again")
 
 
-def granted(authority: Authority, record: CredentialRecord, wanted: str) -> str | None:
+def granted_site(authority: Authority, record: CredentialRecord, wanted: str) -> str | None:
     """The id of the site at the address `wanted` among those that the token reaches.
 
     None where the server lists no sites; `NotAllowed` when it is not among them.
@@ -161,69 +163,73 @@ class NewSecret(NamedTuple):
         return f"NewSecret({self.wanted!r}, ...)"
 
 
-def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: UnauthenticatedClient) -> NewSecret:
+def obtain_credential(
+    context: Context, answers: Answers, wanted: SignInRequest, web: UnauthenticatedClient
+) -> NewSecret:
     auth = context.catalog.get("auth", wanted.method)
     how = scheme_named(auth["scheme"])
     if not how.takes_secret:
         return NewSecret(wanted, None)
     if how.by_consent:
-        return _consent(context, answers, wanted, cast("ConsentAuth", auth), web)
+        return _sign_in_by_consent(context, answers, wanted, cast("ConsentAuth", auth), web)
     answers.check_host(wanted.base_url)
     if "parts" in auth:
-        lines = _several(answers, cast("SeveralAuth", auth)["parts"])
+        lines = _ask_parts(answers, cast("SeveralAuth", auth)["parts"])
         return NewSecret(wanted._replace(email=None), {"token": lines})
     name = auth.get("secret", "secret")
-    if answers.interactive and "page" in auth and not answers.option("token"):
+    if answers.interactive and "page" in auth and not answers.option_value("token"):
         context.say(f"{name}: create one at {auth['page']}")
     if how.takes_user:
-        wanted = wanted._replace(email=_user(answers, wanted))
+        wanted = wanted._replace(email=_user_name(answers, wanted))
         return NewSecret(
-            wanted, {"token": strip_pasted(answers.secret("token", name, variable="TOKEN"), f"the {name}")}
+            wanted, {"token": strip_pasted(answers.ask_secret("token", name, variable="TOKEN"), f"the {name}")}
         )
-    token = clean_token(answers.secret("token", name, variable="TOKEN"), f"the {name}")
+    token = clean_token(answers.ask_secret("token", name, variable="TOKEN"), f"the {name}")
     return NewSecret(wanted._replace(email=None), {"token": token})
 
 
-def _several(answers: Answers, parts: list[AuthPart]) -> str:
+def _ask_parts(answers: Answers, parts: list[AuthPart]) -> str:
     """A line for each part: all at once from an option or a variable, else asked for one by one."""
     names = [part.get("secret", "secret") for part in parts]
-    lines = [line.strip() for line in answers.secrets("token", names, variable="TOKEN")]
+    lines = [line.strip() for line in answers.ask_secrets("token", names, variable="TOKEN")]
     if len(lines) != len(names):
         raise UsageError(f"{len(lines)} secrets were given, expected {len(names)}: {', '.join(names)}, one a line")
     return "\n".join(clean_token(line, f"the {name}") for line, name in zip(lines, names, strict=True))
 
 
-def _user(answers: Answers, wanted: SignInRequest) -> str:
-    return answers.text("email", "E-mail address (or user name)", variable="EMAIL", default=wanted.email or "")
+def _user_name(answers: Answers, wanted: SignInRequest) -> str:
+    return answers.ask_text("email", "E-mail address (or user name)", variable="EMAIL", default=wanted.email or "")
 
 
-def _consent(
+def _sign_in_by_consent(
     context: Context, answers: Answers, wanted: SignInRequest, auth: ConsentAuth, web: UnauthenticatedClient
 ) -> NewSecret:
     table = auth["oauth"]
-    client_id = answers.text("client-id", "Client id of your app", variable="CLIENT_ID", default=wanted.client_id or "")
+    client_id = answers.ask_text(
+        "client-id", "Client id of your app", variable="CLIENT_ID", default=wanted.client_id or ""
+    )
     secret = ""
     if table.get("confidential") or table.get("grant") == CLIENT_CREDENTIALS:
-        secret = answers.secret("client-secret", auth.get("secret", "client secret"), variable="CLIENT_SECRET")
+        secret = answers.ask_secret("client-secret", auth.get("secret", "client secret"), variable="CLIENT_SECRET")
     authority = Authority(table, client_id, secret, web)
-    scopes = answers.scopes(list(wanted.scopes) or table.get("scopes", []))
-    record = _granted(context, answers, authority, scopes)
-    cloud_id = granted(authority, record, wanted.base_url)
+    scopes = answers.ask_scopes(list(wanted.scopes) or table.get("scopes", []))
+    record = _granted_tokens(context, answers, authority, scopes)
+    cloud_id = granted_site(authority, record, wanted.base_url)
     known = wanted._replace(client_id=client_id, scopes=tuple(scopes), cloud_id=cloud_id, email=None)
     return NewSecret(known, record)
 
 
-def _granted(context: Context, answers: Answers, authority: Authority, scopes: list[str]) -> CredentialRecord:
+def _granted_tokens(context: Context, answers: Answers, authority: Authority, scopes: list[str]) -> CredentialRecord:
     """Tokens, in the way that the server grants them."""
     if authority.grant == CLIENT_CREDENTIALS:
         return authority.grant_to_app(scopes)
     if authority.grant == "device_code":
         return device_consent(authority, scopes, say=context.say, sleep=time.sleep)
-    return consent(
+    return ask_consent(
         authority,
         scopes,
-        port=answers.option("port"),
-        browser=not answers.option("no-browser"),
+        port=answers.option_value("port"),
+        browser=not answers.option_value("no-browser"),
         say=context.say,
         typed=context.streams.input,
     )
@@ -266,19 +272,19 @@ class Asker:
         probe = product["probe"]
         identifies_user = "person" in probe
         try:
-            answer = self._user_name(probe) if identifies_user else self.ask(probe)
+            answer = self._user_name(probe) if identifies_user else self.ask_question(probe)
         except CallsheetError as error:
             return ProbeResult(id, product["title"], None, error, identifies_user)
         return ProbeResult(id, product["title"], answer, None, identifies_user)
 
-    def ask(self, question: Question) -> str:
+    def ask_question(self, question: Question) -> str:
         """A question's answer in words; raises what the client raises."""
-        found = _evaluated(question.get("value"), self._reply(question).json())
+        found = _evaluate_answer(question.get("value"), self._question_reply(question).json())
         return ", ".join(map(str, found)) if isinstance(found, list) else str(found or "yes")
 
     def _user_name(self, probe: Probe) -> str:
-        reply = self._reply(probe)
-        found = _evaluated(probe["person"], reply.json())
+        reply = self._question_reply(probe)
+        found = _evaluate_answer(probe["person"], reply.json())
         if not found:
             raise NotAllowed(
                 f"{reply.request.name} answered as if nobody were signed in: the site does not know this credential",
@@ -286,11 +292,11 @@ class Asker:
             )
         return str(found)
 
-    def _reply(self, question: Question) -> Reply:
+    def _question_reply(self, question: Question) -> Reply:
         return self._client.send(self._builder.build_request(question["call"], question.get("args", {})))
 
 
-def _evaluated(expression: str | None, answer: Any) -> Any:
+def _evaluate_answer(expression: str | None, answer: Any) -> Any:
     try:
         return evaluate(expression, answer) if expression else None
     except TemplateError:
@@ -341,7 +347,7 @@ class Verifier:
         self._environ = environ
         self._way = way
 
-    def verify(self, wanted: SignInRequest, secret: str, mode: str = "auto") -> Verified:
+    def verify_secret(self, wanted: SignInRequest, secret: str, mode: str = "auto") -> Verified:
         """Ask the site; where it refuses a secret that its gateway takes, the gateway is used from then on.
 
         `mode` may insist: `site` never tries the gateway, `gateway` tries nothing else.
@@ -351,20 +357,20 @@ class Verifier:
         refusal: CallsheetError | None = None
         if mode != "gateway" or wanted.cloud_id:
             try:
-                return Verified(wanted, self._ask(wanted, secret))
+                return Verified(wanted, self._ask_products(wanted, secret))
             except CallsheetError as error:
                 refusal = error
         may_route = mode == "gateway" or (mode == "auto" and is_refusal(refusal))
         routed = self._through_gateway(wanted, secret) if may_route else None
         if routed is None:
-            raise self._explain(refusal or CallsheetError("this site has no gateway"), wanted)
+            raise self._explain_error(refusal or CallsheetError("this site has no gateway"), wanted)
         try:
-            return Verified(routed, self._ask(routed, secret))
+            return Verified(routed, self._ask_products(routed, secret))
         except CallsheetError as error:
             is_clearer = _lacks_scope(error) or refusal is None
-            raise self._explain(error if is_clearer else refusal or error, wanted) from None
+            raise self._explain_error(error if is_clearer else refusal or error, wanted) from None
 
-    def _ask(self, wanted: SignInRequest, secret: str) -> list[ProbeResult]:
+    def _ask_products(self, wanted: SignInRequest, secret: str) -> list[ProbeResult]:
         site = candidate_site(wanted, secret, self._way, self._catalog, self._environ)
         with closing(Asker(self._catalog, site, self._program, self._environ)) as asker:
             results = list(asker.probe_all({wanted.service} if wanted.service else None))
@@ -380,12 +386,12 @@ class Verifier:
         if wanted.cloud_id or not gateways:
             return None
         site = candidate_site(wanted, secret, self._way, self._catalog, self._environ)
-        tenant = Detector(self._catalog, UnauthenticatedClient(site, self._environ, home=wanted.base_url)).tenant(
+        tenant = Detector(self._catalog, UnauthenticatedClient(site, self._environ, home=wanted.base_url)).tenant_id(
             wanted.base_url, wanted.deployment
         )
         return wanted._replace(cloud_id=tenant) if tenant else None
 
-    def _explain(self, error: CallsheetError, wanted: SignInRequest) -> CallsheetError:
+    def _explain_error(self, error: CallsheetError, wanted: SignInRequest) -> CallsheetError:
         part, hint = self._failed_part(error, wanted)
         return type(error)(
             f"{part}: {error.message}",

@@ -22,12 +22,12 @@ from .streams import Streams, is_attended
 _USUAL = ("sensible-editor", "nano", "vim", "vi") if os.name != "nt" else ("notepad",)
 
 
-def edited(text: str, name: str, environ: Mapping[str, str]) -> str:
+def edit_in_editor(text: str, name: str, environ: Mapping[str, str]) -> str:
     """The text after the editor has ended. It lies in a file of this name that nobody else can read, for that time.
 
     Raises `UsageError` where there is no editor, `CallsheetError` where it fails.
     """
-    command = editor(environ)
+    command = editor_command(environ)
     with tempfile.TemporaryDirectory(prefix="callsheet-") as directory:
         path = os.path.join(directory, name)
         with open(path, "w", encoding="utf-8", newline="\n") as file:
@@ -42,7 +42,7 @@ def edited(text: str, name: str, environ: Mapping[str, str]) -> str:
             return file.read()
 
 
-def editor(environ: Mapping[str, str]) -> list[str]:
+def editor_command(environ: Mapping[str, str]) -> list[str]:
     """Its command, by VISUAL or EDITOR, else the first of the usual ones that is installed."""
     if chosen := environ.get("VISUAL", "").strip() or environ.get("EDITOR", "").strip():
         try:
@@ -81,7 +81,7 @@ class Prompts:
         self.drafts: list[tuple[str, str]] = []  # texts from an editor and their files' names, until they are sent
 
     @property
-    def possible(self) -> bool:
+    def can_ask(self) -> bool:
         """Whether something can be asked now. Work for several items at once asks nothing."""
         silent = self._option("no-input") or self._option("dry-run")
         here = threading.current_thread() is threading.main_thread()
@@ -90,28 +90,28 @@ class Prompts:
     def say(self, text: str) -> None:
         self._streams.err.write(text + "\n")
 
-    def text(self, question: str, default: str = "") -> str:
+    def ask_text(self, question: str, default: str = "") -> str:
         """What is typed; empty where nothing is."""
         question = escape_line(question)
         if self._is_plain:
             shown = f" [{escape_line(default)}]" if default else ""
-            return self._line(f"{question}{shown}: ").strip() or default
+            return self._read_line(f"{question}{shown}: ").strip() or default
         from .rich_prompts import ask_text
 
-        return ask_text(question, default, color=self._color).strip()
+        return ask_text(question, default, color=self._has_color).strip()
 
-    def choose(self, question: str, labels: Sequence[str]) -> int:
+    def ask_choice(self, question: str, labels: Sequence[str]) -> int:
         """The place of the one that is chosen; `labels` must not be empty."""
         question, labels = escape_line(question), [escape_line(label) for label in labels]
         if self._is_plain:
             return self._choose_plainly(question, labels)
-        from .rich_prompts import choose
+        from .rich_prompts import choose_in_menu
 
-        return choose(question, labels, color=self._color)
+        return choose_in_menu(question, labels, color=self._has_color)
 
-    def agree(self, question: str, *, default: bool = True) -> bool:
+    def ask_agreement(self, question: str, *, default: bool = True) -> bool:
         """Yes or no."""
-        answer = self._line(f"{escape_line(question)} {'[Y/n]' if default else '[y/N]'} ").strip().lower()
+        answer = self._read_line(f"{escape_line(question)} {'[Y/n]' if default else '[y/N]'} ").strip().lower()
         return answer in ("y", "yes") if answer else default
 
     def keep_drafts(self) -> None:
@@ -120,9 +120,9 @@ class Prompts:
             self.say(f"note: your text is in {keep_text(text, name)}")
         self.drafts.clear()
 
-    def edit(self, text: str, name: str) -> str:
+    def edit_text(self, text: str, name: str) -> str:
         """The text as it is after an editor; `name` is that of the file, and says what it holds by its suffix."""
-        return edited(text, name, self._environ)
+        return edit_in_editor(text, name, self._environ)
 
     @property
     def _is_plain(self) -> bool:
@@ -131,10 +131,10 @@ class Prompts:
         return not own or self._environ.get("TERM", "dumb" if os.name != "nt" else "") in ("dumb", "unknown")
 
     @property
-    def _color(self) -> bool:
+    def _has_color(self) -> bool:
         return not (self._option("no-color") or self._environ.get("NO_COLOR") or self._option("color") == "never")
 
-    def _line(self, question: str) -> str:
+    def _read_line(self, question: str) -> str:
         self._streams.err.write(question)
         self._streams.err.flush()
         line = self._streams.input.readline()
@@ -147,14 +147,14 @@ class Prompts:
         for number, label in enumerate(labels, 1):
             self.say(f"  {number}  {label}")
         while True:
-            answer = self._line("Number or name: ").strip()
-            found = _chosen(answer, labels)
+            answer = self._read_line("Number or name: ").strip()
+            found = _chosen_label(answer, labels)
             if found is not None:
                 return found
             self.say(f"{escape_line(answer)!r} is not one of them" if answer else "type one of the numbers")
 
 
-def _chosen(answer: str, labels: Sequence[str]) -> int | None:
+def _chosen_label(answer: str, labels: Sequence[str]) -> int | None:
     """By its number, its whole text, or a part that no other has."""
     if answer.isdecimal() and 1 <= int(answer) <= len(labels):
         return int(answer) - 1

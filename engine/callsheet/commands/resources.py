@@ -85,43 +85,43 @@ class Things:
     # What is known of a thing
 
     @property
-    def parents(self) -> list[str]:
+    def parent_resources(self) -> list[str]:
         """The resources that a thing belongs to; the first is the one under which things are listed."""
         return list(self.definition.get("parent", {}))
 
     @cached_property
-    def children(self) -> list[str]:
+    def child_resources(self) -> list[str]:
         """The resources whose things belong to things of this one, without itself."""
         every = self.dispatcher.context.catalog.all("resource").items()
         return [id for id, each in every if self.resource in each.get("parent", {}) and id != self.resource]
 
     @cached_property
-    def files(self) -> str | None:
+    def file_resource(self) -> str | None:
         """The resource of the files that things have, if they have any."""
-        found = (id for id in self.children if "content" in self.dispatcher.context.catalog.get("resource", id))
+        found = (id for id in self.child_resources if "content" in self.dispatcher.context.catalog.get("resource", id))
         return next(found, None)
 
     @cached_property
-    def fields(self) -> dict[str, str]:
+    def field_expressions(self) -> dict[str, str]:
         """Field → where a thing has it. These can be given when one is made."""
         fields = self.definition.get("fields", {})
         return dict(fields) if isinstance(fields, dict) else {name: f'"{name}"' for name in fields}
 
     def field_at(self, where: str | None) -> str | None:
         """The field that a thing has at a place, such as where its name is."""
-        return next((name for name, part in self.fields.items() if part.strip('"') == where), None)
+        return next((name for name, part in self.field_expressions.items() if part.strip('"') == where), None)
 
     @property
     def name_field(self) -> str | None:
         return self.field_at(self.definition.get("name"))
 
     @property
-    def changeable(self) -> list[str]:
+    def changeable_fields(self) -> list[str]:
         """Those of the fields that can be changed."""
         fixed = self.definition.get("fixed", ())
-        return [name for name in self.fields if name not in fixed] if self.can("update") else []
+        return [name for name in self.field_expressions if name not in fixed] if self.supports("update") else []
 
-    def can(self, verb: Literal["list", "read"] | Verb) -> bool:
+    def supports(self, verb: Literal["list", "read"] | Verb) -> bool:
         """Whether the resource says how, and the site's deployment has the operation."""
         call: Any = self.definition.get(verb)
         if call is None or "call" not in call:
@@ -134,13 +134,13 @@ class Things:
 
     def id_of(self, thing: Thing) -> str:
         """Raises `UsageError` for an answer that does not say it."""
-        id = self._said("id", thing, "id")
+        id = self._expression_value("id", thing, "id")
         if id is None:
             raise UsageError(f"the site answered a {self.title} without {self.definition.get('id', 'id')}")
         return to_text(id)
 
     def name_of(self, thing: Thing) -> str | None:
-        name = self._said("name", thing)
+        name = self._expression_value("name", thing)
         return None if name is None else to_text(name)
 
     def parents_of(self, thing: Thing, listed_under: Parents | None = None) -> dict[str, str]:
@@ -152,7 +152,7 @@ class Things:
 
     def fields_of(self, thing: Thing) -> dict[str, Any]:
         """Its fields in the form that can be sent back; null for what it does not have."""
-        return {name: evaluate(where, thing) for name, where in self.fields.items()}
+        return {name: evaluate(where, thing) for name, where in self.field_expressions.items()}
 
     def changed_of(self, thing: Thing) -> datetime | None:
         """When it was changed last, where its service tells."""
@@ -166,18 +166,18 @@ class Things:
 
     def version_of(self, thing: Thing) -> Any:
         """What each change makes greater; None where the service does not count."""
-        return self._said("version", thing)
+        return self._expression_value("version", thing)
 
     @property
     def body_format(self) -> str | None:
         """The format of the rich text that a thing is about; its field is `definition["body"]["field"]`."""
         body = self.definition.get("body")
-        return str(fill_text(body["format"], self.scope({}))) if body else None
+        return str(fill_text(body["format"], self.expression_scope({}))) if body else None
 
-    def differences(self, thing: Thing, wanted: Fields) -> list[Difference]:
+    def field_differences(self, thing: Thing, wanted: Fields) -> list[Difference]:
         """The fields that are not what is wanted; what a service adds by itself is no difference."""
         is_now = self.fields_of(thing)
-        self._known(wanted)
+        self._check_fields(wanted)
         return [
             Difference(name, is_now[name], value)
             for name, value in wanted.items()
@@ -186,7 +186,7 @@ class Things:
 
     # What is asked
 
-    def all(
+    def list_things(
         self,
         parents: Parents | None = None,
         *,
@@ -205,12 +205,12 @@ class Things:
         if listing is None:
             raise UsageError(f"{self.plural} cannot be listed", hint=f"read one {self.title} by its id")
         if "inside" in listing:
-            items = iter(evaluate(listing["inside"], inside or self._parent(parents or {})) or [])
+            items = iter(evaluate(listing["inside"], inside or self._parent_thing(parents or {})) or [])
         else:
             args = {**listing.get("args", {}), **(listing.get("ids", {}) if ids_only else {})}
-            scope = {**self.scope(parents or {}), "since": self._since(since), "query": query}
+            scope = {**self.expression_scope(parents or {}), "since": self._since_text(since), "query": query}
             body = fill_template(listing["body"], scope) if "body" in listing else None
-            items = self._listed(listing["call"], fill_template(args, scope) or {}, body, parents or {})
+            items = self._list_items(listing["call"], fill_template(args, scope) or {}, body, parents or {})
         where = listing.get("where")
         yield from (item for item in items if where is None or evaluate(where, item))
 
@@ -228,19 +228,19 @@ class Things:
         listing = self.definition.get("list", {})
         return name in names_in([listing.get("args"), listing.get("body")])
 
-    def read(self, id: str, parents: Parents | None = None, version: Any = None) -> Thing:
+    def read_thing(self, id: str, parents: Parents | None = None, version: Any = None) -> Thing:
         """One thing, as it was at a version. Raises `NotFound` where there is none with this id."""
-        call = self._call("read")
-        scope = {**self.scope(parents or {}), "id": id, "version": version}
-        request = self.dispatcher.build(call["call"], fill_template(call.get("args", {}), scope) or {})
-        answer = self.dispatcher.answer(call["call"], request)
+        call = self._call_of_verb("read")
+        scope = {**self.expression_scope(parents or {}), "id": id, "version": version}
+        request = self.dispatcher.build_request(call["call"], fill_template(call.get("args", {}), scope) or {})
+        answer = self.dispatcher.fetch_answer(call["call"], request)
         return evaluate(call["value"], answer) if "value" in call else answer
 
-    def find(self, word: str, parents: Parents | None = None) -> Thing:
+    def find_thing(self, word: str, parents: Parents | None = None) -> Thing:
         """The thing with this id or name. Raises `UsageError` naming those that are near where none or several fit."""
         names: list[str] = []
         found: dict[str, Thing] = {}
-        for thing in self.all(parents):
+        for thing in self.list_things(parents):
             id, name = self.id_of(thing), self.name_of(thing)
             names.append(name or id)
             if word == id or (name is not None and name.casefold() == word.casefold()):
@@ -254,87 +254,93 @@ class Things:
 
     # What changes something
 
-    def create(self, fields: Fields, parents: Parents | None = None, files: Sequence[FileToSend | str] = ()) -> Thing:
+    def create_thing(
+        self, fields: Fields, parents: Parents | None = None, files: Sequence[FileToSend | str] = ()
+    ) -> Thing:
         """What the service answers about the new thing, which may be no more than its id."""
-        self._known(fields)
-        scope = {**self.scope(parents or {}), "fields": dict(fields), "files": list(files)}
-        answer = self._changed("create", scope)
+        self._check_fields(fields)
+        scope = {**self.expression_scope(parents or {}), "fields": dict(fields), "files": list(files)}
+        answer = self._send_change("create", scope)
         return answer[0] if isinstance(answer, list) and answer else answer
 
-    def update(self, thing: Thing, fields: Fields, parents: Parents | None = None) -> Thing:
+    def update_thing(self, thing: Thing, fields: Fields, parents: Parents | None = None) -> Thing:
         """Change these fields of a thing as it was read; a service with versions refuses it where that is old."""
-        self._known(fields)
+        self._check_fields(fields)
         whole = {name: value for name, value in self.fields_of(thing).items() if value is not None}
-        scope = {**self._of(thing, parents), "fields": dict(fields), "whole": {**whole, **fields}}
-        return self._changed("update", scope)
+        scope = {**self._scope_of_thing(thing, parents), "fields": dict(fields), "whole": {**whole, **fields}}
+        return self._send_change("update", scope)
 
-    def delete(self, thing: Thing, parents: Parents | None = None) -> None:
-        self._changed("delete", self._of(thing, parents))
+    def delete_thing(self, thing: Thing, parents: Parents | None = None) -> None:
+        self._send_change("delete", self._scope_of_thing(thing, parents))
 
-    def replace(self, thing: Thing, file: FileToSend, fields: Fields, parents: Parents | None = None) -> None:
+    def replace_file(self, thing: Thing, file: FileToSend, fields: Fields, parents: Parents | None = None) -> None:
         """Put the bytes of another file into what is one."""
-        self._changed("replace", {**self._of(thing, parents), "fields": dict(fields), "files": [file]})
+        self._send_change("replace", {**self._scope_of_thing(thing, parents), "fields": dict(fields), "files": [file]})
 
-    def save(self, thing: Thing, path: str, parents: Parents | None = None) -> None:
+    def save_file(self, thing: Thing, path: str, parents: Parents | None = None) -> None:
         """Write the bytes of a file to this path."""
-        self.dispatcher.save(self.request("content", self._of(thing, parents)), path, named=True)
+        self.dispatcher.save_file(
+            self.request_of_verb("content", self._scope_of_thing(thing, parents)), path, named=True
+        )
 
-    def request(self, verb: Verb, scope: Mapping[str, Any]) -> Request:
+    def request_of_verb(self, verb: Verb, scope: Mapping[str, Any]) -> Request:
         """The request of a verb, checked and not sent."""
-        call = self._call(verb)
+        call = self._call_of_verb(verb)
         takes_body = "body" in self.dispatcher.builder.operation_call(call["call"]).operation and "files" not in call
         body = fill_template(call.get("body", "{fields}" if takes_body and "fields" in scope else None), scope)
         files = fill_template(call.get("files"), scope) or []
-        return self.dispatcher.build(call["call"], fill_template(call.get("args", {}), scope) or {}, body, files)
+        return self.dispatcher.build_request(
+            call["call"], fill_template(call.get("args", {}), scope) or {}, body, files
+        )
 
-    def _changed(self, verb: Verb, scope: Mapping[str, Any]) -> Any:
-        request, operation = self.request(verb, scope), self._call(verb)["call"]
+    def _send_change(self, verb: Verb, scope: Mapping[str, Any]) -> Any:
+        request, operation = self.request_of_verb(verb, scope), self._call_of_verb(verb)["call"]
         self.dispatcher.check_before_sending(request)
         if self.dispatcher.held_back(request, final=True):
-            self.dispatcher.print(operation, request)
+            self.dispatcher.print_curl(operation, request)
             return None
-        return self.dispatcher.answer(operation, request)
+        return self.dispatcher.fetch_answer(operation, request)
 
-    def _call(self, verb: Literal["read"] | Verb) -> Any:
+    def _call_of_verb(self, verb: Literal["read"] | Verb) -> Any:
         call: Any = self.definition.get(verb)
         if call is None:
             words = {"content": "have no content", "replace": "cannot be replaced"}
             raise UsageError(f"{self.plural} {words.get(verb, f'cannot be {verb}d'.replace('readd', 'read'))}")
         return call
 
-    def _known(self, fields: Fields) -> None:
+    def _check_fields(self, fields: Fields) -> None:
         """Raises `UsageError` for a field that there is not."""
         for name in fields:
-            if name not in self.fields:
-                raise UsageError(f"a {self.title} has no field {name!r}{did_you_mean(name, self.fields)}")
+            if name not in self.field_expressions:
+                raise UsageError(f"a {self.title} has no field {name!r}{did_you_mean(name, self.field_expressions)}")
 
-    def _said(self, key: Literal["id", "name", "version"], thing: Thing, default: str | None = None) -> Any:
+    def _expression_value(self, key: Literal["id", "name", "version"], thing: Thing, default: str | None = None) -> Any:
         where = self.definition.get(key, default)
         return None if where is None else evaluate(where, thing)
 
-    def _of(self, thing: Thing, parents: Parents | None) -> dict[str, Any]:
-        return {**self.scope(self.parents_of(thing, parents)), "id": self.id_of(thing), "found": thing}
+    def _scope_of_thing(self, thing: Thing, parents: Parents | None) -> dict[str, Any]:
+        return {**self.expression_scope(self.parents_of(thing, parents)), "id": self.id_of(thing), "found": thing}
 
-    def scope(self, parents: Parents) -> dict[str, Any]:
+    def expression_scope(self, parents: Parents) -> dict[str, Any]:
         """What every expression sees: the site, and each parent, null where it is not given."""
-        given = {to_identifier(id): parents.get(id) for id in self.parents}
+        given = {to_identifier(id): parents.get(id) for id in self.parent_resources}
         return {"site": of_the_run(self.dispatcher.context)["site"], **given}
 
-    def _since(self, since: datetime | None) -> str | None:
+    def _since_text(self, since: datetime | None) -> str | None:
         if since is None:
             return None
         changed = self.definition.get("changed", {})
         asked = since.astimezone(UTC) - timedelta(seconds=duration_seconds(changed.get("margin", _MARGIN)))
         return asked.strftime(changed.get("format", _ISO).replace("%s", str(int(asked.timestamp()))))
 
-    def _parent(self, parents: Parents) -> Thing:
-        first = self.parents[0]
+    def _parent_thing(self, parents: Parents) -> Thing:
+        first = self.parent_resources[0]
         if first not in parents:
             raise self._needs_parent()
-        return Things(self.dispatcher, first).read(parents[first], parents)
+        return Things(self.dispatcher, first).read_thing(parents[first], parents)
 
     def _needs_parent(self) -> UsageError:
-        first = self.parents[0]
+        first = self.parent_resources[0]
         return UsageError(
             f"{self.plural} are listed under one {title_of(first, self._resources.get('resource', first))}"
         )
@@ -343,21 +349,21 @@ class Things:
     def _resources(self) -> Catalog:
         return self.dispatcher.context.catalog
 
-    def _listed(self, operation: str, arguments: dict[str, Any], body: Any, parents: Parents) -> Iterator[Thing]:
+    def _list_items(self, operation: str, arguments: dict[str, Any], body: Any, parents: Parents) -> Iterator[Thing]:
         from ..client.listed import list_in_answer
         from ..client.request.build import MissingArguments
 
         try:
-            request = self.dispatcher.build(operation, arguments, body)
+            request = self.dispatcher.build_request(operation, arguments, body)
         except MissingArguments:
-            if self.parents and self.parents[0] not in parents:
+            if self.parent_resources and self.parent_resources[0] not in parents:
                 raise self._needs_parent() from None
             raise
-        under, plan = self.definition["list"].get("items"), self.dispatcher.plan(operation)
+        under, plan = self.definition["list"].get("items"), self.dispatcher.page_plan(operation)
         if under is None and plan is not None:
-            yield from self.dispatcher.stream(plan, request)
+            yield from self.dispatcher.stream_items(plan, request)
         else:
-            answer = self.dispatcher.answer(operation, request)
+            answer = self.dispatcher.fetch_answer(operation, request)
             yield from list_in_answer(evaluate(under, answer) if under else answer, under)
 
 

@@ -34,11 +34,11 @@ _STYLE = questionary.Style(
 
 
 def ask_text(question: str, default: str, *, color: bool) -> str:
-    answer: str = questionary.text(question, default=default, **_settings(color=color)).unsafe_ask()
+    answer: str = questionary.text(question, default=default, **_prompt_settings(color=color)).unsafe_ask()
     return answer
 
 
-def choose(question: str, labels: Sequence[str], *, color: bool) -> int:
+def choose_in_menu(question: str, labels: Sequence[str], *, color: bool) -> int:
     """The place of the entry that the pointer stands at when Enter is pressed.
 
     A filter that matches nothing takes the pointer away, and Enter then waits for another filter or an arrow key.
@@ -49,17 +49,17 @@ def choose(question: str, labels: Sequence[str], *, color: bool) -> int:
         choices,
         use_jk_keys=False,
         instruction="(arrow keys, or type to filter)",
-        **_settings(color=color),
+        **_prompt_settings(color=color),
     )
     screen = asked.application
     menu = next(each for each in screen.layout.find_all_controls() if isinstance(each, InquirerControl))
-    screen.key_bindings = merge_key_bindings([screen.key_bindings or KeyBindings(), _keys(menu)])
+    screen.key_bindings = merge_key_bindings([screen.key_bindings or KeyBindings(), _menu_keys(menu)])
     screen.layout.container = HSplit([screen.layout.container, _nothing_matches(menu)])
     place: int = asked.unsafe_ask()
     return place
 
 
-def _keys(menu: InquirerControl) -> KeyBindings:
+def _menu_keys(menu: InquirerControl) -> KeyBindings:
     """Keys that filter, and one that chooses.
 
     questionary's own take ASCII alone, ignore what is pasted, and choose the first entry of all where none matches.
@@ -100,7 +100,7 @@ def _has_match(menu: InquirerControl) -> bool:
     return menu.search_filter is None or bool(menu.found_in_search)
 
 
-def _settings(*, color: bool) -> dict[str, Any]:
+def _prompt_settings(*, color: bool) -> dict[str, Any]:
     """Standard output holds the result, so questions stand on standard error."""
     depth = ColorDepth.DEPTH_4_BIT if color else ColorDepth.DEPTH_1_BIT
     return {"output": create_output(stdout=unguarded_stream(sys.stderr)), "color_depth": depth, "style": _STYLE}

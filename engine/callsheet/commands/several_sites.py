@@ -45,13 +45,13 @@ def run_on_each(
 
     Raises `UsageError` for what changes something, and `CallsheetError` at the end where a site failed.
     """
-    _refuse(context, command, values)
+    _refuse_command(context, command, values)
     _refuse_unknown(context, names)
     view = context.catalog.get("view", command["view"]) if "view" in command else None
     output = context.output(_with_site(view))
-    jobs = [_child(context, name) for name in names]
+    jobs = [_child_context(context, name) for name in names]
     outcomes = []
-    with closing(in_order(lambda child: _outcome(child, command, dict(values), run), jobs, _WORKERS)) as found:
+    with closing(in_order(lambda child: _site_outcome(child, command, dict(values), run), jobs, _WORKERS)) as found:
         for outcome in found:
             outcomes.append(outcome)
             for line in outcome.notes.splitlines():
@@ -67,7 +67,7 @@ def run_on_each(
             in_full = view is not None and not view["columns"] and context.output_format == "table"
             _show_in_full(context, output, items) if in_full else output.print_items(items)
     if failed:
-        raise _failure(failed, len(outcomes))
+        raise _sites_failure(failed, len(outcomes))
 
 
 def _show_in_full(context: Context, output: Output, items: list[Any]) -> None:
@@ -77,7 +77,7 @@ def _show_in_full(context: Context, output: Output, items: list[Any]) -> None:
         output.print_one(item)
 
 
-def _refuse(context: Context, command: CompiledCommand, values: Mapping[str, Any]) -> None:
+def _refuse_command(context: Context, command: CompiledCommand, values: Mapping[str, Any]) -> None:
     if command["safety"] != "read" or "builtin" in command:
         raise UsageError("several sites only work with commands that list or show something", hint="give one --site")
     if context.option("base-url"):
@@ -95,7 +95,7 @@ def _refuse_unknown(context: Context, names: list[str]) -> None:
         site_settings(profiles, name)
 
 
-def _child(context: Context, name: str) -> Context:
+def _child_context(context: Context, name: str) -> Context:
     """A run of its own that asks nobody, whose result is read here."""
     streams = Streams(io.StringIO(), io.StringIO(), io.StringIO())
     child = Context(
@@ -108,7 +108,7 @@ def _child(context: Context, name: str) -> Context:
     return child
 
 
-def _outcome(child: Context, command: CompiledCommand, values: ParameterValues, run: Run) -> Outcome:
+def _site_outcome(child: Context, command: CompiledCommand, values: ParameterValues, run: Run) -> Outcome:
     out, err = cast("io.StringIO", child.streams.out), cast("io.StringIO", child.streams.err)
     error = None
     try:
@@ -117,22 +117,24 @@ def _outcome(child: Context, command: CompiledCommand, values: ParameterValues, 
         error = failure
     finally:
         child.close()
-    text = _written(out)
+    text = _written_text(out)
     items: list[Any] = []
     if error is None and not child.option("dry-run"):
         found = parse_json(text.encode()) if text.strip() else []
-        items = [_named(item, str(child.option("site"))) for item in (found if isinstance(found, list) else [found])]
-    return Outcome(str(child.option("site")), items, text, _written(err), error)
+        items = [
+            _with_site_name(item, str(child.option("site"))) for item in (found if isinstance(found, list) else [found])
+        ]
+    return Outcome(str(child.option("site")), items, text, _written_text(err), error)
 
 
-def _written(stream: Any) -> str:
+def _written_text(stream: Any) -> str:
     from ..terminal import unguarded_stream
 
     buffer: Any = unguarded_stream(stream)
     return str(buffer.getvalue())
 
 
-def _named(item: Any, site: str) -> Any:
+def _with_site_name(item: Any, site: str) -> Any:
     """The item with its site in front; a number alone is how many there are."""
     if not isinstance(item, dict):
         return {"site": site, "count": item}
@@ -146,7 +148,7 @@ def _with_site(view: ViewDefinition | None) -> ViewDefinition | None:
     return cast("ViewDefinition", {**view, "columns": [{"name": "SITE", "value": "site"}, *kept]})
 
 
-def _failure(failed: list[Outcome], count: int) -> CallsheetError:
+def _sites_failure(failed: list[Outcome], count: int) -> CallsheetError:
     """Where no site answered, the first failure says what kind it was."""
     told = [f"{outcome.site}: {outcome.error.message}" for outcome in failed if outcome.error is not None]
     first = failed[0].error

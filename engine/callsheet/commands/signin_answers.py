@@ -45,7 +45,7 @@ class Answers:
         streams = context.streams
         self.interactive = streams.input.isatty() and streams.err.isatty()
 
-    def option(self, name: str) -> Any:
+    def option_value(self, name: str) -> Any:
         """The command's own option, else the program's option of the same name."""
         value = self._values.get(name)
         return value if value not in (None, ()) else self._context.option(name)
@@ -61,29 +61,29 @@ class Answers:
             try:
                 return act()
             except wrong as error:
-                if not self.interactive or self.option(name) or self.variables.get(variable):
+                if not self.interactive or self.option_value(name) or self.variables.get(variable):
                     raise
                 self._context.say(
                     f"{error.message}{f' ({error.hint})' if error.hint else ''}; try again, or press Ctrl-C"
                 )
 
-    def text(self, name: str, prompt: str, *, variable: str = "", default: str = "") -> str:
+    def ask_text(self, name: str, prompt: str, *, variable: str = "", default: str = "") -> str:
         """Raises `UsageError` where nobody can be asked."""
-        found = self.option(name) or (self.variables.get(variable) if variable else "")
+        found = self.option_value(name) or (self.variables.get(variable) if variable else "")
         if not found and self.interactive:
             found = self._context.ask(prompt, default=default or None).strip()
         if not found and not default:
             raise UsageError(f"--{name} is needed", hint=f"it is the {prompt[:1].lower()}{prompt[1:]}")
         return str(found or default).strip()
 
-    def secret(self, name: str, prompt: str, *, variable: str) -> str:
+    def ask_secret(self, name: str, prompt: str, *, variable: str) -> str:
         """Asked for without echo; `--token-stdin` reads it from standard input."""
-        if name == "token" and self.option("token-stdin"):
+        if name == "token" and self.option_value("token-stdin"):
             found = self._context.read_input().decode("utf-8", "replace").strip()
             if not found:
                 raise UsageError("--token-stdin: standard input is empty")
             return found
-        given = self.option(name)
+        given = self.option_value(name)
         if given:
             return self._context.read_source(given).decode("utf-8", "replace").strip()
         found = self.variables.get(variable)
@@ -94,50 +94,50 @@ class Answers:
             raise UsageError(f"the {prompt} is needed", hint=f"give it by {ways}, or run this at a terminal")
         return found
 
-    def secrets(self, name: str, prompts: list[str], *, variable: str) -> list[str]:
+    def ask_secrets(self, name: str, prompts: list[str], *, variable: str) -> list[str]:
         """Several that belong together: lines of what was given, or each asked for."""
-        is_given = self.option(name) or self.option("token-stdin") or self.variables.get(variable)
+        is_given = self.option_value(name) or self.option_value("token-stdin") or self.variables.get(variable)
         if self.interactive and not is_given:
             return [self._context.ask(prompt, hidden=True) for prompt in prompts]
-        return self.secret(name, ", ".join(prompts), variable=variable).splitlines()
+        return self.ask_secret(name, ", ".join(prompts), variable=variable).splitlines()
 
-    def address(self, default: str = "") -> str:
+    def ask_address(self, default: str = "") -> str:
         """The site's address; https is assumed where a person left the scheme away."""
-        given = self.text("base-url", "Address of the site", variable="BASE_URL", default=default)
+        given = self.ask_text("base-url", "Address of the site", variable="BASE_URL", default=default)
         return base_url(given if "://" in given else f"https://{given}", "--base-url")
 
     def check_host(self, address: str) -> None:
         """Refuse to take the environment's token for another host than the environment's; raises `UsageError`."""
-        if not (self.option("token") or self.option("token-stdin")) and self.variables.get("TOKEN"):
+        if not (self.option_value("token") or self.option_value("token-stdin")) and self.variables.get("TOKEN"):
             refuse_other_host(address, "the site's address", self.variables)
 
     def network_keys(self) -> SiteProfile:
         """Keys of the profile that say how the host is reached."""
         found: dict[str, str] = {}
         for name in _WAY:
-            if self.option(name):
-                found[name.replace("-", "_")] = self._proxy() if name == "proxy" else self._file(name)
+            if self.option_value(name):
+                found[name.replace("-", "_")] = self._proxy_address() if name == "proxy" else self._option_file(name)
         return cast("SiteProfile", found)
 
-    def _file(self, name: str) -> str:
-        path: str = os.path.abspath(self.option(name))
+    def _option_file(self, name: str) -> str:
+        path: str = os.path.abspath(self.option_value(name))
         if not os.path.isfile(path):
             raise UsageError(f"--{name}: no file {path}")
         return path
 
-    def _proxy(self) -> str:
-        problem = proxy_problem(self.option("proxy"))
+    def _proxy_address(self) -> str:
+        problem = proxy_problem(self.option_value("proxy"))
         if problem:
             raise UsageError(f"--proxy: {problem}")
-        return str(self.option("proxy"))
+        return str(self.option_value("proxy"))
 
     def check_options(self) -> None:
         """Refuse wrong words before anything is asked or sent; raises `UsageError`."""
-        if self.option("name"):
-            self.site_name(self.option("name"))
+        if self.option_value("name"):
+            self.site_name(self.option_value("name"))
         for option, kind in (("deployment", "deployment"), ("method", "auth"), ("service", "service")):
-            if self.option(option):
-                self.word(option, kind, self.option(option))
+            if self.option_value(option):
+                self.known_word(option, kind, self.option_value(option))
 
     def site_name(self, name: str) -> str:
         """`name` where a site may be called so; raises `UsageError`."""
@@ -145,7 +145,7 @@ class Answers:
             raise UsageError(f"--name: {name!r}: a site's name may contain only letters, digits, '.', '_' and '-'")
         return name
 
-    def word(self, option: str, kind: str, word: str) -> str:
+    def known_word(self, option: str, kind: str, word: str) -> str:
         """`word` where a definition of the kind has this id; raises `UsageError` that lists them."""
         known = self._context.catalog.ids(kind)
         if word not in known:
@@ -153,8 +153,8 @@ class Answers:
             raise UsageError(f"--{option}: unknown {option} {word!r}{near} (one of: {', '.join(known)})")
         return word
 
-    def scopes(self, default: list[str]) -> list[str]:
-        given = self.option("scopes")
+    def ask_scopes(self, default: list[str]) -> list[str]:
+        given = self.option_value("scopes")
         return given.replace(",", " ").split() if given else default
 
 
@@ -176,7 +176,7 @@ class Detector:
         self._web = web
         self._answers: dict[str, Any] = {}
 
-    def detect(self, address: str, deployment: str | None = None) -> Detected:
+    def detect_site(self, address: str, deployment: str | None = None) -> Detected:
         """Try the address as it is, then without the last parts of its path (a person may paste any page's address).
 
         Raises `NetworkError` when the host does not answer, `CallsheetError` when something else lives there.
@@ -188,12 +188,12 @@ class Detector:
         for base in _parent_addresses(address):
             for id, definition in tried.items():
                 for detection in definition.get("detect", ()):
-                    if self._matches(base, detection):
-                        version = self._value(base, detection.get("version"), detection)
+                    if self._matches_detection(base, detection):
+                        version = self._detected_value(base, detection.get("version"), detection)
                         return Detected(id, base, detection.get("service"), version)
         raise self._not_recognised(address)
 
-    def tenant(self, address: str, deployment: str) -> str | None:
+    def tenant_id(self, address: str, deployment: str) -> str | None:
         """The id that a gateway takes for a site; None where the deployment knows no such thing."""
         tenant = self._catalog.get("deployment", deployment).get("tenant")
         if not tenant:
@@ -201,10 +201,10 @@ class Detector:
         found = self._evaluate(tenant["id"], self._get_json(address, tenant["path"]))
         return str(found) if found else None
 
-    def _matches(self, base: str, detection: Detection) -> bool:
+    def _matches_detection(self, base: str, detection: Detection) -> bool:
         return bool(self._evaluate(detection["when"], self._get_json(base, detection["path"])))
 
-    def _value(self, base: str, expression: str | None, detection: Detection) -> str | None:
+    def _detected_value(self, base: str, expression: str | None, detection: Detection) -> str | None:
         found = self._evaluate(expression, self._get_json(base, detection["path"])) if expression else None
         return str(found) if found else None
 
@@ -263,12 +263,12 @@ class SignInRequest(NamedTuple):
     scopes: tuple[str, ...] = ()
     cloud_id: str | None = None
 
-    def settings(self, way: SiteProfile) -> SiteProfile:
+    def connection_settings(self, way: SiteProfile) -> SiteProfile:
         """Of a site that is only this one host; `way` is the profile as it is so far."""
         own = {key: value for key, value in self._asdict().items() if value and key not in ("name", "service")}
         return cast("SiteProfile", {key: value for key, value in way.items() if key in _CONNECTION_SETTINGS} | own)
 
-    def profile(self, store: str | None, *, secret: bool = True) -> dict[str, Any]:
+    def profile_keys(self, store: str | None, *, secret: bool = True) -> dict[str, Any]:
         """The keys of the profile, those to be taken away as None.
 
         `store` is where the credential is now; None leaves what was said about that, unless the method needs none.
@@ -282,12 +282,12 @@ class SignInRequest(NamedTuple):
         return {**access, **site}
 
     @property
-    def account(self) -> str:
+    def account_name(self) -> str:
         """The name the credential is stored under."""
         return f"{self.name}/{self.service}" if self.service else self.name
 
     @property
-    def origin(self) -> str:
+    def host_origin(self) -> str:
         """The host that the credential belongs to."""
         return url_origin(self.base_url)
 
@@ -297,7 +297,7 @@ def candidate_site(
 ) -> Site:
     """The site as it would be, with its secret; nothing of it is stored anywhere."""
     variables = Variables("CANDIDATE", {"CANDIDATE_TOKEN": secret})
-    return Site(ChosenSite(wanted.name, wanted.settings(way), token=True), catalog, variables, environ)
+    return Site(ChosenSite(wanted.name, wanted.connection_settings(way), token=True), catalog, variables, environ)
 
 
 # Saving a sign-in that worked: the credential first, then the profile that points to it.
@@ -318,11 +318,11 @@ def ready_store(context: Context, answers: Answers, wanted: SignInRequest) -> st
         if name != KEYRING or isinstance(error, NotAllowed) or not answers.interactive:
             raise
         context.say(f"{error.message}: the credential can go into an encrypted file instead")
-        return _new_password(context) or _refused(error)
+        return _new_password(context) or _raise_refusal(error)
     return None
 
 
-def _refused(error: CallsheetError) -> NoReturn:
+def _raise_refusal(error: CallsheetError) -> NoReturn:
     raise error
 
 
@@ -363,21 +363,21 @@ def save_sign_in(
     When the profile cannot be written the credential is taken back, so that nothing is left behind.
     """
     if record is None:
-        _write(context, wanted, None, extra)
+        _write_profile(context, wanted, None, extra)
         return None
     variables, environ = _with_password(context, password)
     store = open_store(chosen_name(variables), variables, environ, context.program)
-    previous = store.get(wanted.account)
+    previous = store.get(wanted.account_name)
     others = other_hosts(context, wanted)
-    bound: CredentialRecord = {**record, "origin": wanted.origin}
+    bound: CredentialRecord = {**record, "origin": wanted.host_origin}
     if others:
         bound["hosts"] = others
-    store.put(wanted.account, bound)
+    store.put(wanted.account_name, bound)
     try:
-        _write(context, wanted, store.name, extra)
+        _write_profile(context, wanted, store.name, extra)
     except BaseException:
         with contextlib.suppress(CallsheetError):
-            _restore(store, wanted.account, previous)
+            _restore_credential(store, wanted.account_name, previous)
         raise
     return store.name
 
@@ -386,18 +386,18 @@ def other_hosts(context: Context, wanted: SignInRequest) -> list[str]:
     """The origins besides the site's own that this sign-in was made with; no others will get the credential."""
     site = candidate_site(wanted, "", {}, context.catalog, context.environ)
     hosts = {host for service in context.catalog.ids("service") for host in site.hosts_of(service)}
-    return sorted(hosts - {wanted.origin})
+    return sorted(hosts - {wanted.host_origin})
 
 
-def _restore(store: Store, account: str, previous: CredentialRecord | None) -> None:
+def _restore_credential(store: Store, account: str, previous: CredentialRecord | None) -> None:
     if previous is None:
         store.delete(account)
     else:
         store.put(account, previous)
 
 
-def _write(context: Context, wanted: SignInRequest, store: str | None, extra: SiteProfile) -> None:
+def _write_profile(context: Context, wanted: SignInRequest, store: str | None, extra: SiteProfile) -> None:
     secret = takes_secret(context.catalog.get("auth", wanted.method))
     with edit_profiles(context.catalog, context.environ) as document:
-        put_site(document, wanted.name, {**wanted.profile(store, secret=secret), **extra})
+        put_site(document, wanted.name, {**wanted.profile_keys(store, secret=secret), **extra})
         put_setting(document, ("site",), wanted.name)

@@ -26,9 +26,9 @@ class Streams:
     __slots__ = ("err", "input", "out")
 
     def __init__(self, input: TextIO | None = None, out: TextIO | None = None, err: TextIO | None = None) -> None:
-        self.input = input or sys.stdin or _nothing()
-        self.out = guarded_stream(out or sys.stdout or _nothing())
-        self.err = guarded_stream(err or sys.stderr or _nothing(), always=True)
+        self.input = input or sys.stdin or _empty_input()
+        self.out = guarded_stream(out or sys.stdout or _empty_input())
+        self.err = guarded_stream(err or sys.stderr or _empty_input(), always=True)
 
 
 def is_attended(streams: Streams, environ: Mapping[str, str]) -> bool:
@@ -49,7 +49,7 @@ def read_file(path: str) -> bytes:
     """Raises `UsageError` for what cannot be read, or is larger than `MOST_INPUT`."""
     try:
         with open(path, "rb") as file:
-            return _limited(file.read(MOST_INPUT + 1), path)
+            return _limit_content(file.read(MOST_INPUT + 1), path)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     except ValueError:
@@ -60,10 +60,10 @@ def read_all(stream: TextIO) -> bytes:
     """The same for standard input."""
     binary = getattr(stream, "buffer", None)
     given = binary.read(MOST_INPUT + 1) if binary is not None else stream.read(MOST_INPUT + 1).encode()
-    return _limited(given, "standard input")
+    return _limit_content(given, "standard input")
 
 
-def lines(stream: TextIO) -> Iterator[str]:
+def input_lines(stream: TextIO) -> Iterator[str]:
     """The lines of standard input without their ends."""
     while line := stream.readline(MOST_INPUT + 1):
         if len(line) > MOST_INPUT:
@@ -71,12 +71,12 @@ def lines(stream: TextIO) -> Iterator[str]:
         yield line.rstrip("\n")
 
 
-def _limited(content: bytes, where: str) -> bytes:
+def _limit_content(content: bytes, where: str) -> bytes:
     if len(content) > MOST_INPUT:
         hint = "a larger file can be sent with --file, where the operation takes one"
         raise UsageError(f"{where} is larger than {MOST_INPUT >> 20} MiB", hint=hint)
     return content
 
 
-def _nothing() -> TextIO:
+def _empty_input() -> TextIO:
     return os.fdopen(os.open(os.devnull, os.O_RDWR), "r+", encoding="utf-8")

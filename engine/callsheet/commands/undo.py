@@ -17,7 +17,7 @@ from .steps.dispatcher import StepDispatcher
 from .steps.each_item import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
 from .steps.lookup import Lookups, precompute_each
 from .steps.parameter_scope import of_the_run
-from .steps.recording import JournalRecord, followed, head_of, shown_path
+from .steps.recording import JournalRecord, follow_record, head_of, shown_path
 from .steps.resume import step_of
 from .steps.run_steps import ItemRun, StepRun
 from .steps.snapshot import undo_steps
@@ -32,7 +32,9 @@ _FORCE = "--force discards what was changed since, and puts it back"
 Rows = list[dict[str, Any]]
 
 
-def undo(context: Context, found: Recorded, *, force: bool, path: str | None) -> tuple[Rows, CallsheetError | None]:
+def undo_changes(
+    context: Context, found: Recorded, *, force: bool, path: str | None
+) -> tuple[Rows, CallsheetError | None]:
     """Put back what was changed: a row for each item that is as it was, and what is to be told of the others.
 
     What was changed since then is left as it is, unless `force` is given. `path` is where the journal of this goes.
@@ -42,13 +44,13 @@ def undo(context: Context, found: Recorded, *, force: bool, path: str | None) ->
     of_things = _of_things(context, found) if command is not None and "builtin" in command else None
     command = of_things or command
     if found.head["program"] != context.program or command is None:
-        raise UsageError(f"{found.path} is a journal of `{found.words}`, which this program does not have")
+        raise UsageError(f"{found.path} is a journal of `{found.command_words}`, which this program does not have")
     if "step" not in command:
-        raise UsageError(f"{found.path}: `{found.words}` keeps no journal")
+        raise UsageError(f"{found.path}: `{found.command_words}` keeps no journal")
     with hold_journal(found.path):
         here = on_deployment(command, context.site().deployment)
         resource = found.head["values"]["resource"] if of_things else None
-        return UndoRun(context, here, found, force=force, path=path, resource=resource).run()
+        return UndoRun(context, here, found, force=force, path=path, resource=resource).run_undo()
 
 
 def _of_things(context: Context, found: Recorded) -> CompiledCommand | None:
@@ -88,31 +90,33 @@ class UndoRun(StepRun):
         self.step = step_of(self, found)
         steps = undo_steps(context, self.step["each"])
         if not steps:
-            raise UsageError(f"`{found.words}` cannot be undone")
+            raise UsageError(f"`{found.command_words}` cannot be undone")
         self.back: Each = {**self.step["each"], "step": steps, "done": "restored {done} of {total}"}
         self.path = path or fresh_path(context.environ, context.program, f"undo {found.head['command']}")
 
-    def run(self) -> tuple[Rows, CallsheetError | None]:
+    def run_undo(self) -> tuple[Rows, CallsheetError | None]:
         items = self._items_changed()
-        self._guard()
+        self._check_policy()
         total = len(items)
         what = "1 item" if total == 1 else f"{total} items"
         if not self.context.literal:  # who names the journal of one change by its whole name means that one
             made = sum(self.is_made(each) for each in items)
             removed = f": {made} of them {'is' if made == 1 else 'are'} removed" if made else ""
-            self._agree(f"{what} as before `{self.found.words}` of {self.found.head['started']}{removed}")
+            self._agree_to_undo(
+                f"{what} as before `{self.found.command_words}` of {self.found.head['started']}{removed}"
+            )
         self._check_requests(items)
         if self.dispatcher.dry:
-            return [], self._restore(items, None)[1]
+            return [], self._restore_items(items, None)[1]
         with new_journal(self.path) as journal:
             head = {**head_of(self, self.step), "undo": True, "of": self.found.path}
-            journal.head(head, self.found.items)
-            self.context.note(self.context.journaling.note(self.path, has_undo=True))
+            journal.write_head(head, self.found.items)
+            self.context.note(self.context.journaling.journal_note(self.path, has_undo=True))
             again = f"to continue: {self.context.program} undo {shown_path(self.found.path)}"
-            with followed(self, journal, self.step["each"], again) as record:
-                return self._restore(items, record)
+            with follow_record(self, journal, self.step["each"], again) as record:
+                return self._restore_items(items, record)
 
-    def _agree(self, what: str) -> None:
+    def _agree_to_undo(self, what: str) -> None:
         """Which change is meant is said to whoever agreed without being asked, too."""
         if self.context.will_confirm(f"Put back {what}?"):
             self.context.confirm(f"Put back {what}?")
@@ -130,7 +134,7 @@ class UndoRun(StepRun):
             raise UsageError(f"nothing to undo: {self.found.path} has no item that was changed")
         return found[::-1]
 
-    def _guard(self) -> None:
+    def _check_policy(self) -> None:
         if not self.dispatcher.dry:
             refuse_when_read_only(self.context)
             for step in self.back["step"]:
@@ -140,23 +144,25 @@ class UndoRun(StepRun):
 
     def is_made(self, item: Numbered) -> bool:
         """Whether there was no such thing before: to take that back is to remove it."""
-        return self._resource is not None and self.found.was(item.number) is None
+        return self._resource is not None and self.found.state_before(item.number) is None
 
-    def _states(self, item: Numbered) -> tuple[Any, Any]:
+    def _states_of_item(self, item: Numbered) -> tuple[Any, Any]:
         """What it was and became; None where there was no such thing."""
         known = self.found.entries[item.number].now_at >= 0
-        return self.found.was(item.number), self.found.now(item.number) if known else ...
+        return self.found.state_before(item.number), self.found.state_after(item.number) if known else ...
 
-    def removal(self, item: Numbered) -> Request:
+    def removal_request(self, item: Numbered) -> Request:
         things = Things(self.dispatcher, self._resource or "")
-        return things.request("delete", {**things.scope(self.found.head["values"].get("parents", {})), "id": item.item})
+        return things.request_of_verb(
+            "delete", {**things.expression_scope(self.found.head["values"].get("parents", {})), "id": item.item}
+        )
 
     def _check_requests(self, items: Sequence[Numbered]) -> None:
         """All that is to be sent is built, and judged by the policy, before anything is."""
         steps = precompute_each(self.back, self.scope, len(items), item_name(self.back), "was", "thing")["step"]
         for each in items:
             if self.is_made(each):
-                self.dispatcher.check_before_sending(self.removal(each))
+                self.dispatcher.check_before_sending(self.removal_request(each))
                 continue
             scope = self._scope_of(each)
             for step in steps:
@@ -164,18 +170,18 @@ class UndoRun(StepRun):
 
     def _scope_of(self, item: Numbered) -> dict[str, Any]:
         name = self.back.get("item", "item")
-        return {**self.scope, name: item.item, "thing": item.item, "was": self.found.was(item.number)}
+        return {**self.scope, name: item.item, "thing": item.item, "was": self.found.state_before(item.number)}
 
-    def _restore(self, items: list[Numbered], record: JournalRecord | None) -> tuple[Rows, CallsheetError | None]:
+    def _restore_items(self, items: list[Numbered], record: JournalRecord | None) -> tuple[Rows, CallsheetError | None]:
         back = precompute_each(self.back, self.scope, len(items), item_name(self.back), "was", "thing")
 
         def make(item: Numbered) -> StepsOfItem:
-            seen = {"thing": item.item, "was": self.found.was(item.number)}
+            seen = {"thing": item.item, "was": self.found.state_before(item.number)}
             steps = ItemRun(self, back, item.item, final=True, seen=seen)
             return _Restoring(self, item, steps, record)
 
         # What is removed or comes back may belong to another one of them: the last is the first.
-        in_turn = self._resource is not None and any(None in self._states(each) for each in items)
+        in_turn = self._resource is not None and any(None in self._states_of_item(each) for each in items)
         workers = 1 if self.dispatcher.dry or in_turn else WORKERS
         return run_for_each(self.context, Work(items, make, self.back, self.scope, workers, record))
 
@@ -197,9 +203,9 @@ class _Restoring:
         if not self._whole.is_made(self._item):
             self._steps.run()
             return row
-        request, dispatcher = self._whole.removal(self._item), self._whole.dispatcher
+        request, dispatcher = self._whole.removal_request(self._item), self._whole.dispatcher
         if dispatcher.held_back(request, final=True):
-            dispatcher.print(request.operation or "", request)
+            dispatcher.print_curl(request.operation or "", request)
         else:
             self._whole.context.client().send(request)
         return {**row, "done": "removed"}
@@ -212,21 +218,21 @@ class _Restoring:
                 return True
             raise NotFound("it could not be read: what was removed for good cannot be put back")
         current = record.was[number]
-        if current == found.was(number):
+        if current == found.state_before(number):
             return True
         if not self._whole.force:
             if found.entries[number].now_at < 0:
                 raise Conflict("it is not known whether it was changed since", hint=_FORCE)
-            left = found.now(number)
+            left = found.state_after(number)
             if current != left:
-                raise Conflict(f"changed since: {', '.join(differences(left, current))}", hint=_FORCE)
+                raise Conflict(f"changed since: {', '.join(value_differences(left, current))}", hint=_FORCE)
         return False
 
 
-def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
+def value_differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
     """Where two values differ, by the keys that lead there."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
-            yield from differences(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
+            yield from value_differences(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
     elif old != new:
         yield path or "its value"

@@ -42,24 +42,26 @@ def arguments_of(words: str, command: CompiledCommand, args: Sequence[Any], give
         if name in known:
             values[known[name]["name"]] = value
         elif name not in OF_A_CALL:
-            raise UsageError(f"{words} takes no {name!r}{did_you_mean(name, known)}", hint=_takes(words, params))
+            raise UsageError(
+                f"{words} takes no {name!r}{did_you_mean(name, known)}", hint=_accepted_parameters(words, params)
+            )
     values |= _by_place(words, params, values, args)
     options = {name: value for name, value in given.items() if name in OF_A_CALL and name not in known}
-    found = checked(words, command, values, options)
+    found = check_arguments(words, command, values, options)
     if not found.values.get("resume"):
         _refuse_missing(words, params, found.values)
     return found
 
 
-def checked(
+def check_arguments(
     words: str, command: CompiledCommand, values: Mapping[str, Any], options: Mapping[str, Any]
 ) -> CallArguments:
     """Values by the names of the definition, each as its parameter has it; `words` is who takes them in messages."""
     given = [param for param in command.get("params", []) if values.get(param["name"]) is not None]
     return CallArguments(
         {param["name"]: value_of(words, param, values[param["name"]]) for param in given},
-        _truth(words, "yes", options.get("yes", False)),
-        _input(words, options.get("input", "")),
+        _check_flag(words, "yes", options.get("yes", False)),
+        _input_text(words, options.get("input", "")),
     )
 
 
@@ -75,14 +77,16 @@ def _by_place(words: str, params: Sequence[Param], named: Mapping[str, Any], arg
     several = next((place for place, param in enumerate(places) if param.get("multiple")), None)
     extra = len(args) - len(places)
     if extra > 0 and several is None:
-        raise UsageError(f"{words} takes {len(places)} arguments by place, not {len(args)}", hint=_takes(words, params))
+        raise UsageError(
+            f"{words} takes {len(places)} arguments by place, not {len(args)}", hint=_accepted_parameters(words, params)
+        )
     given = list(args)
     if extra > 0 and several is not None:
-        given[several : several + extra + 1] = [[*_flattened(given[several : several + extra + 1])]]
+        given[several : several + extra + 1] = [[*_flatten_values(given[several : several + extra + 1])]]
     return {param["name"]: value for param, value in zip(places, given, strict=False)}
 
 
-def _flattened(values: Iterable[Any]) -> Iterable[Any]:
+def _flatten_values(values: Iterable[Any]) -> Iterable[Any]:
     for value in values:
         yield from value if isinstance(value, list | tuple) else [value]
 
@@ -91,27 +95,27 @@ def value_of(words: str, param: Param, value: Any) -> Any:
     """As the literal values of a command have it. Raises `UsageError` for another type than the parameter's."""
     name = python_name(param["name"])
     if param.get("kind") == "flag":
-        return _truth(words, name, value)
+        return _check_flag(words, name, value)
     if isinstance(value, Mapping):
         if is_table(param) or is_json(param):
-            return {str(key): jsonable(words, name, item) for key, item in value.items()}
+            return {str(key): json_value_of(words, name, item) for key, item in value.items()}
         raise UsageError(f"{words}: {name} takes a text or a number, not a table", hint="give one value of it")
     several = param.get("multiple") or param.get("split")
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike):
         if not (several or is_json(param)):
             raise UsageError(f"{words}: {name} takes one value, not several")
-        return [_one(words, name, param, item) for item in value]
-    return _one(words, name, param, value)
+        return [_check_value(words, name, param, item) for item in value]
+    return _check_value(words, name, param, value)
 
 
-def _one(words: str, name: str, param: Param, value: Any) -> Any:
+def _check_value(words: str, name: str, param: Param, value: Any) -> Any:
     if param.get("type") == "path":
         path = os.fspath(value) if isinstance(value, str | os.PathLike) else str(value)
         return os.path.join(".", "-") if path == "-" else path  # a file of that name, never standard input
-    return jsonable(words, name, value)
+    return json_value_of(words, name, value)
 
 
-def jsonable(words: str, name: str, value: Any) -> Any:
+def json_value_of(words: str, name: str, value: Any) -> Any:
     """The value as JSON has it; dates and paths become texts."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
@@ -120,19 +124,19 @@ def jsonable(words: str, name: str, value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Mapping):
-        return {str(key): jsonable(words, name, item) for key, item in value.items()}
+        return {str(key): json_value_of(words, name, item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, bytes):
-        return [jsonable(words, name, item) for item in value]
+        return [json_value_of(words, name, item) for item in value]
     raise UsageError(f"{words}: {name} takes a text, a number or a date, not {type(value).__name__}")
 
 
-def _truth(words: str, name: str, value: Any) -> bool:
+def _check_flag(words: str, name: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
     raise UsageError(f"{words}: {name} takes True or False, not {value!r}")
 
 
-def _input(words: str, value: Any) -> str:
+def _input_text(words: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     raise UsageError(f"{words}: input takes a text, not {type(value).__name__}")
@@ -141,9 +145,9 @@ def _input(words: str, value: Any) -> str:
 def _refuse_missing(words: str, params: Sequence[Param], values: Mapping[str, Any]) -> None:
     lacking = [python_name(each["name"]) for each in params if is_required(each) and each["name"] not in values]
     if lacking:
-        raise UsageError(f"{words} needs {' and '.join(lacking)}", hint=_takes(words, params))
+        raise UsageError(f"{words} needs {' and '.join(lacking)}", hint=_accepted_parameters(words, params))
 
 
-def _takes(words: str, params: Sequence[Param]) -> str:
+def _accepted_parameters(words: str, params: Sequence[Param]) -> str:
     shown = [python_name(param["name"]) for param in params if not param.get("hidden")]
     return f"{words} takes: {', '.join(shown) or 'nothing'}"

@@ -12,7 +12,7 @@ from ..jsontext import dump_json
 from ..language.parameters import help_without_input, is_required, to_identifier
 from ..language.safety import class_of_operation
 from ..registry import SERVING, TALKING
-from .arguments import OF_A_CALL, arguments_of, checked, in_order, jsonable, python_name
+from .arguments import OF_A_CALL, arguments_of, check_arguments, in_order, json_value_of, python_name
 from .session import Session, in_python
 
 if TYPE_CHECKING:
@@ -81,17 +81,17 @@ class ProgramOperation:
 
     def __call__(self, **given: Any) -> Any:
         """What it answers: a record, one page of rows, or the bytes of a file."""
-        return self._call(given, {})
+        return self._call_operation(given, {})
 
     def planned(self, **given: Any) -> list[PlannedRequest]:
         """The request that a call with these values would send. Nothing is sent."""
-        found: list[PlannedRequest] = self._call(given, {}, dry=True)
+        found: list[PlannedRequest] = self._call_operation(given, {}, dry=True)
         return found
 
     def all(self, most: int | None = None, /, **given: Any) -> Rows:
         """Every row of a list, or the first `most`; each page is asked for when it is needed."""
         self._refuse_without_pages()
-        rows: Rows = self._call(given, {"all": True} if most is None else {"max": most})
+        rows: Rows = self._call_operation(given, {"all": True} if most is None else {"max": most})
         return rows
 
     def pages(self, **given: Any) -> Iterator[list[dict[str, Any]]]:
@@ -99,7 +99,7 @@ class ProgramOperation:
         self._refuse_without_pages()
         token: str | None = None
         while True:
-            rows: Rows = self._call(given, {} if token is None else {"page-token": token})
+            rows: Rows = self._call_operation(given, {} if token is None else {"page-token": token})
             yield list(rows)
             token = rows.next_page_token
             if token is None:
@@ -113,8 +113,8 @@ class ProgramOperation:
         lines = [f"{each['name']}: {each.get('help', '')}".strip() for each in self._definition.get("params", ())]
         return "\n".join([str(self._definition.get("title", self._id)), "", *lines])
 
-    def _call(self, given: Mapping[str, Any], paging: Mapping[str, Any], *, dry: bool = False) -> Any:
-        words, command = self._session.builtin(_CALLING)
+    def _call_operation(self, given: Mapping[str, Any], paging: Mapping[str, Any], *, dry: bool = False) -> Any:
+        words, command = self._session.find_builtin(_CALLING)
         own = {self._names[name]: value for name, value in given.items() if name in self._names}
         beside = {name: value for name, value in given.items() if name not in self._names and name not in OF_A_CALL}
         for name in beside.keys() - _BESIDE:
@@ -131,14 +131,14 @@ class ProgramOperation:
         }
         options = {name: value for name, value in given.items() if name in OF_A_CALL and name not in self._names}
         is_file = self._definition.get("reply") == "binary" and values["out"] is None
-        arguments = checked(self._id, command, values, options)
+        arguments = check_arguments(self._id, command, values, options)
         lazily = class_of_operation(self._definition) == "read"
-        return self._session.run(words, command, arguments, lazily=lazily, as_bytes=is_file, dry=dry)
+        return self._session.run_command(words, command, arguments, lazily=lazily, as_bytes=is_file, dry=dry)
 
     def _body(self, value: Any) -> str:
         media = str(self._definition.get("body", {}).get("media", "application/json"))
         if media.endswith("json"):
-            return dump_json(jsonable(self._id, "body", value))
+            return dump_json(json_value_of(self._id, "body", value))
         if isinstance(value, str):
             return value
         raise UsageError(f"{self._id}: body takes a text, as it is {media}")
@@ -199,9 +199,9 @@ def _open_session(
     try:
         _set_site(session, environ, *address)
         if policy is not None:
-            session.restrict(policy)
+            session.add_restriction(policy)
         if options["site"] is not None or address[0] is not None:
-            with session.telling():
+            with session.errors_for_scripts():
                 session.base.site()  # one that there is not is told now, and not by the first call
     except BaseException:
         session.close()
@@ -245,7 +245,7 @@ class ProgramGroup:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        children = self._children()
+        children = self._child_entries()
         child = children.get(name) or next((each for each in children.values() if _is_called(each, name)), None)
         if child is None:
             whole = f"{self._session.base.program} {self._words}".strip()
@@ -254,18 +254,18 @@ class ProgramGroup:
         return ProgramGroup(self._session, words) if child.kind == "group" else ProgramCommand(self._session, words)
 
     def __dir__(self) -> list[str]:
-        return sorted(self._children())
+        return sorted(self._child_entries())
 
     def __repr__(self) -> str:
-        return f"<{self._session.base.program} {self._words}: {', '.join(self._children())}>"
+        return f"<{self._session.base.program} {self._words}: {', '.join(self._child_entries())}>"
 
     def __call__(self, *args: Any, **values: Any) -> Any:
         default = self._session.catalog.get("group", self._words).get("default")
         if default is None:
-            raise UsageError(f"{self._words} is a group", hint=f"its commands: {', '.join(self._children())}")
+            raise UsageError(f"{self._words} is a group", hint=f"its commands: {', '.join(self._child_entries())}")
         return ProgramCommand(self._session, f"{self._words} {default}")(*args, **values)
 
-    def _children(self) -> dict[str, Child]:
+    def _child_entries(self) -> dict[str, Child]:
         children = self._session.catalog.children_of(self._words)
         return {python_name(child.name): child for child in children if not child.hidden}
 
@@ -287,20 +287,20 @@ class ProgramCommand:
         self._definition: CompiledCommand = session.catalog.get("command", words)
 
     def __call__(self, *args: Any, **values: Any) -> Any:
-        return self._run(args, values)
+        return self._run_command(args, values)
 
     def planned(self, *args: Any, **values: Any) -> list[PlannedRequest]:
         """The requests that a call with these values would send. Nothing is sent."""
-        found: list[PlannedRequest] = self._run(args, values, dry=True)
+        found: list[PlannedRequest] = self._run_command(args, values, dry=True)
         return found
 
-    def _run(self, args: Sequence[Any], values: Mapping[str, Any], *, dry: bool = False) -> Any:
+    def _run_command(self, args: Sequence[Any], values: Mapping[str, Any], *, dry: bool = False) -> Any:
         if self._definition.get("builtin") in SERVING | TALKING:
             program = self._session.base.program
             raise UsageError(f"{self._words} serves until it is stopped", hint=f"start `{program} {self._words}`")
         arguments = arguments_of(self._words, self._definition, args, values)
         lazily = self._definition["safety"] == "read" and "builtin" not in self._definition
-        return self._session.run(self._words, self._definition, arguments, lazily=lazily, dry=dry)
+        return self._session.run_command(self._words, self._definition, arguments, lazily=lazily, dry=dry)
 
     def __repr__(self) -> str:
         return f"<{self._session.base.program} {self._words}{self.__signature__}>"
@@ -376,4 +376,4 @@ class Program(ProgramGroup):
         return sorted({*super().__dir__(), "op", "resource", "command", "close"})
 
     def __repr__(self) -> str:
-        return f"<{self._session.base.program}: {', '.join(self._children())}>"
+        return f"<{self._session.base.program}: {', '.join(self._child_entries())}>"

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ..calls import CallContext, detailed_fields, field_of
-from ..cli.main import call_command, telling
+from ..cli.main import call_command, errors_as_told
 from ..commands.context import Context
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, name_program
@@ -43,7 +43,7 @@ class PlannedRequest(NamedTuple):
     curl: str
 
     @classmethod
-    def of(cls, request: Request, url: str, curl: str) -> Self:
+    def from_request(cls, request: Request, url: str, curl: str) -> Self:
         from ..client.request.http_request import Form, Json
 
         match request.body:
@@ -102,7 +102,7 @@ class ScriptCall(CallContext):
     def formats(self) -> FormatContext:
         return super().formats()._replace(names=self._names, address=self.web_address)
 
-    def markdown(self, value: Any, format: str) -> str:
+    def as_markdown(self, value: Any, format: str) -> str:
         """Rich text of a format as Markdown."""
         return self._readable(value, format)
 
@@ -111,7 +111,7 @@ class ScriptCall(CallContext):
         self.items = chain(self.items or (), found)
 
     def hold(self, request: Request, curl: str) -> None:
-        self.requests.append(PlannedRequest.of(request, self.client().shown(request.url), curl))
+        self.requests.append(PlannedRequest.from_request(request, self.client().shown(request.url), curl))
 
     def note(self, text: str) -> None:
         super().note(text)
@@ -152,8 +152,8 @@ def rows_table(
     if not rows:
         return "<p>no results</p>"
     columns = with_names(Columns(view, None, context).resolve_columns(rows, _SHOWN_COLUMNS), rows, context)
-    head = _row("th", [column.name for column in columns])
-    body = "".join(_row("td", [column.cell_of(row, context) for column in columns]) for row in rows)
+    head = _html_row("th", [column.name for column in columns])
+    body = "".join(_html_row("td", [column.cell_of(row, context) for column in columns]) for row in rows)
     more = "<p>and more</p>" if has_more else ""
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{more}"
 
@@ -167,18 +167,18 @@ def record_table(thing: dict[str, Any], view: ViewDefinition | None, context: Fo
         lines = [[name, plain_cell(value, context)] for name, value in thing.items()]
     parts = detailed_fields(thing, view, context) if view else {}
     lines += [[name.upper(), plain_cell(value, context)] for name, value in parts.items()]
-    return f"<table><tbody>{''.join(_line(name, text) for name, text in lines if text)}</tbody></table>"
+    return f"<table><tbody>{''.join(_html_line(name, text) for name, text in lines if text)}</tbody></table>"
 
 
-def _line(name: str, text: str) -> str:
-    return f'<tr><th>{_text(name)}</th><td style="white-space: pre-wrap">{_text(text)}</td></tr>'
+def _html_line(name: str, text: str) -> str:
+    return f'<tr><th>{_html_text(name)}</th><td style="white-space: pre-wrap">{_html_text(text)}</td></tr>'
 
 
-def _row(tag: str, texts: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{_text(text)}</{tag}>' for text in texts)}</tr>"
+def _html_row(tag: str, texts: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{_html_text(text)}</{tag}>' for text in texts)}</tr>"
 
 
-def _text(text: str) -> str:
+def _html_text(text: str) -> str:
     return escape(escape_active(text))
 
 
@@ -257,9 +257,9 @@ class Rows(Iterator[dict[str, Any]]):
         A column is the name of one, a key, or a path such as `fields.status.name`.
         """
         chosen = Columns(self._call.view, columns, self._call.formats())
-        return self._flat(chosen)
+        return self._flat_rows(chosen)
 
-    def _flat(self, chosen: Columns) -> Iterator[dict[str, Any]]:
+    def _flat_rows(self, chosen: Columns) -> Iterator[dict[str, Any]]:
         formats, fields = self._call.formats(), None
         for row in self:
             if fields is None:
@@ -297,7 +297,7 @@ class Session:
         self._closed = False
         self.base = ScriptContext(program, environ)
         self.base.options.update(options)
-        with self.telling():
+        with self.errors_for_scripts():
             _ = self.base.catalog
             if self.base.broken is not None:
                 self.base.close()
@@ -307,9 +307,9 @@ class Session:
     def catalog(self) -> Catalog:
         return self.base.catalog
 
-    def restrict(self, policy: str) -> None:
+    def add_restriction(self, policy: str) -> None:
         """Hold to a policy beside those of machine, site and environment."""
-        with self.telling():
+        with self.errors_for_scripts():
             source = from_variable(policy, "policy", CatalogNames(self.catalog))
         self.base.restrictions = (*self.base.restrictions, source)
 
@@ -317,7 +317,7 @@ class Session:
         self._closed = True
         self.base.close()
 
-    def builtin(self, name: str) -> tuple[str, CompiledCommand]:
+    def find_builtin(self, name: str) -> tuple[str, CompiledCommand]:
         """The words and the definition of the command that runs a function of the engine."""
         found = self.catalog.find("command", name)
         if found is not None and found.get("builtin") == name:
@@ -327,7 +327,7 @@ class Session:
                 return words, command
         raise UsageError(f"{self.base.program} has no command for this")
 
-    def run(
+    def run_command(
         self,
         words: str,
         command: CompiledCommand,
@@ -342,7 +342,7 @@ class Session:
         With `lazily` a list is asked for while one goes through it, after the command has ended: it may only read, and
         hold nothing open. With `as_bytes` it writes a file, and gives what is in it. A `dry` one sends nothing.
         """
-        call = self.call(arguments, lazily=lazily, dry=dry)
+        call = self.new_call(arguments, lazily=lazily, dry=dry)
         values = dict(arguments.values)
         if command.get("pages") and "builtin" not in command and not _WHOLE_LIST & values.keys():
             values["all"] = True
@@ -351,9 +351,11 @@ class Session:
             if as_bytes and not call.option("dry-run"):
                 call.close()
                 return call.written
-            return self.result(words, call, is_list=bool(command.get("pages")))
+            return self.result_of_call(words, call, is_list=bool(command.get("pages")))
 
-    def call(self, arguments: CallArguments = NO_ARGUMENTS, *, lazily: bool = False, dry: bool = False) -> ScriptCall:
+    def new_call(
+        self, arguments: CallArguments = NO_ARGUMENTS, *, lazily: bool = False, dry: bool = False
+    ) -> ScriptCall:
         """Raises `UsageError` where the program was closed."""
         if self._closed:
             raise UsageError(f"{self.base.program} was closed", hint="open it again")
@@ -363,7 +365,7 @@ class Session:
         call.options.update({name: True for name, value in given.items() if value})
         return call
 
-    def result(self, words: str, call: ScriptCall, *, is_list: bool = False) -> Any:
+    def result_of_call(self, words: str, call: ScriptCall, *, is_list: bool = False) -> Any:
         if call.option("dry-run"):
             call.close()
             return call.requests
@@ -381,14 +383,14 @@ class Session:
     @contextmanager
     def closing_on_error(self, call: ScriptCall) -> Iterator[None]:
         try:
-            with self.telling(), telling(call):
+            with self.errors_for_scripts(), errors_as_told(call):
                 yield
         except BaseException:
             call.close()
             raise
 
     @contextmanager
-    def telling(self) -> Iterator[None]:
+    def errors_for_scripts(self) -> Iterator[None]:
         """Errors in the words of a script: an option is an argument here."""
         try:
             yield

@@ -66,7 +66,7 @@ def literal_annotation(values: Iterable[object]) -> str:
     return f"_Literal[{', '.join(map(repr, known))}]"
 
 
-def either(types: Sequence[str]) -> str:
+def union_type(types: Sequence[str]) -> str:
     """One of several types."""
     known = list(dict.fromkeys(types))
     return ANY if ANY in known or not known else " | ".join(known)
@@ -96,40 +96,40 @@ class BodyTypes:
     def type_of(self, id: str) -> str:
         """How a schema is named; it is written once all are known that are named."""
         if id not in self._known:
-            self._known[id] = self._free(class_name(id))
+            self._known[id] = self._free_name(class_name(id))
             self.waiting.append(id)
         return self._known[id]
 
-    def text(self) -> str:
+    def stub_text(self) -> str:
         """All that was asked for."""
         while self.waiting:
             id = self.waiting.pop()
             name, schema = self._known[id], self._schemas.get(id, {})
             if _is_table(schema):
-                self._write(name, schema)
+                self._write_type(name, schema)
             else:
-                self._classes[name] = f"{name}: _TypeAlias = {_quoted(self._type(schema, name, 0))}\n"
+                self._classes[name] = f"{name}: _TypeAlias = {_quote_type(self._schema_type(schema, name, 0))}\n"
         return "".join(self._classes[name] for name in sorted(self._classes))
 
-    def _free(self, name: str) -> str:
+    def _free_name(self, name: str) -> str:
         taken = {*self._known.values(), *self._classes}
         return next(each for each in (name, *(f"{name}{number}" for number in range(2, 1000))) if each not in taken)
 
-    def _write(self, name: str, schema: Mapping[str, Any], depth: int = 0) -> None:
+    def _write_type(self, name: str, schema: Mapping[str, Any], depth: int = 0) -> None:
         self._classes[name] = ""  # taken
         required = schema.get("required", ())
         members = {}
         for key, value in schema["properties"].items():
-            type = self._type(value, name + class_name(key), depth + 1)
+            type = self._schema_type(value, name + class_name(key), depth + 1)
             members[key] = f"_Required[{type}]" if key in required else type
         if all(is_name(key) for key in members):
             lines = "".join(f"    {key}: {type}\n" for key, type in members.items())
             self._classes[name] = f"class {name}(_TypedDict, total=False):\n{lines}"
         else:
-            inner = ", ".join(f"{key!r}: {_quoted(type)}" for key, type in members.items())
+            inner = ", ".join(f"{key!r}: {_quote_type(type)}" for key, type in members.items())
             self._classes[name] = f"{name} = _TypedDict({name!r}, {{{inner}}}, total=False)\n"
 
-    def _type(self, schema: Any, name: str, depth: int) -> str:
+    def _schema_type(self, schema: Any, name: str, depth: int) -> str:
         if not isinstance(schema, Mapping):
             return ANY
         if "ref" in schema:
@@ -140,19 +140,21 @@ class BodyTypes:
             return literal_annotation([schema["const"]])
         for key in ("oneOf", "anyOf"):
             if key in schema:
-                return either([self._type(part, f"{name}{place}", depth) for place, part in enumerate(schema[key], 1)])
+                return union_type(
+                    [self._schema_type(part, f"{name}{place}", depth) for place, part in enumerate(schema[key], 1)]
+                )
         kinds = schema.get("type")
         listed = kinds if isinstance(kinds, list) else [kinds]
-        return either([self._of_kind(kind, schema, name, depth) for kind in listed])
+        return union_type([self._of_kind(kind, schema, name, depth) for kind in listed])
 
     def _of_kind(self, kind: Any, schema: Mapping[str, Any], name: str, depth: int) -> str:
         if kind == "array":
-            return f"_Sequence[{self._type(schema.get('items'), f'{name}Item', depth)}]"
+            return f"_Sequence[{self._schema_type(schema.get('items'), f'{name}Item', depth)}]"
         if kind == "object":
             if not _is_table(schema) or depth > _DEEPEST:
                 return TABLE
-            name = self._free(name)
-            self._write(name, schema, depth)
+            name = self._free_name(name)
+            self._write_type(name, schema, depth)
             return name
         return _SCHEMA_TYPES.get(kind, ANY)
 
@@ -168,7 +170,7 @@ def _is_table(schema: Mapping[str, Any]) -> bool:
     )
 
 
-def _quoted(type: str) -> str:
+def _quote_type(type: str) -> str:
     return repr(type)
 
 
@@ -190,10 +192,10 @@ def group_stubs(catalog: Catalog, words: str, name: str, own: str = "", taken: C
             lines += f"    {attribute}: {class_name(f'{inside} commands')}\n"
         else:
             aliases = [alias for alias in _aliases(child) if alias not in taken]
-            lines += _command(catalog.get("command", inside), [attribute, *aliases])
+            lines += _command_method(catalog.get("command", inside), [attribute, *aliases])
     default = catalog.get("group", words).get("default") if words else None
     if default is not None:
-        lines += _signature(catalog.get("command", f"{words} {default}"), "__call__")
+        lines += _command_signature(catalog.get("command", f"{words} {default}"), "__call__")
     return f"{below}class {name}:\n{lines or '    ...'}\n"
 
 
@@ -201,14 +203,14 @@ def _aliases(child: Child) -> list[str]:
     return [name for name in map(python_name, child.aliases) if is_name(name)]
 
 
-def _command(command: CompiledCommand, names: list[str]) -> str:
+def _command_method(command: CompiledCommand, names: list[str]) -> str:
     if command.get("builtin") in SERVING | TALKING:
         return ""
     first, *others = names
-    return f"    @_called\n{_signature(command, first)}" + "".join(f"    {name} = {first}\n" for name in others)
+    return f"    @_called\n{_command_signature(command, first)}" + "".join(f"    {name} = {first}\n" for name in others)
 
 
-def _signature(command: CompiledCommand, name: str) -> str:
+def _command_signature(command: CompiledCommand, name: str) -> str:
     params = [param for param in command.get("params", ()) if not param.get("hidden")]
     placed = in_order(params)
     taken = {python_name(param["name"]) for param in params}
@@ -223,10 +225,10 @@ def _signature(command: CompiledCommand, name: str) -> str:
     lines += sorted(named, key=lambda line: line.endswith("..."))
     if lines[-1] == "*":
         lines.pop()
-    return f"    def {name}({', '.join(lines)}) -> {_command_result(command)}:\n        {_help(command)}\n"
+    return f"    def {name}({', '.join(lines)}) -> {_command_result(command)}:\n        {_command_help(command)}\n"
 
 
-def _help(command: CompiledCommand) -> str:
+def _command_help(command: CompiledCommand) -> str:
     return repr(command["help"])
 
 
@@ -389,13 +391,13 @@ def stub_files(catalog: Catalog, program: str) -> dict[str, str]:
     """Text by path: a package of stubs, and what makes it installable."""
     package = package_name(program)
     return {
-        f"{package}-stubs/__init__.pyi": stubs(catalog, program),
+        f"{package}-stubs/__init__.pyi": program_stubs(catalog, program),
         f"{package}-stubs/py.typed": "",
         "pyproject.toml": _PROJECT.format(program=program, project=program, version=__version__, package=package),
     }
 
 
-def stubs(catalog: Catalog, program: str) -> str:
+def program_stubs(catalog: Catalog, program: str) -> str:
     """All types of a program in one module."""
     bodies = BodyTypes(catalog.all("schema"))
     methods = [
@@ -407,7 +409,8 @@ def stubs(catalog: Catalog, program: str) -> str:
     groups = group_stubs(catalog, "", class_name(program), own, _TAKEN)
     every = "    def __getitem__(self, id: str) -> _Pages[...]: ...\n"
     operations = f"class Operations:\n{every}{''.join(methods)}\n"
-    return f"{_HEAD.format(program=program)}{IMPORTS}{_RESULTS}{ALIASES}{_CALLS}{bodies.text()}\n{operations}\n{groups}"
+    head = _HEAD.format(program=program)
+    return f"{head}{IMPORTS}{_RESULTS}{ALIASES}{_CALLS}{bodies.stub_text()}\n{operations}\n{groups}"
 
 
 # `callsheet stubs PROGRAM`.

@@ -42,7 +42,7 @@ class Thing:
         if body is None or format is None:
             raise UsageError(f"a {self._things.title} has no text")
         value = self.fields[body["field"]]
-        return self._call.markdown(value, format) if value else ""
+        return self._call.as_markdown(value, format) if value else ""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -80,37 +80,39 @@ class ResourceThings:
 
     def get(self, word: str, **parents: str) -> Thing:
         """The one thing that a word names as it does on the command line: an id, a name, an address."""
-        call = self._session.call()
+        call = self._session.new_call()
         with self._session.closing_on_error(call):
-            things, ids = self._things(call, parents)
+            things, ids = self._things_with_parents(call, parents)
             if call.catalog.find("lookup", self._name) is not None:
-                scope = {**things.scope(ids), "site": call.site().name}
+                scope = {**things.expression_scope(ids), "site": call.site().name}
                 lookups = Lookups(call, things.dispatcher, exact=True)
-                return Thing(things, things.read(str(lookups.find(self._name, word, scope).value), ids), call)
-            return Thing(things, things.find(word, ids), call)
+                return Thing(
+                    things, things.read_thing(str(lookups.find_candidate(self._name, word, scope).value), ids), call
+                )
+            return Thing(things, things.find_thing(word, ids), call)
 
     def list(self, **parents: str) -> Iterator[Thing]:
         """Each of them; a page is asked for when it is needed."""
-        call = self._session.call()
+        call = self._session.new_call()
         with self._session.closing_on_error(call):
-            things, ids = self._things(call, parents)
-            for raw in things.all(ids):
+            things, ids = self._things_with_parents(call, parents)
+            for raw in things.list_things(ids):
                 yield Thing(things, raw, call)
 
     def __repr__(self) -> str:
         return f"<things of {self._name}>"
 
-    def _things(self, call: ScriptCall, parents: Mapping[str, str]) -> tuple[Things, dict[str, str]]:
+    def _things_with_parents(self, call: ScriptCall, parents: Mapping[str, str]) -> tuple[Things, dict[str, str]]:
         """With the ids of what is meant by each parent's word."""
         dispatcher = StepDispatcher(call)
         things = Things(dispatcher, self._name)
         lookups = Lookups(call, dispatcher, exact=True)
         ids: dict[str, str] = {}
         for name, word in parents.items():
-            if name not in things.parents:
-                near = did_you_mean(name, things.parents)
-                hint = f"it belongs to: {', '.join(things.parents) or 'nothing'}"
+            if name not in things.parent_resources:
+                near = did_you_mean(name, things.parent_resources)
+                hint = f"it belongs to: {', '.join(things.parent_resources) or 'nothing'}"
                 raise UsageError(f"a {things.title} belongs to no {name!r}{near}", hint=hint)
             known = call.catalog.find("lookup", name) is not None
-            ids[name] = str(lookups.find(name, word, things.scope(ids)).value) if known else word
+            ids[name] = str(lookups.find_candidate(name, word, things.expression_scope(ids)).value) if known else word
         return things, ids

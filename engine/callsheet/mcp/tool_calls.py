@@ -76,11 +76,11 @@ class AgentJournaling(Journaling):
         self._tool = tool
 
     @property
-    def setting(self) -> str:
-        return "never" if super().setting == "never" else "always"
+    def journal_setting(self) -> str:
+        return "never" if super().journal_setting == "never" else "always"
 
-    def note(self, path: str, *, has_undo: bool) -> str:
-        return super().note(os.path.basename(path), has_undo=has_undo)
+    def journal_note(self, path: str, *, has_undo: bool) -> str:
+        return super().journal_note(os.path.basename(path), has_undo=has_undo)
 
     def _to_undo(self, path: str) -> str:
         if self._tool is None:

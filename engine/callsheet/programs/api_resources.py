@@ -34,10 +34,10 @@ def view_of(fields: Mapping[str, Mapping[str, Any]], noun: str) -> JsonObject | 
         return None
     first = [id_of(names, noun), *_NAMES, *_STATES]
     ordered = list(dict.fromkeys([name for name in first if name in names] + names))[:_MOST]
-    columns = [_column(name, fields[name], wide=place >= _SHOWN) for place, name in enumerate(ordered)]
+    columns = [_view_column(name, fields[name], wide=place >= _SHOWN) for place, name in enumerate(ordered)]
     id = id_of(names, noun)
     view = {"id": jmespath_field(id)} if id else {}
-    return {**view, "columns": _unlike(columns)}
+    return {**view, "columns": _distinguish_columns(columns)}
 
 
 def name_of(names: list[str]) -> str:
@@ -58,7 +58,7 @@ def _column_kind(facts: Mapping[str, Any]) -> str | None:
     return kind if kind in _PLAIN else None
 
 
-def _column(name: str, facts: Mapping[str, Any], *, wide: bool) -> JsonObject:
+def _view_column(name: str, facts: Mapping[str, Any], *, wide: bool) -> JsonObject:
     column: JsonObject = {"name": command_word(name).replace("-", " ").upper() or name, "value": jmespath_field(name)}
     if facts.get("format") == "date-time":
         column["format"] = "time"
@@ -69,7 +69,7 @@ def _column(name: str, facts: Mapping[str, Any], *, wide: bool) -> JsonObject:
     return {**column, "wide": True} if wide else column
 
 
-def _unlike(columns: list[JsonObject]) -> list[JsonObject]:
+def _distinguish_columns(columns: list[JsonObject]) -> list[JsonObject]:
     """Columns of one name are told apart by the name that the API has."""
     seen: dict[str, JsonObject] = {}
     for column in columns:
@@ -111,24 +111,24 @@ def resources_of(operations: Mapping[str, Mapping[str, Any]], replies: Replies) 
     found: dict[tuple[str, str], Resource] = {}
     for id, table in sorted(operations.items(), key=lambda pair: pair[1].get("deprecated", False)):
         method, _, path = table["http"].partition(" ")
-        parts = _parts(path)
+        parts = _path_parts(path)
         of_item = bool(parts) and _PARAMETER.fullmatch(parts[-1]) is not None
         collection = parts[:-1] if of_item else parts
         words = tuple(part for part in collection if "{" not in part and not NO_RESOURCE.fullmatch(part))
-        verb = _verb(method, of_item=of_item, is_list=id in replies and replies[id].is_list)
+        verb = _verb_of_method(method, of_item=of_item, is_list=id in replies and replies[id].is_list)
         if verb is None or not words or "{" in collection[-1]:
             continue
         tag = table.get("tag") or words[0]
         key = (tag, "/".join(_PARAMETER.sub("{}", part) for part in collection))
         parameters = sum("{" in part for part in collection)
         resource = found.setdefault(key, Resource(tag, words, len(words) + parameters, {}))
-        _put(resource.verbs, verb, id, method)
+        _add_verb(resource.verbs, verb, id, method)
     order = {id: place for place, id in enumerate(operations)}
     listed = sorted(found.values(), key=lambda each: min(order[id] for id in each.verbs.values()))
-    return _joined(listed)
+    return _join_resources(listed)
 
 
-def _joined(resources: list[Resource]) -> list[Resource]:
+def _join_resources(resources: list[Resource]) -> list[Resource]:
     """One of two that are called the same and have no verb in common: parts of it are at another address."""
     found: dict[tuple[str, str, int], Resource] = {}
     for each in resources:
@@ -141,7 +141,7 @@ def _joined(resources: list[Resource]) -> list[Resource]:
     return list(found.values())
 
 
-def _parts(path: str) -> list[str]:
+def _path_parts(path: str) -> list[str]:
     """The parts of a path; where an API names its calls in one part (`chat.update`), that is several."""
     found: list[str] = []
     for part in (_ENDING.sub("", each) for each in path.split("/") if each):
@@ -149,7 +149,7 @@ def _parts(path: str) -> list[str]:
     return found
 
 
-def _verb(method: str, *, of_item: bool, is_list: bool) -> str | None:
+def _verb_of_method(method: str, *, of_item: bool, is_list: bool) -> str | None:
     if method == "GET":
         return "get" if of_item or not is_list else "list"
     if of_item:
@@ -157,7 +157,7 @@ def _verb(method: str, *, of_item: bool, is_list: bool) -> str | None:
     return {"POST": "create", "PATCH": "update", "PUT": "update"}.get(method)
 
 
-def _put(verbs: dict[str, str], verb: str, id: str, method: str) -> None:
+def _add_verb(verbs: dict[str, str], verb: str, id: str, method: str) -> None:
     """A PATCH changes what it names, a PUT replaces all: the first is what people mean by a change."""
     if verb not in verbs or (verb == "update" and method == "PATCH"):
         verbs[verb] = id
@@ -190,12 +190,12 @@ def arguments_of(operation: OperationDefinition, taken: Collection[str]) -> Comm
     _, _, path = operation["http"].partition(" ")
     known = {param["name"]: param for param in operation.get("params", ()) if param.get("in") == "path"}
     for name in _HOLE.findall(path):
-        named = option_name(name, "", {*taken, *_names(found)})
+        named = option_name(name, "", {*taken, *_used_names(found)})
         if named is None:
             return None
-        param = {"name": named, "kind": "argument", **_metavar(named), **_told(known.get(name, {}))}
-        found.params.append({**param, **_choices(known.get(name, {}))})
-        found.templates[name] = f"{{{identifier(named)}}}"
+        param = {"name": named, "kind": "argument", **_metavar(named), **_documented_help(known.get(name, {}))}
+        found.params.append({**param, **_allowed_choices(known.get(name, {}))})
+        found.templates[name] = f"{{{option_identifier(named)}}}"
     return found
 
 
@@ -210,7 +210,7 @@ def options_of(operation: OperationDefinition, taken: Collection[str], paging: C
     for param in sorted(wanted, key=lambda each: not each.get("required")):
         if param.get("deprecated") and not param.get("required"):
             continue
-        option = _option(param, "", {*taken, *_names(found)}, body=False)
+        option = _member_option(param, "", {*taken, *_used_names(found)}, body=False)
         if option is None or (len(found.params) >= MOST_OPTIONS and not param.get("required")):
             if param.get("required"):
                 return None
@@ -225,33 +225,33 @@ def body_of(
     body: Body, schemas: Mapping[str, Mapping[str, Any]], taken: Collection[str], noun: str
 ) -> CommandValues | None:
     """Members of a body as options, those that must be there first; None where no option can hold any of them."""
-    properties, required = _members(body, schemas)
+    properties, required = _body_members(body, schemas)
     found = CommandValues([], {})
     for name in sorted(properties, key=lambda each: each not in required):
         facts = properties[name]
-        option = _option({"name": name, **facts}, noun, {*taken, *_names(found)}, body=True)
+        option = _member_option({"name": name, **facts}, noun, {*taken, *_used_names(found)}, body=True)
         if option is not None and not facts.get("readOnly") and len(found.params) < MOST_OPTIONS:
-            found.params.append(_marked(option.param) if name in required else option.param)
+            found.params.append(_mark_required(option.param) if name in required else option.param)
             found.templates[name] = option.template
     return found if found.params else None
 
 
-def _marked(param: JsonObject) -> JsonObject:
+def _mark_required(param: JsonObject) -> JsonObject:
     """That it must be there, in words alone: the body may come whole instead."""
     return {**param, "help": f"{param['help']} (required)" if "help" in param else "required"}
 
 
 def members_of(body: Body, schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, JsonObject]:
     """The members that a body may have, by name."""
-    return _members(body, schemas)[0]
+    return _body_members(body, schemas)[0]
 
 
-def _members(body: Body, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, JsonObject], set[str]]:
+def _body_members(body: Body, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, JsonObject], set[str]]:
     if "parts" in body:
         parts = {name: part for name, part in body["parts"].items() if not part.get("file")}
         required = {name for name, part in parts.items() if part.get("required")}
         return {name: _as_property(part) for name, part in parts.items()}, required
-    return _merged(schemas.get(body.get("schema", ""), {}), schemas, 0)
+    return _merge_schema_members(schemas.get(body.get("schema", ""), {}), schemas, 0)
 
 
 def _as_property(part: BodyPart) -> JsonObject:
@@ -260,27 +260,27 @@ def _as_property(part: BodyPart) -> JsonObject:
     return {**facts, **({"description": part["help"]} if "help" in part else {})}
 
 
-def _merged(
+def _merge_schema_members(
     schema: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]], depth: int
 ) -> tuple[dict[str, JsonObject], set[str]]:
     """The members of a schema, those of its parts and of its first alternative among them."""
     if depth > 8:
         return {}, set()
     if "ref" in schema:
-        return _merged(schemas.get(schema["ref"], {}), schemas, depth + 1)
+        return _merge_schema_members(schemas.get(schema["ref"], {}), schemas, depth + 1)
     found: dict[str, JsonObject] = {}
     required: set[str] = set(schema.get("required", ()))
     alternatives = schema.get("oneOf") or schema.get("anyOf") or ()
     for part in (*schema.get("allOf", ()), *alternatives[:1]):
-        inner, needed = _merged(part, schemas, depth + 1)
+        inner, needed = _merge_schema_members(part, schemas, depth + 1)
         found |= inner
         required |= needed
     for name, node in schema.get("properties", {}).items():
-        found[name] = _resolved(node, schemas)
+        found[name] = _resolve_reference(node, schemas)
     return found, required
 
 
-def _resolved(node: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> JsonObject:
+def _resolve_reference(node: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> JsonObject:
     seen = 0
     told = {key: node[key] for key in ("description", "readOnly") if key in node}
     while "ref" in node and seen < 8:
@@ -293,11 +293,11 @@ class _Option(NamedTuple):
     template: str
 
 
-def _option(facts: Mapping[str, Any], prefix: str, taken: Collection[str], *, body: bool) -> _Option | None:
+def _member_option(facts: Mapping[str, Any], prefix: str, taken: Collection[str], *, body: bool) -> _Option | None:
     """None for what no option can hold: tables, and lists of them."""
-    kind = _kind(facts)
+    kind = _value_kind(facts)
     items = facts.get("items", {})
-    item = _kind(items if isinstance(items, Mapping) else {"type": items})
+    item = _value_kind(items if isinstance(items, Mapping) else {"type": items})
     is_deep = not body and kind == "object"
     if (kind == "object" and not is_deep) or (kind == "array" and item in ("array", "object")):
         return None
@@ -305,17 +305,17 @@ def _option(facts: Mapping[str, Any], prefix: str, taken: Collection[str], *, bo
     if name is None:
         return None
     if is_deep:
-        pairs = {"name": name, "multiple": True, "metavar": "NAME=VALUE", **_told(facts)}
-        return _Option(pairs, _PAIRS.format(identifier(name)))
+        pairs = {"name": name, "multiple": True, "metavar": "NAME=VALUE", **_documented_help(facts)}
+        return _Option(pairs, _PAIRS.format(option_identifier(name)))
     many = {"multiple": True} if kind == "array" else {}
     values = facts if kind != "array" or not isinstance(items, Mapping) else {**items, **facts}
-    seen = identifier(name)
+    seen = option_identifier(name)
     single = item if kind == "array" else kind
-    param = {"name": name, **many, **_told(facts)}
-    if choices := _choices(values):
-        return _Option({**param, **choices}, _typed(seen, single, many=bool(many)) if body else f"{{{seen}}}")
+    param = {"name": name, **many, **_documented_help(facts)}
+    if choices := _allowed_choices(values):
+        return _Option({**param, **choices}, _typed_choice(seen, single, many=bool(many)) if body else f"{{{seen}}}")
     if single == "boolean":
-        template = _typed(seen, "boolean", many=bool(many)) if body else f"{{{seen}}}"
+        template = _typed_choice(seen, "boolean", many=bool(many)) if body else f"{{{seen}}}"
         return _Option({**param, "choices": ["true", "false"]}, template)
     if (form := values.get("format")) in _TIMES and single == "string":
         each = f"{seen}[].iso(@, '{form}')" if many else f"iso({seen}, '{form}')"
@@ -325,7 +325,7 @@ def _option(facts: Mapping[str, Any], prefix: str, taken: Collection[str], *, bo
     return _Option({**param, **_metavar(name)}, f"{{{seen}}}")
 
 
-def _typed(seen: str, kind: str, *, many: bool) -> str:
+def _typed_choice(seen: str, kind: str, *, many: bool) -> str:
     """The chosen words as values of the type that a body wants."""
     turn = {"boolean": "{0} == 'true'", "integer": "to_number({0})", "number": "to_number({0})"}.get(kind)
     if turn is None:
@@ -333,7 +333,7 @@ def _typed(seen: str, kind: str, *, many: bool) -> str:
     return f"{{{seen}[].{turn.format('@')}}}" if many and kind != "boolean" else f"{{{seen} && {turn.format(seen)}}}"
 
 
-def _kind(facts: Mapping[str, Any]) -> str:
+def _value_kind(facts: Mapping[str, Any]) -> str:
     named = facts.get("type")
     if isinstance(named, list):
         named = next((each for each in named if each != "null"), "string")
@@ -342,7 +342,7 @@ def _kind(facts: Mapping[str, Any]) -> str:
     return str(named or "string")
 
 
-def _choices(facts: Mapping[str, Any]) -> JsonObject:
+def _allowed_choices(facts: Mapping[str, Any]) -> JsonObject:
     """Allowed values as the words that are typed; words that differ in case alone could not be told apart."""
     words = [each if isinstance(each, str) else json.dumps(each) for each in facts.get("enum", ()) if each is not None]
     fits = words and all(each and each.isprintable() for each in words)
@@ -353,12 +353,12 @@ def option_name(name: str, prefix: str, taken: Collection[str]) -> str | None:
     """The name of an option for what an API calls `name`; with the prefix where that means something else already."""
     plain = command_word(name)
     for candidate in (plain, f"{prefix}-{plain}" if prefix else "", f"{plain}-param"):
-        if re.match("[a-z]", candidate) and candidate not in taken and identifier(candidate) not in _SEEN:
+        if re.match("[a-z]", candidate) and candidate not in taken and option_identifier(candidate) not in _SEEN:
             return candidate
     return None
 
 
-def identifier(name: str) -> str:
+def option_identifier(name: str) -> str:
     """An option as expressions write it."""
     return name.replace("-", "_")
 
@@ -367,11 +367,11 @@ def _metavar(name: str) -> dict[str, str]:
     return {"metavar": name.upper()}
 
 
-def _names(values: CommandValues) -> Iterator[str]:
+def _used_names(values: CommandValues) -> Iterator[str]:
     return (param["name"] for param in values.params)
 
 
-def _told(facts: Mapping[str, Any]) -> dict[str, str]:
+def _documented_help(facts: Mapping[str, Any]) -> dict[str, str]:
     """The first sentence of what a document says."""
     text = str(facts.get("help") or facts.get("description") or "").strip()
     first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0].rstrip(".")
@@ -381,7 +381,7 @@ def _told(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def first_sentence(text: str) -> str:
-    return _told({"help": text}).get("help", "")
+    return _documented_help({"help": text}).get("help", "")
 
 
 # Resources out of an API: what is listed, shown, created, changed and deleted at one path is one kind of thing.
@@ -432,14 +432,14 @@ def add_resources(
     owners: dict[str | None, str] = {thing.item: id for id, thing in named.items() if thing.item}
     tables: dict[str, dict[str, Any]] = {}
     for id, thing in named.items():
-        table = thing.table(owners)
+        table = thing.resource_table(owners)
         if table is not None:
             tables[id] = table
     for id in [id for id, table in tables.items() if any(owner not in tables for owner in table.get("parent", ()))]:
         del tables[id]
     addresses: set[str] = set()
     for id, table in tables.items():
-        named[id].serve(id, table, commands, addresses)
+        named[id].add_to_commands(id, table, commands, addresses)
     return [(named[id].resource, id, table) for id, table in tables.items()]
 
 
@@ -458,12 +458,12 @@ class _Thing:
         self.id = key if key in names else id_of(names, noun)
         self.name = next((name for name in [name_of(names)] if name != self.id), "")
 
-    def table(self, owners: Mapping[str | None, str]) -> dict[str, Any] | None:
+    def resource_table(self, owners: Mapping[str | None, str]) -> dict[str, Any] | None:
         """None where its things have no id, or belong to what is no resource."""
-        calls = {_CALLS[verb]: call for verb in self.paths if (call := self._call(verb, owners)) is not None}
+        calls = {_CALLS[verb]: call for verb in self.paths if (call := self._verb_call(verb, owners)) is not None}
         if not self.id or not {"list", "read"} & calls.keys():
             return None
-        sent = {verb: self._sent(verb) for verb in ("create", "update") if verb in calls}
+        sent = {verb: self._sent_members(verb) for verb in ("create", "update") if verb in calls}
         fields = list(dict.fromkeys(name for names in sent.values() for name in names))
         for key in ("create", "update"):
             if key in calls and (not sent[key] or (key == "update" and "read" not in calls)):
@@ -471,7 +471,8 @@ class _Thing:
         fixed = [name for name in fields if name not in sent.get("update", fields)] if "update" in calls else []
         changed = next((name for name in self.fields if command_word(name) in _CHANGED), None)
         parent = {
-            owners[way]: jmespath_field(name) if name in self.fields else "`null`" for way, name in self._above(owners)
+            owners[way]: jmespath_field(name) if name in self.fields else "`null`"
+            for way, name in self._owner_chain(owners)
         }
         table = {
             "id": jmespath_field(self.id) if self.id != "id" else None,
@@ -484,7 +485,9 @@ class _Thing:
         }
         return {key: value for key, value in table.items() if value}
 
-    def serve(self, id: str, table: dict[str, Any], commands: Mapping[str, WordedCommand], addresses: set[str]) -> None:
+    def add_to_commands(
+        self, id: str, table: dict[str, Any], commands: Mapping[str, WordedCommand], addresses: set[str]
+    ) -> None:
         """What follows for the commands and for agents; where things have parents, a word alone is no thing.
 
         `addresses` are those that agents read other things at.
@@ -492,7 +495,7 @@ class _Thing:
         made = {verb: commands[operation] for verb, operation in self.resource.verbs.items() if operation in commands}
         items = {verb: made[verb] for verb in ("get", "update", "delete") if verb in made and _CALLS[verb] in table}
         if "update" in items:
-            above, argument = _arguments(items["update"].table)
+            above, argument = _thing_arguments(items["update"].table)
             owners = [to_identifier(owner) for owner in table.get("parent", ())]
             args = dict(zip(owners, (f"{{{to_identifier(each['name'])}}}" for each in above), strict=False))
             keep = {"snapshot": id, "of": argument["name"], "args": args}
@@ -502,11 +505,11 @@ class _Thing:
         table["find"] = self._find(table)
         known = "lookup" if "pattern" in table["find"] else "suggest"
         for each in items.values():
-            _, argument = _arguments(each.table)
+            _, argument = _thing_arguments(each.table)
             if "choices" not in argument:
                 argument[known] = id
         if "get" in items and _URI.fullmatch(command_word(self.resource.name)):
-            _, argument = _arguments(made["get"].table)
+            _, argument = _thing_arguments(made["get"].table)
             at = next(each for each in (command_word(self.resource.name), id) if each not in addresses)
             addresses.add(at)
             agents = {"uri": f"{at}/{{id}}", "command": made["get"].words}
@@ -526,13 +529,13 @@ class _Thing:
         # Without `sole` a change would read the whole list first, in case that something is called by this number.
         return {**find, **({"pattern": pattern, "sole": "`false`"} if pattern else {})}
 
-    def _above(self, owners: Mapping[str | None, str]) -> list[tuple[str, str]]:
+    def _owner_chain(self, owners: Mapping[str | None, str]) -> list[tuple[str, str]]:
         """The path of what it belongs to and the parameter that names it, the nearest first."""
         whole = self.item.rpartition("/")[0] if self.item else next(iter(self.paths.values()))
         ways = [(whole[: hole.end()], hole[1]) for hole in _HOLE.finditer(whole)]
         return [(way, name) for way, name in reversed(ways) if way in owners]
 
-    def _call(self, verb: str, owners: Mapping[str | None, str]) -> dict[str, Any] | None:
+    def _verb_call(self, verb: str, owners: Mapping[str | None, str]) -> dict[str, Any] | None:
         """None for a call that needs more than ids and fields."""
         id = self.resource.verbs[verb]
         operation, where = self.api.operations[id], self.paths[verb]
@@ -557,14 +560,14 @@ class _Thing:
         items = {"items": jmespath_field(under)} if under else {}
         return {"call": id, **({"args": args} if args else {}), **items}
 
-    def _sent(self, verb: str) -> list[str]:
+    def _sent_members(self, verb: str) -> list[str]:
         """The members of a body that a thing has too."""
         body = self.api.operations[self.resource.verbs[verb]].get("body")
         members = members_of(body, self.api.schemas) if body else {}
         return [name for name, facts in members.items() if name in self.fields and not facts.get("readOnly")]
 
 
-def _arguments(command: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _thing_arguments(command: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The parameters that name what a thing belongs to, the nearest first, and the one that names it."""
     *above, own = (param for param in command["params"] if param.get("kind") == "argument")
     return above[::-1], own

@@ -20,7 +20,7 @@ from ..openapi.security import CredentialPlace
 from ..openapi.sound import SoundImport, without_unsound_operations
 from ..reach import ITSELF, KEYS, OPTIONS, REACH, Reach
 from .api_resources import Api
-from .everyday import TakenNames, everyday, shared_views
+from .everyday import TakenNames, everyday_definitions, shared_views
 from .installed import NO_MANIFEST, Manifest, changes_of_files, is_untouched
 from .naming import prefix_of, words_of
 
@@ -74,20 +74,20 @@ def create_empty(program: str, title: str, uses: Sequence[str], layers: Sequence
     }
     below = load_definitions([*layers])
     if ("command", "op call") in below and not any(kind == "deployment" for kind, _ in below):
-        kinds |= _access(program, {})
+        kinds |= _signin_definitions(program, {})
     return Made({_FILE: f"{_HEAD}\n{definition_file_text(kinds)}"}, 0, 0, [])
 
 
-def create(program: str, source: ProgramSource, uses: Sequence[str], layers: Sequence[Layer]) -> Made:
+def create_program(program: str, source: ProgramSource, uses: Sequence[str], layers: Sequence[Layer]) -> Made:
     """`layers` are the definitions of the programs that it uses. Raises `DefinitionError`; writes nothing.
 
     What of the document the program would not accept is left out with a note.
     """
-    made, _ = renewed(program, source, uses, layers)
+    made, _ = recreate_program(program, source, uses, layers)
     return made
 
 
-def renewed(
+def recreate_program(
     program: str,
     source: ProgramSource,
     uses: Sequence[str],
@@ -120,7 +120,9 @@ def renewed(
     )
 
     def build(result: ImportResult, without: Collection[Key]) -> dict[str, str]:
-        files = _files(program, result, uses, _commands(program, result, below, paginators, without))
+        files = _definition_files(
+            program, result, uses, _command_definitions(program, result, below, paginators, without)
+        )
         if target is None:
             return files
         changes = changes_of_files(target, manifest, files)
@@ -129,14 +131,16 @@ def renewed(
     own = [] if target is None else [Layer(target)]
     leaving = [path for path in manifest.files if target is not None and is_untouched(target, manifest, path)]
     found = without_unsound_operations([*layers, *own], imported, program, target, build=build, leaving=leaving)
-    built = _files(program, found.result, uses, _commands(program, found.result, below, paginators, found.dropped))
+    built = _definition_files(
+        program, found.result, uses, _command_definitions(program, found.result, below, paginators, found.dropped)
+    )
     commands = sum(len(_COMMAND.findall(text)) for path, text in built.items() if path.startswith("commands/"))
     return Made(
         {**found.result.files, **built}, len(found.result.operations), commands, list(found.result.notes)
     ), found
 
 
-def _commands(
+def _command_definitions(
     program: str,
     result: ImportResult,
     below: Definitions,
@@ -157,11 +161,11 @@ def _commands(
         words_of([table.get("naming", {}) for table in programs]),
     )
     api = Api(result.operations, result.schemas, result.replies, paginators, taken.naming.nouns)
-    made = everyday(api, taken)
-    return {group: _kept(kinds, without) for group, kinds in made.items()} if without else made
+    made = everyday_definitions(api, taken)
+    return {group: _keep_definitions(kinds, without) for group, kinds in made.items()} if without else made
 
 
-def _kept(kinds: Mapping[str, Mapping[str, Any]], without: Collection[Key]) -> dict[str, dict[str, Any]]:
+def _keep_definitions(kinds: Mapping[str, Mapping[str, Any]], without: Collection[Key]) -> dict[str, dict[str, Any]]:
     """Without some resources, commands and views, and what refers to them; without its view a command prints all."""
     kept: dict[str, dict[str, Any]] = {}
     for kind, tables in kinds.items():
@@ -186,7 +190,7 @@ def _option_names(programs: list[dict[str, Any]], key: str) -> set[str]:
     return shorts | {name for option in options for name in (option["name"], *option.get("aliases", ()))}
 
 
-def _files(
+def _definition_files(
     program: str, result: ImportResult, uses: Sequence[str], made: Mapping[str, dict[str, dict[str, Any]]]
 ) -> dict[str, str]:
     product = result.introduction["product"][program]
@@ -205,10 +209,10 @@ def _files(
     shared = shared_views(made)
     first = {
         "program": {program: table},
-        **_access(program, result.introduction.get("auth", {})),
+        **_signin_definitions(program, result.introduction.get("auth", {})),
         **({"view": shared} if shared else {}),
     }
-    if probe := _probe(result):
+    if probe := _credential_probe(result):
         first["product"] = {program: {"probe": probe}}
     changes = {kind: first.pop(kind) for kind in _IMPORTED if kind in first}
     texts = {
@@ -229,7 +233,7 @@ def _one_line(text: str) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
-def _access(program: str, described: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _signin_definitions(program: str, described: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The ways of signing in besides those that the document describes, and which is the usual one.
 
     Where it only knows OAuth, a token that a person has already is one more way, and needs no app of one's own.
@@ -247,12 +251,12 @@ def _access(program: str, described: Mapping[str, Mapping[str, Any]]) -> dict[st
     return {"deployment": {"default": {"title": program, "method": usual}}, "auth": ways, **service}
 
 
-def _probe(result: ImportResult) -> dict[str, Any] | None:
+def _credential_probe(result: ImportResult) -> dict[str, Any] | None:
     """What tells whether a credential works: who one is, else any list that needs no parameter."""
     free = [
         id
         for id, table in result.operations.items()
-        if table["http"].startswith("GET ") and "{" not in table["http"] and not _needs(table)
+        if table["http"].startswith("GET ") and "{" not in table["http"] and not _needs_arguments(table)
     ]
     for word in _WHO:
         for id in free:
@@ -262,7 +266,7 @@ def _probe(result: ImportResult) -> dict[str, Any] | None:
     return {"call": lists[0]} if lists else None
 
 
-def _needs(table: OperationDefinition) -> bool:
+def _needs_arguments(table: OperationDefinition) -> bool:
     return any(param.get("required") for param in table.get("params", ())) or "body" in table
 
 
@@ -335,9 +339,9 @@ def reached_by(definition: Definition) -> Iterator[ReachedThing]:
         for handler in table["do"]:
             yield from _of_handler(handler, where)
     elif kind in ("tool", "toolset") or (kind == "resource" and "agents" in table):
-        yield ReachedThing("offers", f"{where}: {json.dumps(_offered(table), ensure_ascii=False)}")
+        yield ReachedThing("offers", f"{where}: {json.dumps(_offered_tool(table), ensure_ascii=False)}")
     elif kind == "queue":
-        yield from _of_keys(table, _declared("queue", table["driver"]), where)
+        yield from _of_keys(table, _declared_reach("queue", table["driver"]), where)
     elif kind == PROGRAM:
         for key in ("options", "paging", "journal"):
             yield from _of_params(table.get(key, ()), OPTIONS, where, tells_all=True)
@@ -346,7 +350,7 @@ def reached_by(definition: Definition) -> Iterator[ReachedThing]:
         )
 
 
-def _offered(table: dict[str, Any]) -> dict[str, Any]:
+def _offered_tool(table: dict[str, Any]) -> dict[str, Any]:
     """What agents read of it, and what it does with which values."""
     of_agents: dict[str, Any] = table.get("agents", {})
     return {key: table[key] for key in ("command", "commands", "default", "help", "values") if key in table} | of_agents
@@ -354,7 +358,7 @@ def _offered(table: dict[str, Any]) -> dict[str, Any]:
 
 def _of_command(table: dict[str, Any], where: str) -> Iterator[ReachedThing]:
     builtin = table.get("builtin")
-    declared = _declared("builtin", builtin) if builtin else {}
+    declared = _declared_reach("builtin", builtin) if builtin else {}
     if ITSELF in declared:
         yield ReachedThing(declared[ITSELF], f"{where}: {builtin}")
     for here in (table, *deployment_variants(table).values()):
@@ -370,7 +374,7 @@ def _of_params(
         if "default" not in param:
             continue
         value = param["default"]
-        named = f"{where}: --{param['name']} = {_shown(value)}"
+        named = f"{where}: --{param['name']} = {_shown_value(value)}"
         if param["name"] in declared:
             yield ReachedThing(declared[param["name"]], named)
         elif param.get("type") == "path" or (reads and _names_file(value)):
@@ -386,16 +390,16 @@ def _names_file(value: Any) -> bool:
 def _reads_files(converter: str | None) -> bool:
     """Whether it does where a value names one; a converter that is only known when the command runs may be any."""
     names = REACH["converter"] if converter and "{" in converter else [converter] if converter else []
-    return ITSELF in {key for name in names for key in _declared("converter", name)}
+    return ITSELF in {key for name in names for key in _declared_reach("converter", name)}
 
 
 def _of_handler(handler: dict[str, Any], where: str) -> Iterator[ReachedThing]:
-    declared = _declared("handler", handler["handler"])
+    declared = _declared_reach("handler", handler["handler"])
     kinds = dict.fromkeys(kind for key, kind in declared.items() if key in handler)
     yield from (ReachedThing(kind, f"{where}: {json.dumps(handler, ensure_ascii=False)}") for kind in kinds)
 
 
-def _declared(registry: str, name: str) -> dict[str, Reach]:
+def _declared_reach(registry: str, name: str) -> dict[str, Reach]:
     """Raises `UsageError` for a function that does not say what it reaches."""
     if name not in REACH[registry]:
         raise UsageError(f"{registry} {name!r} does not declare what it reaches, so this cannot be installed")
@@ -406,7 +410,7 @@ def _of_keys(value: Any, keys: dict[str, Reach], where: str) -> Iterator[Reached
     if isinstance(value, dict):
         for key, inner in value.items():
             if key in keys and not (keys[key] == "connects" and _HOSTS.search(str(inner))):  # these are told by host
-                yield ReachedThing(keys[key], f"{where}: {key} = {_shown(inner)}")
+                yield ReachedThing(keys[key], f"{where}: {key} = {_shown_value(inner)}")
             else:
                 yield from _of_keys(inner, keys, where)
     elif isinstance(value, list):
@@ -426,5 +430,5 @@ def _of_addresses(value: Any, key: str = "") -> Iterator[ReachedThing]:
             yield from _of_addresses(inner, key)
 
 
-def _shown(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -17,8 +17,8 @@ from .api_resources import (
     arguments_of,
     body_of,
     first_sentence,
-    identifier,
     jmespath_field,
+    option_identifier,
     option_name,
     options_of,
     resources_of,
@@ -71,20 +71,22 @@ class TakenNames(NamedTuple):
     naming: CommandWords
 
 
-def everyday(api: Api, program: TakenNames) -> dict[str, dict[str, Tables]]:
+def everyday_definitions(api: Api, program: TakenNames) -> dict[str, dict[str, Tables]]:
     """Group → the definitions of its resources and commands, by kind."""
     made: dict[str, dict[str, Tables]] = {}
     found, commands, groups = resources_of(api.operations, api.replies), dict[str, WordedCommand](), dict[str, str]()
     tags = {id: table.get("tag") or "" for id, table in api.operations.items()}
     for named in named_commands(api.operations, api.replies, program.words, program.name, program.naming):
-        command = _command(api, program, named)
+        command = _everyday_command(api, program, named)
         if command is None:
             continue
         kinds = made.setdefault(named.words[0], {"group": {}, "resource": {}, "view": {}, "command": {}})
         for length in range(1, len(named.words)):
             tag = tags[named.operation]
             title = tag if length == 1 and command_word(tag) == named.words[0] else ""
-            kinds["group"].setdefault(" ".join(named.words[:length]), {"help": title or _title(named.words[:length])})
+            kinds["group"].setdefault(
+                " ".join(named.words[:length]), {"help": title or _command_title(named.words[:length])}
+            )
         _add_view(kinds["view"], api, program, named, command)
         kinds["command"][" ".join(named.words)] = command
         commands[named.operation], groups[named.operation] = (
@@ -98,12 +100,12 @@ def everyday(api: Api, program: TakenNames) -> dict[str, dict[str, Tables]]:
     return made
 
 
-def _title(words: tuple[str, ...]) -> str:
+def _command_title(words: tuple[str, ...]) -> str:
     text = words[-1].replace("-", " ")
     return text[:1].upper() + text[1:]
 
 
-def _command(api: Api, program: TakenNames, named: NamedCommand) -> dict[str, Any] | None:
+def _everyday_command(api: Api, program: TakenNames, named: NamedCommand) -> dict[str, Any] | None:
     operation = api.operations[named.operation]
     has_pages = named.verb == "list"
     taken = program.options | (_taken_by_paging(program, operation) if has_pages else program.paging)
@@ -112,24 +114,26 @@ def _command(api: Api, program: TakenNames, named: NamedCommand) -> dict[str, An
         return None
     taken = taken | {param["name"] for param in arguments.params}
     options = options_of(operation, taken, _sent_by_paging(api, operation) if has_pages else ())
-    sent = _sent(api, operation, named, taken | {param["name"] for param in options.params}) if options else None
+    sent = (
+        _body_options(api, operation, named, taken | {param["name"] for param in options.params}) if options else None
+    )
     if options is None or sent is None:
         return None
-    help = first_sentence(str(operation.get("title", ""))) or _help(named)
+    help = first_sentence(str(operation.get("title", ""))) or _command_help(named)
     templates = {**arguments.templates, **options.templates}
     command: dict[str, Any] = {"help": help, "params": [*arguments.params, *options.params, *sent.pop("params", [])]}
     command |= {"call": named.operation, **({"args": templates} if templates else {}), **sent}
     if operation.get("reply") == "binary":
-        saved = _saved(named, arguments, taken)
+        saved = _save_step(named, arguments, taken)
         return {**command, **saved, "params": [*command["params"], *saved["params"]]} if saved else None
-    return _ended(command, api, operation, named, arguments)
+    return _complete_command(command, api, operation, named, arguments)
 
 
-def _saved(named: NamedCommand, arguments: CommandValues, taken: Collection[str]) -> dict[str, Any] | None:
+def _save_step(named: NamedCommand, arguments: CommandValues, taken: Collection[str]) -> dict[str, Any] | None:
     """Where the file goes that is answered."""
     if _TO["name"] in taken:
         return None
-    names = [identifier(param["name"]) for param in arguments.params[-1:]]
+    names = [option_identifier(param["name"]) for param in arguments.params[-1:]]
     default = f"join('-', ['{named.noun}', {names[0]}])" if names else f"'{named.noun}'"
     return {"params": [_TO], "save": f"{{to || filename({default})}}", "view": _SAVED}
 
@@ -146,13 +150,15 @@ def _sent_by_paging(api: Api, operation: OperationDefinition) -> Collection[str]
     return [paginator[key] for key in ("send", "size") if key in paginator] if paginator else []
 
 
-def _sent(api: Api, operation: OperationDefinition, named: NamedCommand, taken: set[str]) -> dict[str, Any] | None:
+def _body_options(
+    api: Api, operation: OperationDefinition, named: NamedCommand, taken: set[str]
+) -> dict[str, Any] | None:
     """The body: options for its members, and one for the whole of it. None where it takes files or other media."""
     body = operation.get("body")
     if body is None or operation["http"].startswith("GET "):
         return None if body is not None and not body.get("optional") else {}
     media = body.get("media", JSON)
-    files = _files(body, taken)
+    files = _file_parameters(body, taken)
     if files is None or not (is_json(media) or media in _FORMS):
         return files
     taken = taken | {param["name"] for param in files.get("params", ())}
@@ -167,7 +173,7 @@ def _sent(api: Api, operation: OperationDefinition, named: NamedCommand, taken: 
     }
 
 
-def _files(body: Body, taken: Collection[str]) -> dict[str, Any] | None:
+def _file_parameters(body: Body, taken: Collection[str]) -> dict[str, Any] | None:
     """Parameters for the files of a body; None where one has no name."""
     parts = body.get("parts")
     media = body.get("media", JSON)
@@ -186,38 +192,38 @@ def _files(body: Body, taken: Collection[str]) -> dict[str, Any] | None:
             {**_FILE, "name": named, **many} if is_first else {"name": named, "type": "path", "metavar": "FILE", **many}
         )
         params.append({**kind, **({"help": first_sentence(part["help"])} if "help" in part else {})})
-        seen = identifier(named)
+        seen = option_identifier(named)
         each = f"{seen}[].join('=', ['{name}', @])" if many else f"{seen} && join('=', ['{name}', {seen}])"
         templates.append(each)
     if not files:
         return {}
     if len(files) == 1:
-        return {"params": params, "files": f"{{{identifier(params[0]['name'])}}}"}
+        return {"params": params, "files": f"{{{option_identifier(params[0]['name'])}}}"}
     return {"params": params, "files": f"{{[{', '.join(templates)}][]}}"}
 
 
-def _help(named: NamedCommand) -> str:
+def _command_help(named: NamedCommand) -> str:
     noun = named.noun.replace("-", " ")
     if named.verb == "list" or "-" in named.words[-1]:
-        return f"{_spoken(named)} {named.words[-2].replace('-', ' ')}"
-    return f"{_spoken(named)} {'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+        return f"{_spoken_name(named)} {named.words[-2].replace('-', ' ')}"
+    return f"{_spoken_name(named)} {'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
-def _spoken(named: NamedCommand) -> str:
+def _spoken_name(named: NamedCommand) -> str:
     return named.words[-1].replace("-", " ").capitalize()
 
 
-def _ended(
+def _complete_command(
     command: dict[str, Any], api: Api, operation: OperationDefinition, named: NamedCommand, arguments: CommandValues
 ) -> dict[str, Any]:
     """What is asked before, printed afterwards, and an example where nothing has to be known for one."""
     reply = api.replies.get(named.operation)
     if named.verb == "list" and reply is not None and reply.items and "paginate" not in operation:
         command["items"] = jmespath_field(reply.items)
-    last = identifier(arguments.params[-1]["name"]) if arguments.params else ""
+    last = option_identifier(arguments.params[-1]["name"]) if arguments.params else ""
     if class_of_operation(operation) == "destroy":
         thing = "" if "-" in named.words[-1] else f" {named.noun.replace('-', ' ')}"
-        command["confirm"] = f"{_spoken(named)}{thing}{f' {{{last}}}' if last else ''}?"
+        command["confirm"] = f"{_spoken_name(named)}{thing}{f' {{{last}}}' if last else ''}?"
     if operation.get("reply") == "none" and last:
         done = {"create": "created", "update": "changed", "delete": "deleted"}.get(named.verb, "done")
         command |= {"result": {"id": f"{{{last}}}", "done": done}, "view": _CHANGED}

@@ -47,7 +47,7 @@ def read_shared(directory: str) -> Shared:
     """The definition files of a directory; raises `UsageError` for links, for too much, and for what is no program."""
     if not os.path.isdir(directory):
         raise UsageError(f"{directory}: expected a directory of definition files")
-    files = dict(_files(directory))
+    files = dict(_program_files(directory))
     programs: dict[str, Any] = {}
     for path, text in files.items():
         try:
@@ -66,7 +66,7 @@ def read_shared(directory: str) -> Shared:
     return Shared(program, table, files, directory)
 
 
-def _files(directory: str) -> Iterator[tuple[str, str]]:
+def _program_files(directory: str) -> Iterator[tuple[str, str]]:
     count = total = 0
     for folder, folders, names in os.walk(directory):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -75,7 +75,7 @@ def _files(directory: str) -> Iterator[tuple[str, str]]:
             if os.path.islink(path):
                 raise UsageError(f"{path} is a symbolic link; only regular files can be installed")
         for name in sorted(name for name in names if name.endswith(SUFFIX) and not name.startswith(".")):
-            text = _text(os.path.join(folder, name))
+            text = _read_text(os.path.join(folder, name))
             count, total = count + 1, total + len(text)
             if count > _MOST_FILES or total > _LARGEST_OF_ALL:
                 raise UsageError(f"{directory}: more than {_MOST_FILES} files or {_LARGEST_OF_ALL >> 20} MiB")
@@ -85,7 +85,7 @@ def _files(directory: str) -> Iterator[tuple[str, str]]:
             yield relative, text
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         with open_regular(path) as file:
             data = file.read(_LARGEST + 1)
@@ -98,7 +98,7 @@ def _text(path: str) -> str:
         raise UsageError(f"{path}: {error.strerror}") from None
 
 
-def readme(program: str, title: str, commands: list[tuple[str, str]]) -> str:
+def readme_text(program: str, title: str, commands: list[tuple[str, str]]) -> str:
     """What stands beside shared definitions for a person to read."""
     rows = "\n".join(f"    {program} {words}{' ' * max(1, 34 - len(words))}{help}" for words, help in commands)
     before = "A program of definitions for Callsheet. To install it, and to be shown before what it could do:"
@@ -262,13 +262,13 @@ def launcher_directory(environ: Mapping[str, str], chosen: str | None) -> str:
     given = chosen or environ.get(BIN)
     if given:
         return os.path.abspath(given)
-    usual = _usual(environ)
+    usual = _usual_directory(environ)
     beside = os.path.dirname(os.path.abspath(sys.argv[0])) if sys.argv[0] else usual
     on_path = [each for each in (usual, beside) if is_on_path(each, environ) and _is_own(each)]
     return on_path[0] if on_path else usual
 
 
-def _usual(environ: Mapping[str, str]) -> str:
+def _usual_directory(environ: Mapping[str, str]) -> str:
     home = environ.get("HOME") or os.path.expanduser("~")
     if sys.platform == "win32":
         return os.path.join(environ.get("LOCALAPPDATA") or home, "callsheet", "bin")
@@ -277,10 +277,10 @@ def _usual(environ: Mapping[str, str]) -> str:
 
 def is_on_path(directory: str, environ: Mapping[str, str]) -> bool:
     entries = [entry for entry in environ.get("PATH", "").split(os.pathsep) if entry]
-    return _same(directory) in {_same(entry) for entry in entries}
+    return _normalized_path(directory) in {_normalized_path(entry) for entry in entries}
 
 
-def _same(path: str) -> str:
+def _normalized_path(path: str) -> str:
     return os.path.normcase(os.path.realpath(path))
 
 
@@ -289,7 +289,7 @@ def _is_own(directory: str) -> bool:
     return os.path.isdir(directory) and os.access(directory, os.W_OK) and changeable_by_others(directory) is None
 
 
-def starts(path: str) -> str | None:
+def started_program(path: str) -> str | None:
     """The program that a launcher of ours starts; None for any other file."""
     try:
         with open(path, "rb") as file:
@@ -303,7 +303,7 @@ def starts(path: str) -> str | None:
 def check_launcher(program: str, directory: str) -> None:
     """Raise `UsageError` where a file stands in the way that is not a launcher of this program."""
     path = launcher_path(program, directory)
-    if os.path.lexists(path) and (os.path.islink(path) or starts(path) != program):
+    if os.path.lexists(path) and (os.path.islink(path) or started_program(path) != program):
         raise UsageError(f"{path} is another program", hint="choose another name, or another directory with --bin")
 
 
@@ -315,7 +315,7 @@ def write_launcher(program: str, directory: str, environ: Mapping[str, str]) -> 
     except OSError as error:
         raise UsageError(f"{directory}: {error.strerror}", hint="choose another directory with --bin") from None
     path = launcher_path(program, directory)
-    text = _cmd(program) if sys.platform == "win32" else _script(program)
+    text = _batch_script(program) if sys.platform == "win32" else _shell_script(program)
     with output_file(path, named=False, mode=_EXECUTABLE) as file:
         file.write(text.encode())
     return look_up(program, directory, environ)
@@ -324,7 +324,7 @@ def write_launcher(program: str, directory: str, environ: Mapping[str, str]) -> 
 def look_up(program: str, directory: str, environ: Mapping[str, str]) -> Launcher:
     path = launcher_path(program, directory)
     found = shutil.which(program, path=environ.get("PATH", ""))
-    hidden_by = found if found and _same(found) != _same(path) else None
+    hidden_by = found if found and _normalized_path(found) != _normalized_path(path) else None
     return Launcher(path, is_on_path(directory, environ), hidden_by)
 
 
@@ -336,9 +336,9 @@ def find_launcher(program: str, environ: Mapping[str, str]) -> str | None:
 def find_launchers(program: str, environ: Mapping[str, str], known: Iterable[str] = ()) -> list[str]:
     """All of them: also those of the `known` paths that still start the program."""
     entries = [entry for entry in environ.get("PATH", "").split(os.pathsep) if entry]
-    places = (launcher_directory(environ, None), _usual(environ), *entries)
+    places = (launcher_directory(environ, None), _usual_directory(environ), *entries)
     paths = dict.fromkeys([*(launcher_path(program, directory) for directory in places), *known])
-    return [path for path in paths if not os.path.islink(path) and starts(path) == program]
+    return [path for path in paths if not os.path.islink(path) and started_program(path) == program]
 
 
 def remove_launchers(paths: Iterable[str]) -> None:
@@ -352,15 +352,15 @@ def remove_launchers(paths: Iterable[str]) -> None:
 def another_program(program: str, environ: Mapping[str, str]) -> str | None:
     """What a shell starts by this name now, where that is no launcher of ours."""
     found = shutil.which(program, path=environ.get("PATH", ""))
-    return found if found and starts(found) is None else None
+    return found if found and started_program(found) is None else None
 
 
-def _script(program: str) -> str:
+def _shell_script(program: str) -> str:
     python, start = shlex.quote(sys.executable), shlex.quote(start_code(program))
     return f'#!/bin/sh\n# {_MARK} {program}\nexec {python} -P -c {start} "$@"\n'
 
 
-def _cmd(program: str) -> str:
+def _batch_script(program: str) -> str:
     start = start_code(program).replace("%", "%%").replace('"', '\\"')
     python = sys.executable.replace("%", "%%")
     return f'@echo off\r\nrem {_MARK} {program}\r\n"{python}" -P -c "{start}" %*\r\n'

@@ -41,7 +41,7 @@ class Nouns:
         before, hyphen, last = name.rpartition("-")
         if not last.endswith(("s", "ren", "people", "men")) or last in self._unchanging or _SINGULAR.search(last):
             return name
-        found = _engine().singular_noun(last)
+        found = _inflect_engine().singular_noun(last)
         return f"{before}{hyphen}{found}" if found else name
 
     def are_same(self, one: str, other: str) -> bool:
@@ -49,7 +49,7 @@ class Nouns:
 
 
 @cache
-def _engine() -> Any:
+def _inflect_engine() -> Any:
     with _without_checker():
         from inflect import engine
 
@@ -161,7 +161,7 @@ def named_commands(
     for id, table, reader in sorted(
         told, key=lambda each: (each[2].is_odd, each[2].method == "PUT", len(each[2].path.nouns))
     ):
-        for candidate in reader.candidates(table.get("tag") or ""):
+        for candidate in reader.name_candidates(table.get("tag") or ""):
             named = (f"{program}-{candidate[0]}", *candidate[1:]) if candidate[0] in taken else candidate
             above = {named[:length] for length in range(1, len(named))}
             if above and named not in groups and not found.keys() & {named, *above}:
@@ -214,11 +214,11 @@ class _Reader:
         """`has_items`: single things can be had at the paths below, so what this answers are all of them."""
         self.words = words
         self.method, _, path = table["http"].partition(" ")
-        self.path = _read(path, words)
+        self.path = _read_path(path, words)
         acts = (
             self.method in ("POST", "PUT", "PATCH")
             or is_rpc
-            or self._plain(self.path.action.partition("-")[0]) in _READING
+            or self._plain_verb(self.path.action.partition("-")[0]) in _READING
         )
         self.is_action = bool(self.path.action) and (acts or self.path.is_call)
         self.said = _verbs_said(id, table, self.method.lower(), words)
@@ -234,7 +234,7 @@ class _Reader:
         self.kind = self._kind()
         self.is_odd = bool(self.path.action) or self.kind not in _USUAL
 
-    def candidates(self, tag: str) -> Iterator[tuple[str, ...]]:
+    def name_candidates(self, tag: str) -> Iterator[tuple[str, ...]]:
         """From the shortest words to those that nothing else has."""
         nouns, end = self.path.nouns, self.verb
         if self.path.action and not self.is_action:  # a verb that this method undoes, or asks about
@@ -254,7 +254,7 @@ class _Reader:
         rest = re.sub(rf"(?:^|-)(?:{re.escape(many)}|{re.escape(one)})(?=-|$)", "", self.id_word).strip("-")
         yield (*nouns[max(start, len(nouns) - _KEPT) :], rest or self.id_word)
 
-    def _plain(self, verb: str) -> str:
+    def _plain_verb(self, verb: str) -> str:
         return self.words.synonyms.get(verb, verb)
 
     def _verb(self) -> str:
@@ -290,7 +290,7 @@ class _Reader:
 _READING = ("get", "list", "search", "check", "count", "export", "preview", "validate", "verify", "download", "compare")
 
 
-def _read(path: str, words: CommandWords) -> _Path:
+def _read_path(path: str, words: CommandWords) -> _Path:
     parts = [_ENDING.sub("", each) for each in path.split("/") if each]
     action = ""
     if parts and (call := re.fullmatch(r"(.*[^:]):([A-Za-z]+)", parts[-1])):  # as in /jobs/{id}:cancel

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from ..output.table import Cell
-from .call import CommandAnswer, CommandLine, OfferedCommand, command_of, commands, lists, table_of
+from .call import CommandAnswer, CommandLine, OfferedCommand, command_of, offered_commands, offered_lists, table_of
 from .list_page import BoardPage, ListPage, changeable_columns
 from .row_list import ShownRow, Table
 from .text_page import ChoiceDialog, CommandApp, TextPage
@@ -63,18 +63,18 @@ class ProgramScreen(CommandApp):
 
     def on_mount(self) -> None:
         self.theme = "ansi-dark"
-        self.push_screen(ListPage(self._home(), title=self.context.program))
+        self.push_screen(ListPage(self._home_table(), title=self.context.program))
         if self._first:
             self.run_command(CommandLine(tuple(self._first)))
 
-    def _home(self) -> Table:
-        shown = [(each.words, each.definition["help"]) for each in lists(self.context.catalog)]
+    def _home_table(self) -> Table:
+        shown = [(each.words, each.definition["help"]) for each in offered_lists(self.context.catalog)]
         rows = [ShownRow(tuple(map(Cell, each)), each[0], None, "\n".join(each).casefold()) for each in shown]
         return Table(("LIST", "SHOWS"), rows, whole=[True])
 
     def show_answer(self, answer: CommandAnswer) -> None:
         if answer.changed or (answer.definition is not None and not answer.is_read):
-            self.tell(_summary(answer))
+            self.show_message(_change_summary(answer))
             for page in self.screen_stack:
                 if isinstance(page, ListPage):
                     page.refresh_rows()
@@ -86,10 +86,10 @@ class ProgramScreen(CommandApp):
 
     def _tell_notes(self, answer: CommandAnswer) -> None:
         for note in answer.notes:
-            self.tell(note)
+            self.show_message(note)
 
     async def action_quit(self) -> None:
-        self.end()
+        self.end_calls()
         self.exit()
 
     # Keys
@@ -103,7 +103,7 @@ class ProgramScreen(CommandApp):
 
     def action_palette(self, typed: str = "") -> None:
         self.clear_notifications()
-        offered = commands(self.context.catalog)
+        offered = offered_commands(self.context.catalog)
         labels = [(each.words, each.definition["help"]) for each in offered]
         question = f"{self.context.program}: a command (Tab takes it into the line, to go on with what it takes)"
         dialog = ChoiceDialog(question, labels, typed=typed, free=True)
@@ -118,15 +118,15 @@ class ProgramScreen(CommandApp):
         try:
             words = shlex.split(chosen)
         except ValueError as error:
-            self.tell(f"error: {error}", is_error=True)
+            self.show_message(f"error: {error}", is_error=True)
             return
         words = words[1:] if words[:1] == [self.context.program] else words
         self._run_typed(tuple(words))
 
     def _run_typed(self, words: tuple[str, ...]) -> None:
         known = command_of(self.context, CommandLine(words))
-        if known and known not in {each.words for each in commands(self.context.catalog)}:
-            self.tell(f"error: {known} needs the terminal for itself; run it outside the screen", is_error=True)
+        if known and known not in {each.words for each in offered_commands(self.context.catalog)}:
+            self.show_message(f"error: {known} needs the terminal for itself; run it outside the screen", is_error=True)
         elif words:
             self.run_command(CommandLine(words))
 
@@ -136,7 +136,7 @@ class ProgramScreen(CommandApp):
         if isinstance(page, ListPage) and changeable_columns(page.answer):
             self.push_screen(BoardPage(page))
         else:
-            self.tell("this list has no board: no command changes one of its columns")
+            self.show_message("this list has no board: no command changes one of its columns")
 
     async def on_list_page_reread(self) -> None:
         if isinstance(self.screen, BoardPage):
@@ -144,10 +144,12 @@ class ProgramScreen(CommandApp):
 
     def action_undo(self) -> None:
         """Put back the last change; the command asks first."""
-        found = (each.words for each in commands(self.context.catalog) if each.definition.get("builtin") == "undo")
+        found = (
+            each.words for each in offered_commands(self.context.catalog) if each.definition.get("builtin") == "undo"
+        )
         words = next(found, None)
         if words is None:
-            self.tell(f"{self.context.program} has no undo", is_error=True)
+            self.show_message(f"{self.context.program} has no undo", is_error=True)
         else:
             self.run_command(CommandLine((*words.split(), "last")))
 
@@ -155,7 +157,7 @@ class ProgramScreen(CommandApp):
         self.push_screen(TextPage.of_keys(self.screen))
 
 
-def _summary(answer: CommandAnswer) -> str:
+def _change_summary(answer: CommandAnswer) -> str:
     """What a change says of itself: the first cells of what it answers."""
     if answer.table is not None:
         rows = answer.table.rows

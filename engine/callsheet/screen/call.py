@@ -37,13 +37,13 @@ class Person(Protocol):
     All raise `KeyboardInterrupt` where the person turns away.
     """
 
-    def text(self, question: str, default: str, *, hidden: bool = False) -> str: ...
+    def ask_text(self, question: str, default: str, *, hidden: bool = False) -> str: ...
 
-    def choose(self, question: str, labels: Sequence[str]) -> int: ...
+    def ask_choice(self, question: str, labels: Sequence[str]) -> int: ...
 
-    def agree(self, question: str) -> bool: ...
+    def ask_agreement(self, question: str) -> bool: ...
 
-    def edit(self, text: str, name: str) -> str: ...
+    def edit_text(self, text: str, name: str) -> str: ...
 
 
 class CommandLine(NamedTuple):
@@ -52,7 +52,7 @@ class CommandLine(NamedTuple):
     words: tuple[str, ...]
     values: Mapping[str, Any] | None = None
 
-    def at(self, page: str) -> CommandLine:
+    def at_page(self, page: str) -> CommandLine:
         """The same, from a page on."""
         if self.values is None:
             return CommandLine((*self.words, "--page-token", page))
@@ -89,32 +89,32 @@ class ScreenPrompts(Prompts):
         self._said: list[str] = []
 
     @property
-    def possible(self) -> bool:
+    def can_ask(self) -> bool:
         return not (self._option("no-input") or self._option("dry-run"))
 
     def say(self, text: str) -> None:
         """It stands above the next question."""
         self._said.append(text)
 
-    def text(self, question: str, default: str = "") -> str:
-        return Typed(self._person.text(self._with_said(question), default).strip() or default)
+    def ask_text(self, question: str, default: str = "") -> str:
+        return Typed(self._person.ask_text(self._with_said(question), default).strip() or default)
 
-    def choose(self, question: str, labels: Sequence[str]) -> int:
-        return self._person.choose(self._with_said(question), labels)
+    def ask_choice(self, question: str, labels: Sequence[str]) -> int:
+        return self._person.ask_choice(self._with_said(question), labels)
 
-    def agree(self, question: str, *, default: bool = True) -> bool:
-        return self._person.agree(self._with_said(question))
+    def ask_agreement(self, question: str, *, default: bool = True) -> bool:
+        return self._person.ask_agreement(self._with_said(question))
 
-    def edit(self, text: str, name: str) -> str:
-        return self._person.edit(text, name)
+    def edit_text(self, text: str, name: str) -> str:
+        return self._person.edit_text(text, name)
 
-    def left(self) -> list[str]:
+    def unshown_messages(self) -> list[str]:
         """What was said and stood above no question."""
         said, self._said = self._said, []
         return said
 
     def _with_said(self, question: str) -> str:
-        return "\n".join([*self.left(), question])
+        return "\n".join([*self.unshown_messages(), question])
 
 
 class _ScreenJournaling(Journaling):
@@ -124,7 +124,7 @@ class _ScreenJournaling(Journaling):
         super().__init__(call)
         self.usual = "always"
 
-    def note(self, path: str, *, has_undo: bool) -> str:
+    def journal_note(self, path: str, *, has_undo: bool) -> str:
         return "u takes the change back" if has_undo else "this cannot be undone"
 
 
@@ -153,7 +153,7 @@ class ScreenCall(ScriptCall):
     columns: str | None = None
 
     def formats(self) -> FormatContext:
-        return super().formats()._replace(palette=self._palette)
+        return super().formats()._replace(palette=self._palette_styles)
 
     def may_ask(self) -> bool:
         return True
@@ -166,17 +166,17 @@ class ScreenCall(ScriptCall):
     def confirm(self, question: str) -> None:
         if not self.will_confirm(question):
             return
-        if not self._person.agree(question):
+        if not self._person.ask_agreement(question):
             raise UsageError("not confirmed, nothing was sent")
         self._has_agreed = True
 
     def ask_person(self, question: str) -> bool | None:
         if self.option("no-input"):
             return None
-        return self._has_agreed or self._person.agree(question)
+        return self._has_agreed or self._person.ask_agreement(question)
 
     def ask(self, question: str, *, default: str | None = None, hidden: bool = False) -> str:
-        answer = self._person.text(question, default or "", hidden=hidden)
+        answer = self._person.ask_text(question, default or "", hidden=hidden)
         return answer if answer or default is None else default
 
     def note(self, text: str) -> None:
@@ -200,7 +200,7 @@ def run_line(
     definition = base.catalog.find("command", words) if words else None
     try:
         call_command(call, line.words, line.values)
-        return _answer(call, line, words, definition)
+        return _answer_of_call(call, line, words, definition)
     finally:
         call.close()
 
@@ -213,8 +213,10 @@ def command_of(base: Context, line: CommandLine) -> str:
     )
 
 
-def _answer(call: ScreenCall, line: CommandLine, words: str, definition: CompiledCommand | None) -> CommandAnswer:
-    notes = [*call.notes, *call.prompts.left()]
+def _answer_of_call(
+    call: ScreenCall, line: CommandLine, words: str, definition: CompiledCommand | None
+) -> CommandAnswer:
+    notes = [*call.notes, *call.prompts.unshown_messages()]
     found = CommandAnswer(
         line, words, definition, view=call.view, notes=notes, changed=call.changed, formats=call.formats()
     )
@@ -242,7 +244,7 @@ def table_of(items: Sequence[Any], view: ViewDefinition | None, asked: str | Non
     )
 
 
-def told(error: CallsheetError) -> str:
+def error_text(error: CallsheetError) -> str:
     from ..output.clean_text import describe_error
 
     return describe_error(error)
@@ -266,7 +268,7 @@ class OfferedCommand(NamedTuple):
         return self.definition["safety"] in CHANGES
 
 
-def commands(catalog: Catalog) -> list[OfferedCommand]:
+def offered_commands(catalog: Catalog) -> list[OfferedCommand]:
     """All that can be run on a screen."""
     every = catalog.all("command").items()
     return [
@@ -276,12 +278,12 @@ def commands(catalog: Catalog) -> list[OfferedCommand]:
     ]
 
 
-def lists(catalog: Catalog) -> list[OfferedCommand]:
+def offered_lists(catalog: Catalog) -> list[OfferedCommand]:
     """Those that list something without being told what of, in pages or as one answer that a resource's view shows."""
     views = {each.get("view") for each in catalog.all("resource").values()}
     return [
         each
-        for each in commands(catalog)
+        for each in offered_commands(catalog)
         if (each.definition.get("pages") or _shows_all(each, views))
         and not any(is_required(param) for param in each.definition.get("params", ()))
     ]
@@ -292,7 +294,7 @@ def _shows_all(each: OfferedCommand, views: set[str | None]) -> bool:
     return calls and each.definition.get("view") in views - {None} and first_argument(each.definition) is None
 
 
-def actions(catalog: Catalog, view: str | None, words: str) -> list[OfferedCommand]:
+def offered_actions(catalog: Catalog, view: str | None, words: str) -> list[OfferedCommand]:
     """The commands that take a thing which this view shows, those of the list's own group first.
 
     A view is that of a resource; a command takes a thing of it where its first argument is looked up as one.
@@ -301,7 +303,7 @@ def actions(catalog: Catalog, view: str | None, words: str) -> list[OfferedComma
     group = words.rpartition(" ")[0]
     found = [
         each._replace(param=param["name"])
-        for each in commands(catalog)
+        for each in offered_commands(catalog)
         if (param := first_argument(each.definition)) is not None and param.get("lookup") in resources
     ]
     return sorted(found, key=lambda each: not each.words.startswith(f"{group} "))
@@ -312,7 +314,9 @@ def line_to_change(
 ) -> CommandLine | None:
     """What gives a thing of a list another value; None where the command takes no such thing."""
     view = answer.definition.get("view") if answer.definition else None
-    taker = next((each for each in actions(catalog, view, answer.command) if each.words == change["command"]), None)
+    taker = next(
+        (each for each in offered_actions(catalog, view, answer.command) if each.words == change["command"]), None
+    )
     return taker and CommandLine(tuple(taker.words.split()), {taker.param: id, change["value"]: value})
 
 

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from ..errors import CallsheetError, RateLimited
 from ..output.columns import from_definition
-from .call import CommandAnswer, CommandLine, OfferedCommand, actions, reader, run_line, told
+from .call import CommandAnswer, CommandLine, OfferedCommand, error_text, offered_actions, reader, run_line
 from .row_list import RowList, ShownRow, Table, plain_line
 from .text_page import ChoiceDialog, CommandApp, TextPane, thing_text
 
@@ -73,7 +73,7 @@ class ListPage(Screen[None]):
     def line_to_read(self, row: ShownRow) -> CommandLine | None:
         """The command that shows a thing whole, if there is one."""
         found = reader(self._offered)
-        return _line(found, row) if found is not None and row.id else None
+        return _action_line(found, row) if found is not None and row.id else None
 
     class Reread(Message):
         """The site was asked again."""
@@ -95,7 +95,7 @@ class ListPage(Screen[None]):
         self.rows.focus()
         if self._answer is not None:
             view = self._answer.definition.get("view") if self._answer.definition else None
-            self._offered = actions(self.program.context.catalog, view, self._answer.command)
+            self._offered = offered_actions(self.program.context.catalog, view, self._answer.command)
         self._wait = self.program.every
         if self._answer is not None and self._answer.is_read and self._wait:
             self.set_interval(1, self._look_again)
@@ -130,7 +130,7 @@ class ListPage(Screen[None]):
     def _show_thing(self, row: ShownRow) -> None:
         """What the list knows of it at once, and all of it when the site has answered."""
         self.query_one(TextPane).remove_class("hidden")
-        self._arrange()
+        self._arrange_panes()
         self._thing = self._answer._replace(thing=row.item, table=None) if self._answer else None
         self._shown = row
         self._show_detail()
@@ -142,7 +142,7 @@ class ListPage(Screen[None]):
 
     async def _read_thing(self, found: OfferedCommand, row: ShownRow) -> None:
         try:
-            answer = await self.program.answer_of(_line(found, row))
+            answer = await self.program.answer_of(_action_line(found, row))
         except RateLimited:
             return
         if answer is not None and isinstance(answer.thing, dict):
@@ -155,14 +155,14 @@ class ListPage(Screen[None]):
             width = self.app.size.width // 2 if pane.has_class("beside") else self.app.size.width
             pane.show(thing_text(self._thing, max(width - 5, 20)))
 
-    def _arrange(self) -> None:
+    def _arrange_panes(self) -> None:
         """A thing stands beside its list where there is room, else in its place."""
         pane, beside = self.query_one(TextPane), self.app.size.width >= _BESIDE
         pane.set_class(beside, "beside")
         self.rows.styles.display = "block" if beside or pane.has_class("hidden") else "none"
 
     def on_resize(self, event: events.Resize) -> None:
-        self._arrange()
+        self._arrange_panes()
         self._show_detail()
 
     # The site is asked again
@@ -188,9 +188,9 @@ class ListPage(Screen[None]):
         answer = self._answer
         if answer is None:
             return
-        await self._load(answer.line, self._pages)
+        await self._load_rows(answer.line, self._pages)
 
-    async def _load(self, line: CommandLine, pages: int) -> None:
+    async def _load_rows(self, line: CommandLine, pages: int) -> None:
         self._loads += 1
         self._show_status()
         try:
@@ -205,7 +205,7 @@ class ListPage(Screen[None]):
                 table = answer.table if table is None else table.joined_to(answer.table)
                 if answer.next is None:
                     break
-                line = (self._answer or answer).line.at(answer.next)
+                line = (self._answer or answer).line.at_page(answer.next)
             if answer is not None and table is not None and self._answer is not None:
                 self._answer = answer._replace(line=self._answer.line)
                 self.rows.set_table(table)
@@ -214,7 +214,7 @@ class ListPage(Screen[None]):
         except (CallsheetError, KeyboardInterrupt) as error:
             self._wait = min(self._wait * 2, _LONGEST)
             if isinstance(error, CallsheetError):
-                self.program.tell(told(error), is_error=True)
+                self.program.show_message(error_text(error), is_error=True)
         finally:
             self._loads -= 1
             self._looked = monotonic()
@@ -230,7 +230,7 @@ class ListPage(Screen[None]):
         self._loads += 1
         self._show_status()
         try:
-            more = await self.program.answer_of(answer.line.at(page))
+            more = await self.program.answer_of(answer.line.at_page(page))
             if more is not None and more.table is not None:
                 self._pages += 1
                 self._answer = more._replace(line=answer.line)
@@ -249,7 +249,7 @@ class ListPage(Screen[None]):
         line.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self.rows.filter(event.value)
+        self.rows.filter_rows(event.value)
         self._show_status()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -265,7 +265,7 @@ class ListPage(Screen[None]):
         elif not pane.has_class("hidden"):
             pane.add_class("hidden")
             self._thing = self._shown = None
-            self._arrange()
+            self._arrange_panes()
             self.rows.focus()
         elif self._answer is not None:
             self.app.pop_screen()
@@ -278,7 +278,7 @@ class ListPage(Screen[None]):
     @property
     def _acted_on(self) -> ShownRow | None:
         """The thing that is looked at: the one shown in full, unless the list beside it has the focus."""
-        return self._shown if self._shown is not None and not self.rows.has_focus else self.rows.pointed
+        return self._shown if self._shown is not None and not self.rows.has_focus else self.rows.pointed_row
 
     def action_actions(self) -> None:
         self.offer_actions(self._acted_on)
@@ -286,49 +286,49 @@ class ListPage(Screen[None]):
     def offer_actions(self, row: ShownRow | None) -> None:
         """A menu of what can be done with a thing of the list."""
         if row is None or not row.id or not self._offered:
-            self.program.tell("there is no command for this")
+            self.program.show_message("there is no command for this")
             return
         labels = [(each.words, each.definition["help"]) for each in self._offered]
-        self.app.push_screen(ChoiceDialog(plain_line(row.id), labels), partial(self._act, row))
+        self.app.push_screen(ChoiceDialog(plain_line(row.id), labels), partial(self._act_on_row, row))
 
-    def _act(self, row: ShownRow, chosen: int | None) -> None:
+    def _act_on_row(self, row: ShownRow, chosen: int | None) -> None:
         if chosen is not None:
-            self.program.run_command(_line(self._offered[chosen], row))
+            self.program.run_command(_action_line(self._offered[chosen], row))
 
     def action_move_row(self, by: int) -> None:
         self.move_row(self.rows, by)
 
     def move_row(self, rows: RowList, by: int) -> None:
         """Before the row above the one that is pointed at, or after the one below."""
-        answer, row, other = self._answer, rows.pointed, rows.neighbor(by)
+        answer, row, other = self._answer, rows.pointed_row, rows.neighbor(by)
         reorder = answer.definition.get("reorder") if answer is not None and answer.definition else None
         if answer is None or reorder is None:
-            self.program.tell("this list is in no order that people make")
+            self.program.show_message("this list is in no order that people make")
         elif row is None or other is None or not row.id or not other.id:
             self.app.bell()
         else:
             self.program.run_change(answer, reorder["after" if by > 0 else "before"], row, other.id)
 
     def action_browse(self) -> None:
-        if address := self._address():
+        if address := self._row_address():
             context = self.program.context
             self.run_worker(partial(context.show_in_browser, address), thread=True)
 
     def action_copy(self) -> None:
-        if address := self._address():
+        if address := self._row_address():
             self.app.copy_to_clipboard(address)
-            self.program.tell(f"copied {address}")
+            self.program.show_message(f"copied {address}")
 
-    def _address(self) -> str | None:
+    def _row_address(self) -> str | None:
         row, context = self._acted_on, self.program.context
         web = self._answer.view.get("web") if self._answer and self._answer.view else None
         if row is None or web is None or not row.id:
-            self.program.tell("this has no address")
+            self.program.show_message("this has no address")
             return None
         return context.web_address(web, row.id)
 
 
-def _line(command: OfferedCommand, row: ShownRow) -> CommandLine:
+def _action_line(command: OfferedCommand, row: ShownRow) -> CommandLine:
     """The thing's word is a value: whatever it starts with, it is no option and no file."""
     return CommandLine(tuple(command.words.split()), {command.param: row.id})
 
@@ -384,14 +384,14 @@ class BoardPage(Screen[None]):
         yield Static(keys, classes="status", markup=False)
 
     async def on_mount(self) -> None:
-        await self._arrange()
+        await self._arrange_columns()
 
     async def show_rows(self) -> None:
         """What the list has now; the card that was pointed at stays so."""
-        await self._arrange()
+        await self._arrange_columns()
 
-    async def _arrange(self) -> None:
-        focused = self._pointed()
+    async def _arrange_columns(self) -> None:
+        focused = self._pointed_card()
         definition = self._columns[self._by]
         column, formats = from_definition(definition), self._page.answer.formats if self._page.answer else None
         if formats is None:
@@ -420,21 +420,21 @@ class BoardPage(Screen[None]):
         if self._names:  # once, when all are there: what is focused before is not focused yet
             (target or self.query(RowList).first()).focus()
 
-    def _list(self) -> RowList | None:
+    def _focused_list(self) -> RowList | None:
         return self.focused if isinstance(self.focused, RowList) else None
 
-    def _pointed(self) -> ShownRow | None:
-        rows = self._list()
-        return rows.pointed if rows is not None else None
+    def _pointed_card(self) -> ShownRow | None:
+        rows = self._focused_list()
+        return rows.pointed_row if rows is not None else None
 
     def action_go(self, by: int) -> None:
-        lists, here = list(self.query(RowList)), self._list()
+        lists, here = list(self.query(RowList)), self._focused_list()
         if here is not None:
             lists[max(min(lists.index(here) + by, len(lists) - 1), 0)].focus()
 
     def action_move_card(self, by: int) -> None:
         """As a command of its own, with its questions and its undo."""
-        here, row, answer = self._list(), self._pointed(), self._page.answer
+        here, row, answer = self._focused_list(), self._pointed_card(), self._page.answer
         if here is None or row is None or not row.id or answer is None:
             return
         place = list(self.query(RowList)).index(here) + by
@@ -445,15 +445,15 @@ class BoardPage(Screen[None]):
 
     def action_rank_card(self, by: int) -> None:
         """Before the card above, or after the one below."""
-        if (here := self._list()) is not None:
+        if (here := self._focused_list()) is not None:
             self._page.move_row(here, by)
 
     async def action_next_board(self) -> None:
         self._by, self._places = (self._by + 1) % len(self._columns), {}
-        await self._arrange()
+        await self._arrange_columns()
 
     def action_actions(self) -> None:
-        self._page.offer_actions(self._pointed())
+        self._page.offer_actions(self._pointed_card())
 
     def action_refresh_rows(self) -> None:
         self._page.refresh_rows()

@@ -47,7 +47,7 @@ class Table(NamedTuple):
     limits: Sequence[int | None] = ()
     whole: Sequence[bool] = ()
 
-    def matching(self, text: str) -> list[ShownRow]:
+    def matching_rows(self, text: str) -> list[ShownRow]:
         """Those that have each word of a text somewhere."""
         words = text.casefold().split()
         return [row for row in self.rows if row.has_all(words)] if words else self.rows
@@ -66,13 +66,13 @@ class Table(NamedTuple):
 
 
 def row_of(item: Any, columns: Sequence[Column], id: str | None, context: FormatContext) -> ShownRow:
-    cells = tuple(_cell(column.cell_of(item, context)) for column in columns)
+    cells = tuple(_plain_cell(column.cell_of(item, context)) for column in columns)
     word = value_at(id, item) if id else ""
     depth = len(item.get("indent", "")) // 2 if isinstance(item, dict) and isinstance(item.get("indent"), str) else 0
     return ShownRow(cells, word, item, "\n".join(cells).casefold(), depth)
 
 
-def _cell(cell: Cell) -> Cell:
+def _plain_cell(cell: Cell) -> Cell:
     return Cell(settle_marks(cell), cell.style)
 
 
@@ -85,7 +85,7 @@ def value_at(expression: str, item: Any) -> str:
     return "" if found is None or isinstance(found, dict | list) else to_text(found)
 
 
-def unfolded(rows: Sequence[ShownRow], folded: frozenset[str]) -> list[ShownRow]:
+def unfolded_rows(rows: Sequence[ShownRow], folded: frozenset[str]) -> list[ShownRow]:
     """The rows of a tree that are not below one of these."""
     found: list[ShownRow] = []
     hidden_below: int | None = None
@@ -111,7 +111,7 @@ def style_of(name: str) -> Style:
     return _RICH.get(name, Style.null())
 
 
-def plain(text: str) -> Text:
+def plain_text(text: str) -> Text:
     return Text(escape_text(text).expandtabs(), end="")
 
 
@@ -181,7 +181,7 @@ class RowList(ScrollView, can_focus=True):
         self._widths: list[int] = []
 
     @property
-    def pointed(self) -> ShownRow | None:
+    def pointed_row(self) -> ShownRow | None:
         return self.shown[self.place] if 0 <= self.place < len(self.shown) else None
 
     def neighbor(self, by: int) -> ShownRow | None:
@@ -200,10 +200,10 @@ class RowList(ScrollView, can_focus=True):
             [table.header, *(row.cells for row in table.rows)] if self._headers else [row.cells for row in table.rows]
         )
         self._natural = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
-        self._fit()
+        self._fit_columns()
         self._choose_shown()
 
-    def filter(self, text: str) -> None:
+    def filter_rows(self, text: str) -> None:
         """Only rows that have each word of the text."""
         self.text = text
         self._choose_shown()
@@ -214,30 +214,30 @@ class RowList(ScrollView, can_focus=True):
         self._keep_in_sight()
 
     def _choose_shown(self) -> None:
-        before = self.pointed
-        shown = self.table.matching(self.text)
-        self.shown = unfolded(shown, self._folded) if self._folded and not self.text else shown
+        before = self.pointed_row
+        shown = self.table.matching_rows(self.text)
+        self.shown = unfolded_rows(shown, self._folded) if self._folded and not self.text else shown
         same = (place for place, row in enumerate(self.shown) if before is not None and row.id and row.id == before.id)
         self.place = next(same, min(self.place, max(len(self.shown) - 1, 0)))
         self.virtual_size = Size(self.size.width, len(self.shown) + self._headers)
         self._keep_in_sight()
 
-    def _fit(self) -> None:
+    def _fit_columns(self) -> None:
         if self._natural:
             limits, whole = self.table.limits, self.table.whole
             width = max(self.size.width - (len(_LEAF) if self.is_tree else 0), 1)
             self._widths = fit_columns(self._natural, limits, whole, width)
 
     def on_resize(self, event: events.Resize) -> None:
-        self._fit()
+        self._fit_columns()
         self._keep_in_sight()
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if self._headers and y == 0:
-            return self._strip(self.table.header, Style(bold=True), _LEAF if self.is_tree else "").adjust_cell_length(
-                width
-            )
+            return self._row_strip(
+                self.table.header, Style(bold=True), _LEAF if self.is_tree else ""
+            ).adjust_cell_length(width)
         place = y - self._headers + self.scroll_offset.y
         if not 0 <= place < len(self.shown):
             return Strip.blank(width)
@@ -245,10 +245,10 @@ class RowList(ScrollView, can_focus=True):
         style = Style(reverse=True) if place == self.place and (self.has_focus or not self.can_focus) else Style.null()
         if place == self.place and self.can_focus and not self.has_focus:
             style = Style(bold=True)
-        strip = self._strip(row.cells, style, self._fold_mark(row) if self.is_tree else "")
+        strip = self._row_strip(row.cells, style, self._fold_mark(row) if self.is_tree else "")
         return strip.adjust_cell_length(width, style)
 
-    def _strip(self, cells: Sequence[str], style: Style, mark: str) -> Strip:
+    def _row_strip(self, cells: Sequence[str], style: Style, mark: str) -> Strip:
         segments = [Segment(mark, style)] if mark else []
         for cell, width in zip(cells, self._widths, strict=True):
             if width == LEFT_OUT:
@@ -266,22 +266,22 @@ class RowList(ScrollView, can_focus=True):
         return _OPEN if below and below[0].depth > row.depth else _LEAF
 
     def action_move(self, by: int) -> None:
-        self._go(self.place + by)
+        self._go_to_row(self.place + by)
 
     def action_move_pages(self, by: int) -> None:
-        self._go(self.place + by * max(self.size.height - 2, 1))
+        self._go_to_row(self.place + by * max(self.size.height - 2, 1))
 
     def action_move_to(self, place: int) -> None:
-        self._go(place if place >= 0 else len(self.shown) - 1)
+        self._go_to_row(place if place >= 0 else len(self.shown) - 1)
 
     def action_choose(self) -> None:
-        if self.pointed is not None:
-            self.post_message(self.Chosen(self, self.pointed))
+        if self.pointed_row is not None:
+            self.post_message(self.Chosen(self, self.pointed_row))
 
     def action_fold(self) -> None:
         """Hide what is below the pointed row of a tree, or show it again."""
-        if self.pointed is not None and self.is_tree:
-            self._folded ^= {self.pointed.id}
+        if self.pointed_row is not None and self.is_tree:
+            self._folded ^= {self.pointed_row.id}
             self._choose_shown()
 
     def on_click(self, event: events.Click) -> None:
@@ -289,11 +289,11 @@ class RowList(ScrollView, can_focus=True):
         if not 0 <= place < len(self.shown):
             return
         again = place == self.place and event.chain > 1
-        self._go(place)
+        self._go_to_row(place)
         if again:
             self.action_choose()
 
-    def _go(self, place: int) -> None:
+    def _go_to_row(self, place: int) -> None:
         self.place = max(min(place, len(self.shown) - 1), 0)
         self._keep_in_sight()
         if self.place >= len(self.shown) - 1:

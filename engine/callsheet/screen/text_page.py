@@ -16,13 +16,13 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, Static
 
-from ..commands.prompts import edited
+from ..commands.prompts import edit_in_editor
 from ..errors import CallsheetError, RateLimited
 from ..output.columns import Columns
 from ..output.printer import Manner, detail_lines, sections_of
 from ..output.table import Cell
-from .call import CommandAnswer, CommandLine, ScreenCall, line_to_change, run_line, told
-from .row_list import RowList, ShownRow, Table, plain, plain_line, styled_text
+from .call import CommandAnswer, CommandLine, ScreenCall, error_text, line_to_change, run_line
+from .row_list import RowList, ShownRow, Table, plain_line, plain_text, styled_text
 
 if TYPE_CHECKING:
     from textual import events
@@ -82,7 +82,7 @@ class TextPage(Screen[None]):
                 shown = active.binding.key_display or screen.app.get_key_display(active.binding)
                 known.setdefault(active.binding.description, []).append(shown or key)
         lines = [f"  {', '.join(dict.fromkeys(keys)):<20} {description}" for description, keys in known.items()]
-        return cls(title="keys", text=plain("\n".join(lines)))
+        return cls(title="keys", text=plain_text("\n".join(lines)))
 
     def compose(self) -> ComposeResult:
         yield Static(plain_line(f" {self._title}"), classes="title", markup=False)
@@ -101,14 +101,14 @@ class TextPage(Screen[None]):
         elif self._answer is not None and self._answer.thing is not None:
             found = thing_text(self._answer, max(self.app.size.width - 3, 20))
         else:
-            found = plain(self._answer.text if self._answer else "")
+            found = plain_text(self._answer.text if self._answer else "")
         self.query_one(TextPane).show(found)
 
 
 def thing_text(answer: CommandAnswer, width: int) -> Text:
     """One thing as its view shows it in full, with rich text as it reads."""
     if answer.formats is None or not isinstance(answer.thing, dict):
-        return plain(str(answer.thing))
+        return plain_text(str(answer.thing))
     columns = Columns(answer.view, None, answer.formats)
     shown = columns.all_columns or columns.resolve_columns([answer.thing], _SUGGESTED)
     manner = Manner(width, styles=True)
@@ -128,7 +128,7 @@ class Dialog(ModalScreen[Any]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Static(plain(self._question), classes="question", markup=False)
+            yield Static(plain_text(self._question), classes="question", markup=False)
             yield from self.body()
 
     def body(self) -> ComposeResult:
@@ -198,11 +198,11 @@ class ChoiceDialog(Dialog):
         rows = self.query_one(RowList)
         rows.styles.height = min(max(len(self._table.rows), 1), max(self.app.size.height - 8, 3))
         rows.set_table(self._table)
-        rows.filter(self._typed)
+        rows.filter_rows(self._typed)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         rows = self.query_one(RowList)
-        rows.filter(event.value)
+        rows.filter_rows(event.value)
         rows.action_move_to(self._start(event.value))
 
     def _start(self, typed: str) -> int:
@@ -216,7 +216,7 @@ class ChoiceDialog(Dialog):
         return labels.index(fitting[0]) if fitting else 0
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        pointed = self.query_one(RowList).pointed
+        pointed = self.query_one(RowList).pointed_row
         if self._free and event.value.strip() and (pointed is None or self._is_longer(event.value)):
             self.dismiss(event.value.strip())
         elif pointed is not None:
@@ -237,7 +237,7 @@ class ChoiceDialog(Dialog):
 
     def action_take(self) -> None:
         """The pointed label into the line, to be gone on with."""
-        pointed, line = self.query_one(RowList).pointed, self.query_one(Input)
+        pointed, line = self.query_one(RowList).pointed_row, self.query_one(Input)
         if pointed is not None and self._free:
             line.value = f"{pointed.cells[0]} "
             line.cursor_position = len(line.value)
@@ -275,7 +275,7 @@ class CommandApp(App[None]):
         """Give the thing of a row another value, with the command's own questions and its undo."""
         line = line_to_change(self.context.catalog, answer, change, row.id, value)
         if line is None:
-            self.tell(f"{change['command']} takes no such thing", is_error=True)
+            self.show_message(f"{change['command']} takes no such thing", is_error=True)
         else:
             self.run_command(line)
 
@@ -284,10 +284,10 @@ class CommandApp(App[None]):
         try:
             return await asyncio.to_thread(run_line, self.context, self, line, self.started)
         except KeyboardInterrupt:
-            self.tell("nothing was done")
+            self.show_message("nothing was done")
         except CallsheetError as error:
             if not self._has_ended:
-                self.tell(told(error), is_error=True)
+                self.show_message(error_text(error), is_error=True)
             if isinstance(error, RateLimited):
                 raise
         return None
@@ -303,41 +303,41 @@ class CommandApp(App[None]):
         if answer is not None:
             self.show_answer(answer)
 
-    def tell(self, text: str, *, is_error: bool = False) -> None:
+    def show_message(self, text: str, *, is_error: bool = False) -> None:
         """A message for a while. It is text: no markup is read."""
-        shown = plain(text).plain
+        shown = plain_text(text).plain
         if shown.strip():
             timeout = 12 if is_error else 5
             self.notify(shown, severity="error" if is_error else "information", timeout=timeout, markup=False)
 
     # Questions, which threads ask
 
-    def text(self, question: str, default: str, *, hidden: bool = False) -> str:
-        return str(self._asked(TextDialog(question, default, hidden=hidden)))
+    def ask_text(self, question: str, default: str, *, hidden: bool = False) -> str:
+        return str(self._ask_dialog(TextDialog(question, default, hidden=hidden)))
 
-    def choose(self, question: str, labels: Sequence[str]) -> int:
-        return int(self._asked(ChoiceDialog(question, [[plain_line(label)] for label in labels])))
+    def ask_choice(self, question: str, labels: Sequence[str]) -> int:
+        return int(self._ask_dialog(ChoiceDialog(question, [[plain_line(label)] for label in labels])))
 
-    def agree(self, question: str) -> bool:
-        return bool(self._asked(AgreeDialog(question)))
+    def ask_agreement(self, question: str) -> bool:
+        return bool(self._ask_dialog(AgreeDialog(question)))
 
-    def edit(self, text: str, name: str) -> str:
+    def edit_text(self, text: str, name: str) -> str:
         answer: Future[str] = Future()
-        self._wait_for(answer, partial(self._edit, answer, text, name))
+        self._wait_for(answer, partial(self._run_editor, answer, text, name))
         return answer.result()
 
-    def _edit(self, answer: Future[str], text: str, name: str) -> None:
+    def _run_editor(self, answer: Future[str], text: str, name: str) -> None:
         """The editor has the terminal until it ends."""
         try:
             with self.suspend():
-                answer.set_result(edited(text, name, self.context.environ))
+                answer.set_result(edit_in_editor(text, name, self.context.environ))
         except (CallsheetError, OSError) as error:
             answer.set_exception(error)
         self.refresh(layout=True)
 
-    def _asked(self, dialog: Dialog) -> Any:
+    def _ask_dialog(self, dialog: Dialog) -> Any:
         answer: Future[Any] = Future()
-        self._wait_for(answer, partial(self.push_screen, dialog, partial(_settle, answer)))
+        self._wait_for(answer, partial(self.push_screen, dialog, partial(_set_answer, answer)))
         found = answer.result()
         if found is None:
             raise KeyboardInterrupt
@@ -355,15 +355,15 @@ class CommandApp(App[None]):
         """Whether a command waits for an answer."""
         return bool(self._waiting)
 
-    def end(self) -> None:
+    def end_calls(self) -> None:
         """Nothing waits for a person who left, or for a site."""
         self._has_ended = True
         for answer in list(self._waiting):
-            _settle(answer, None)
+            _set_answer(answer, None)
         for call in list(self._calls):
             call.hang_up()
 
 
-def _settle(answer: Future[Any], value: Any) -> None:
+def _set_answer(answer: Future[Any], value: Any) -> None:
     if not answer.done():
         answer.set_result(value)

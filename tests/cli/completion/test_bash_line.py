@@ -40,7 +40,7 @@ def test_a_word_on_the_line_reads_back_as_it_is(before: str, beginning: str, res
     typed = f"suite {before}{'' if before else beginning[:0]}"
     line = read_line(typed, BREAKS)
     word = beginning + rest
-    quoted = line.quoted(word)
+    quoted = line.quote_word(word)
     if quoted is None:
         assert before
         return
@@ -61,4 +61,4 @@ def test_bash_itself_reads_every_sign_back() -> None:
 
 
 def _quoted(quote: str, word: str) -> str | None:
-    return read_line(f"suite {quote}", BREAKS).quoted(word)
+    return read_line(f"suite {quote}", BREAKS).quote_word(word)

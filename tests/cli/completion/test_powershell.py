@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.cli.completion.shells import powershell_quoted, script
+from callsheet.cli.completion.shells import completion_script, powershell_quoted
 from callsheet.cli.main import run
 from support.cases import environment
 
@@ -67,14 +67,14 @@ def wrong(text: str) -> list[str]:
 
 @pytest.mark.parametrize("program", ["suite", "my-shop", "a1"])
 def test_the_script_is_sound_as_a_whole_and_not_without_a_part(program: str) -> None:
-    text = script("powershell", program)
+    text = completion_script("powershell", program)
     assert wrong(text) == []
     for part in ("param(", "try {", "ForEach-Object {", "$typed += (", "-replace '"):
         assert wrong(text.replace(part, "", 1)), part
 
 
 def test_the_script_is_for_the_program() -> None:
-    text = script("powershell", "my-shop")
+    text = completion_script("powershell", "my-shop")
     assert "-CommandName 'my-shop', 'my-shop.exe'" in text
     assert "$env:_MY_SHOP_COMPLETE_WORDS" in text
     assert "%" not in text.replace("%(", "(")

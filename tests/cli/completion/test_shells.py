@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.cli.completion.shells import script
+from callsheet.cli.completion.shells import completion_script
 from support.waiting import PATIENCE
 
 pytest.importorskip("pty")
@@ -100,7 +100,7 @@ def typist(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Typist]:
     (tmp_path / "suite").write_text(PROGRAM)
     (tmp_path / "suite").chmod(0o755)
     (tmp_path / "suite.py").write_text(ANSWER)
-    (tmp_path / "script").write_text(script(shell, "suite"))
+    (tmp_path / "script").write_text(completion_script(shell, "suite"))
     typist = Typist(shell, tmp_path)
     try:
         typist.type(f"{SOURCE[shell]}source {tmp_path}/script; echo rea''dy\r")

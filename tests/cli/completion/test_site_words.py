@@ -76,7 +76,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def person(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
     person = Person(environment(tmp_path / "home", server.url))
-    monkeypatch.setattr(site_words, "_start", lambda _context, asked: person.asked.append(asked))
+    monkeypatch.setattr(site_words, "_start_refresh", lambda _context, asked: person.asked.append(asked))
     # Here the background is the process of the tests, which is to be neither slow from now on nor ended by the clock.
     monkeypatch.setattr(os, "nice", person.priorities.append)
     monkeypatch.setattr(refresh, "_LIFETIME", 3600.0)

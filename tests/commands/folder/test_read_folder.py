@@ -31,10 +31,10 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 def filled(folder: Folder, path: str) -> str:
     """The body as it is converted, pages by their titles and files by their names."""
-    page = folder.page(path)
+    page = folder.page_at_path(path)
 
     def address_of(target: str, anchor: str) -> str:
-        return page_reference("" if target == path else folder.page(target).title, anchor)
+        return page_reference("" if target == path else folder.page_at_path(target).title, anchor)
 
     return filled_body(page, address_of, attachment_reference)
 
@@ -55,7 +55,7 @@ def test_case(case: dict[str, Any], tmp_path: Path) -> None:
         assert list(tree) == case["order"]
     assert [str(problem) for problem in folder.problems] == case.get("problems", [])
     assert {path: filled(folder, path) for path in case.get("bodies", {})} == case.get("bodies", {})
-    assert {path: dict(folder.page(path).fields) for path in case.get("fields", {})} == case.get("fields", {})
-    assert {path: [file.name for file in folder.page(path).files] for path in case.get("attached", {})} == case.get(
-        "attached", {}
-    )
+    assert {path: dict(folder.page_at_path(path).fields) for path in case.get("fields", {})} == case.get("fields", {})
+    assert {
+        path: [file.name for file in folder.page_at_path(path).files] for path in case.get("attached", {})
+    } == case.get("attached", {})

@@ -38,25 +38,25 @@ def press(monkeypatch: pytest.MonkeyPatch) -> Iterator[Type]:
 )
 def test_one_is_chosen_by_arrows_or_by_typing_a_part_of_it(press: Type, keys: str, place: int) -> None:
     press(keys)
-    assert rich_prompts.choose("Who?", PEOPLE, color=True) == place
+    assert rich_prompts.choose_in_menu("Who?", PEOPLE, color=True) == place
 
 
 @pytest.mark.parametrize("nothing", ["Zed", "é", "\x1b[200~Zed\x1b[201~", "kimono", "robin\x1b[200~s\x1b[201~"])
 def test_enter_chooses_nothing_while_the_filter_matches_nothing(press: Type, nothing: str) -> None:
     typed = re.sub(r"\x1b\[20[01]~", "", nothing)
     press(nothing + ENTER + ENTER + BACKSPACE * len(typed) + "noor" + ENTER)
-    assert rich_prompts.choose("Who?", PEOPLE, color=True) == 2
+    assert rich_prompts.choose_in_menu("Who?", PEOPLE, color=True) == 2
     press(nothing + ENTER + DOWN + DOWN + ENTER)  # an arrow key points at an entry again
-    assert rich_prompts.choose("Who?", PEOPLE, color=True) == 1
+    assert rich_prompts.choose_in_menu("Who?", PEOPLE, color=True) == 1
     press(nothing + ENTER + CONTROL_C)
     with pytest.raises(KeyboardInterrupt):
-        rich_prompts.choose("Who?", PEOPLE, color=True)
+        rich_prompts.choose_in_menu("Who?", PEOPLE, color=True)
 
 
 @pytest.mark.parametrize("keys", ["Özl", "\x1b[200~Özlem\n\x1b[201~", "\x1b[200~ö\x1b[201~zlem"])
 def test_letters_of_every_language_and_pasted_ones_filter(press: Type, keys: str) -> None:
     press(keys + ENTER)
-    assert rich_prompts.choose("Who?", [*PEOPLE, "Özlem Beispiel"], color=True) == 3
+    assert rich_prompts.choose_in_menu("Who?", [*PEOPLE, "Özlem Beispiel"], color=True) == 3
 
 
 def test_a_line_can_be_edited(press: Type) -> None:
@@ -69,7 +69,7 @@ def test_a_line_can_be_edited(press: Type) -> None:
 def test_control_c_interrupts(press: Type) -> None:
     press(CONTROL_C)
     with pytest.raises(KeyboardInterrupt):
-        rich_prompts.choose("Who?", PEOPLE, color=True)
+        rich_prompts.choose_in_menu("Who?", PEOPLE, color=True)
     press(CONTROL_C)
     with pytest.raises(KeyboardInterrupt):
         rich_prompts.ask_text("Summary", "", color=True)

@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from ...language.shape.agents import GuardDefinition
 
 
-def classify(context: Context, values: ParameterValues) -> None:
+def classify_commands(context: Context, values: ParameterValues) -> None:
     """Without a line, the class of every command and operation."""
     words: list[str] = values.get("line") or []
     if not words:
-        rows = [*_commands(context), *_operations(context)]
+        rows = [*_command_rows(context), *_operation_rows(context)]
         context.output(context.catalog.get("view", "safety-class")).print_items(rows)
         return
     line = words[0] if len(words) == 1 else shlex.join(words)
-    found = _effects(context, line)
+    found = _line_effects(context, line)
     if not found:
-        context.note("this line starts none of these programs: " + ", ".join(_programs(context)))
-    rows = [_row(effect) for effect in found]
+        context.note("this line starts none of these programs: " + ", ".join(_installed_programs(context)))
+    rows = [_effect_row(effect) for effect in found]
     context.output(context.catalog.get("view", "effect")).print_items(rows)
 
 
-def _commands(context: Context) -> Iterator[dict[str, str]]:
+def _command_rows(context: Context) -> Iterator[dict[str, str]]:
     for id, command in context.catalog.all("command").items():
         yield {"kind": "command", "id": id, "class": command["safety"]}
 
 
-def _operations(context: Context) -> Iterator[dict[str, str]]:
+def _operation_rows(context: Context) -> Iterator[dict[str, str]]:
     for id, operation in context.catalog.all("operation").items():
         yield {"kind": "operation", "id": id, "class": class_of_operation(operation)}
 
 
-def _row(effect: Effect) -> dict[str, Any]:
+def _effect_row(effect: Effect) -> dict[str, Any]:
     from ...agents.invocations import ruling
 
     return {
@@ -58,17 +58,17 @@ def _row(effect: Effect) -> dict[str, Any]:
     }
 
 
-def _effects(context: Context, line: str) -> list[Effect]:
+def _line_effects(context: Context, line: str) -> list[Effect]:
     from ...agents.invocations import effects
     from ..read_line import effect_of
 
     def read(program: str, words: Sequence[Word]) -> Effect:
         return effect_of(program, words, context.environ)
 
-    return effects(line, _programs(context), read)
+    return effects(line, _installed_programs(context), read)
 
 
-def _programs(context: Context) -> list[str]:
+def _installed_programs(context: Context) -> list[str]:
     """The programs of this engine that are installed here, by the scripts that start them."""
     from importlib.metadata import entry_points
 
@@ -77,7 +77,7 @@ def _programs(context: Context) -> list[str]:
     return sorted({context.program, *scripts})
 
 
-def hook(context: Context, values: ParameterValues) -> None:
+def run_hook(context: Context, values: ParameterValues) -> None:
     """Whatever goes wrong here is a denial: the host takes exit code 2 for one."""
     from ...agents.guard_answer import NotUnderstood, Refused, answer
 
@@ -85,7 +85,7 @@ def hook(context: Context, values: ParameterValues) -> None:
         guard = _guard_of(context, values["host"])
         if "payload" not in guard:
             raise UsageError(f"{values['host']} does not use hooks")
-        said = answer(guard, context.read_input(), lambda line: _ruling(context, line, values))
+        said = answer(guard, context.read_input(), lambda line: _rule_on_line(context, line, values))
     except (NotUnderstood, Refused):
         raise
     except CallsheetError as error:
@@ -94,11 +94,11 @@ def hook(context: Context, values: ParameterValues) -> None:
         context.streams.out.write(said + "\n")
 
 
-def _ruling(context: Context, line: str, values: ParameterValues) -> Ruling:
+def _rule_on_line(context: Context, line: str, values: ParameterValues) -> Ruling:
     from ...agents.invocations import Ruling, ruling
 
-    found = ruling(_effects(context, line), all_writes=bool(values.get("all-writes")))
-    named = [f"{name.upper().replace('-', '_')}_POLICY" for name in _programs(context)]
+    found = ruling(_line_effects(context, line), all_writes=bool(values.get("all-writes")))
+    named = [f"{name.upper().replace('-', '_')}_POLICY" for name in _installed_programs(context)]
     if found.decision == "allow" and any(name in line for name in named):
         return Ruling("ask", "the line names the variable that holds the policy")
     return found
@@ -112,7 +112,7 @@ def _guard_of(context: Context, name: str) -> GuardDefinition:
     return host["guard"]
 
 
-def guard(context: Context, values: ParameterValues) -> None:
+def write_guard(context: Context, values: ParameterValues) -> None:
     """Print what would be written; `write` it, or `check` whether what is there fits."""
     from ...agents.agent_files import hook_command, plan
     from ...agents.shell_syntax import PACKAGE, shfmt
@@ -121,7 +121,7 @@ def guard(context: Context, values: ParameterValues) -> None:
 
     name, all_writes = values["host"], bool(values.get("all-writes"))
     definition = _guard_of(context, name)
-    hook_line = hook_command(context.program, name, _programs(context), all_writes=all_writes)
+    hook_line = hook_command(context.program, name, _installed_programs(context), all_writes=all_writes)
     scope = {"program": context.program, "host": name, "hook": hook_line}
     directory = os.path.abspath(values.get("dir") or ".")
     at_home = os.path.realpath(directory) == os.path.realpath(home(context.environ))
@@ -130,9 +130,9 @@ def guard(context: Context, values: ParameterValues) -> None:
             f"{name}: only a host that comes with the program has files in your home directory",
             hint="--dir names a project",
         )
-    planned = list(plan(definition, scope, lambda: _ruled(context, all_writes=all_writes), directory))
+    planned = list(plan(definition, scope, lambda: _ruled_commands(context, all_writes=all_writes), directory))
     if values.get("check"):
-        _check(context, [each.file.path for each in planned if not each.fits], name)
+        _check_guard(context, [each.file.path for each in planned if not each.fits], name)
         return
     for each in planned:
         path = each.file.path
@@ -149,14 +149,14 @@ def guard(context: Context, values: ParameterValues) -> None:
         context.note(f"without shfmt all but lines of plain words is asked about; {how_to_add(PACKAGE)}")
 
 
-def _check(context: Context, outdated: list[str], host: str) -> None:
+def _check_guard(context: Context, outdated: list[str], host: str) -> None:
     if outdated:
         hint = f"{context.program} agent guard --host {host} --write"
         raise CallsheetError("the installed guard is out of date", details=outdated, hint=hint)
     context.note("the installed guard is up to date")
 
 
-def _ruled(context: Context, *, all_writes: bool) -> Iterator[Ruled]:
+def _ruled_commands(context: Context, *, all_writes: bool) -> Iterator[Ruled]:
     """Commands by the names that the tree knows them by, for hosts with rules of their own."""
     from ...agents.agent_files import Ruled
     from ...agents.invocations import ruling
@@ -165,27 +165,27 @@ def _ruled(context: Context, *, all_writes: bool) -> Iterator[Ruled]:
     for id, command in context.catalog.all("command").items():
         if command["safety"] not in ("destroy", "write") or "builtin" in command:
             continue
-        names = [_names(context, id.split(" ")[: depth + 1]) for depth in range(id.count(" ") + 1)]
+        names = [_tree_names(context, id.split(" ")[: depth + 1]) for depth in range(id.count(" ") + 1)]
         effect = effect_of_command(context, command)._replace(line=f"{context.program} {id}")
         found = ruling([effect], all_writes=all_writes)
         if found.decision != "allow":
             yield Ruled([context.program, *names], found.decision, found.reason)
 
 
-def _names(context: Context, words: list[str]) -> Any:
+def _tree_names(context: Context, words: list[str]) -> Any:
     aliases = next(
         child.aliases for child in context.catalog.children_of(" ".join(words[:-1])) if child.name == words[-1]
     )
     return [words[-1], *aliases] if aliases else words[-1]
 
 
-def _reaches(context: Context, group: str) -> bool:
+def _reaches_service(context: Context, group: str) -> bool:
     """Whether the commands of a group are about what a service has, and not about this program."""
     ids = context.catalog.ids("command", f"{group} ")
     return any("builtin" not in context.catalog.get("command", id) for id in ids)
 
 
-def skill(context: Context, values: ParameterValues) -> None:
+def write_skill(context: Context, values: ParameterValues) -> None:
     """A skill, or the paragraph for a project's notes, on standard output or in a directory."""
     from ...agents.agent_files import paragraph, skill_file
     from ...hosts import read
@@ -195,7 +195,7 @@ def skill(context: Context, values: ParameterValues) -> None:
         context.streams.out.write(paragraph(context.program, definition))
         return
     groups = [child.name for child in context.catalog.children_of("") if child.kind == "group" and not child.hidden]
-    reaching = [name for name in groups if _reaches(context, name)]
+    reaching = [name for name in groups if _reaches_service(context, name)]
     text = skill_file(context.program, definition, reaching)
     if values.get("dir") is None:
         context.streams.out.write(text)

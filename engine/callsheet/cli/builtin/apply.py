@@ -30,7 +30,7 @@ class _Comparison(NamedTuple):
     changes: list[PlannedChange]
 
 
-def plan(context: Context, values: ParameterValues) -> None:
+def plan_changes(context: Context, values: ParameterValues) -> None:
     """Print what `apply` would do."""
     from ...commands.apply.planned_changes import write_plan
     from ...commands.steps.dispatcher import StepDispatcher
@@ -38,40 +38,42 @@ def plan(context: Context, values: ParameterValues) -> None:
     dispatcher = StepDispatcher(context)
     dispatcher.dry = False  # it only reads
     try:
-        changes = _compare(context, dispatcher, values).changes
+        changes = _compare_files(context, dispatcher, values).changes
     finally:
         dispatcher.close()
-    _print(context, changes, values)
+    _print_changes(context, changes, values)
     if values.get("out"):
-        write_plan(values["out"], changes, _site(context), {n: v for n, v in values.items() if n in _PLANNED and v})
+        write_plan(
+            values["out"], changes, _site_name(context), {n: v for n, v in values.items() if n in _PLANNED and v}
+        )
     if values.get("check") and any(change.conflict is not None or change.verb != "keep" for change in changes):
         raise CallsheetError(f"the site differs from {values['dir']}")
 
 
-def apply(context: Context, values: ParameterValues) -> None:
+def apply_changes(context: Context, values: ParameterValues) -> None:
     """Make the site what the files say."""
     from ...commands.apply.perform_changes import Performing
-    from ...commands.apply.planned_changes import read_plan, refuse_another, summary
+    from ...commands.apply.planned_changes import plan_summary, read_plan, refuse_another
     from ...commands.steps.dispatcher import StepDispatcher
 
-    planned = read_plan(values["plan"], _site(context)) if values.get("plan") else None
+    planned = read_plan(values["plan"], _site_name(context)) if values.get("plan") else None
     if planned is not None:
         values = {**values, **{name: planned["given"].get(name) for name in _PLANNED if name in values}}
     dispatcher = StepDispatcher(context)
     dispatcher.dry = False  # a dry run is a plan, which only reads
     try:
-        compared, changes = _compare(context, dispatcher, values)
+        compared, changes = _compare_files(context, dispatcher, values)
         if planned is not None:
             refuse_another(planned, changes)
         if context.option("dry-run"):
-            _print(context, changes, values)
+            _print_changes(context, changes, values)
             return
         performing = Performing(dispatcher, compared)
         performing.check_changes(changes)
-        _agree(context, changes)
-        told = summary(changes, done=True)
+        _agree_to_removals(context, changes)
+        told = plan_summary(changes, done=True)
         for each in compared.values():
-            each.prepare([change for change in changes if change.conflict is None])
+            each.prepare_changes([change for change in changes if change.conflict is None])
         try:
             changes = performing.apply_changes(changes, journal=values.get("journal"))
         finally:
@@ -89,11 +91,11 @@ def apply(context: Context, values: ParameterValues) -> None:
     context.note(f"done: {told}")
 
 
-def _site(context: Context) -> str:
+def _site_name(context: Context) -> str:
     return " ".join(sorted(context.site().addresses))
 
 
-def _agree(context: Context, changes: Sequence[PlannedChange]) -> None:
+def _agree_to_removals(context: Context, changes: Sequence[PlannedChange]) -> None:
     """What is to be removed is named and asked about."""
     gone = [change for change in changes if change.verb == "remove" and change.conflict is None]
     if gone:
@@ -103,13 +105,13 @@ def _agree(context: Context, changes: Sequence[PlannedChange]) -> None:
 
 
 def _print_done(context: Context, changes: Sequence[PlannedChange]) -> None:
-    from ...commands.apply.planned_changes import tree
+    from ...commands.apply.planned_changes import plan_tree
 
     if context.option("output") is None:
-        for line in tree(changes):
+        for line in plan_tree(changes):
             context.streams.out.write(f"{line}\n")
         return
-    rows = [change.row() for change in changes if change.conflict is not None or change.verb != "keep"]
+    rows = [change.plan_row() for change in changes if change.conflict is not None or change.verb != "keep"]
     context.output(context.catalog.get("view", "change-of-file"), settled=True).print_items(rows)
 
 
@@ -124,11 +126,11 @@ class _Directory:
         self.root = values["dir"]
         self.resource = document_resource(dispatcher)
         self.things = Things(dispatcher, self.resource) if self.resource is not None else None
-        places = [id for id in self.things.parents if id != self.resource] if self.things is not None else []
+        places = [id for id in self.things.parent_resources if id != self.resource] if self.things is not None else []
         given = {name: values.get(name) for name in (*places, "parent")}
         self.said = read_settings(self.root, given, places)
         self.settings = folder_settings(context, self.said)
-        self.lock = Lock(self.root, _site(context))
+        self.lock = Lock(self.root, _site_name(context))
         self._dispatcher, self._page_target = dispatcher, page_target
         self._context = context
 
@@ -137,17 +139,17 @@ class _Directory:
 
         return Things(self._dispatcher, id)
 
-    def declarable(self) -> dict[str, Things]:
+    def declarable_things(self) -> dict[str, Things]:
         """The resources that files of TOML and YAML can name: not the pages, which are files of Markdown."""
         found: dict[str, Things] = {}
         for id in self._context.catalog.all("resource"):
             with suppress(UsageError):  # the site's deployment does not have it
                 things = self.things_of(id)
-                if id != self.resource and things.can("create") and things.can("list"):
+                if id != self.resource and things.supports("create") and things.supports("list"):
                     found[id] = things
         return found
 
-    def target(self) -> PageTarget:
+    def page_target(self) -> PageTarget:
         """Raises `UsageError` where it is not said, and where the program has no pages."""
         if self.things is None:
             raise UsageError("this program has no pages", hint="a [resource.NAME] with `body` and `base` is one")
@@ -155,7 +157,7 @@ class _Directory:
         return self._page_target(self._dispatcher, self.things, self.said, name)
 
 
-def pull(context: Context, values: ParameterValues) -> None:
+def pull_files(context: Context, values: ParameterValues) -> None:
     """Write the pages of a site as files."""
     from ...commands.apply.pull import PagesPull
     from ...commands.steps.dispatcher import StepDispatcher
@@ -169,11 +171,11 @@ def pull(context: Context, values: ParameterValues) -> None:
         if values.get("resource"):
             rows = [row._asdict() for row in _pulled_things(directory, values, dry=dry)]
         else:
-            target = directory.target()
+            target = directory.page_target()
             work = PagesPull(
                 dispatcher, directory.resource or "", directory.root, directory.settings, target, directory.lock
             )
-            rows = [row._asdict() for row in work.run(dry=dry)]
+            rows = [row._asdict() for row in work.pull_pages(dry=dry)]
             for text in work.notes:
                 context.note(text)
     finally:
@@ -193,22 +195,22 @@ def _pulled_things(directory: _Directory, values: ParameterValues, *, dry: bool)
     """One file for each resource that is named."""
     from ...commands.apply.pull import pull_things
 
-    declarable = directory.declarable()
+    declarable = directory.declarable_things()
     for id in values["resource"]:
         if id not in declarable:
             hint = f"there are: {', '.join(declarable)}"
             raise UsageError(f"no resource {id!r}{did_you_mean(id, declarable)}", hint=hint)
         things = declarable[id]
         parents: dict[str, tuple[str, str]] = {}
-        for parent in things.parents:
+        for parent in things.parent_resources:
             if word := values.get(parent):
                 above = directory.things_of(parent)
-                found = above.find(str(word))
+                found = above.find_thing(str(word))
                 parents[parent] = above.id_of(found), above.name_of(found) or above.id_of(found)
         yield pull_things(things, parents, directory.root, directory.lock, dry=dry)
 
 
-def _compare(context: Context, dispatcher: StepDispatcher, values: ParameterValues) -> _Comparison:
+def _compare_files(context: Context, dispatcher: StepDispatcher, values: ParameterValues) -> _Comparison:
     from ...commands.apply.declared_things import DeclaredThings, read_declared
     from ...commands.apply.page_changes import Pages
     from ...commands.folder.read_folder import read_folder
@@ -226,14 +228,14 @@ def _compare(context: Context, dispatcher: StepDispatcher, values: ParameterValu
         )
     for problem in folder.problems:
         context.note(str(problem))
-    declared = read_declared(directory.root, directory.declarable)
+    declared = read_declared(directory.root, directory.declarable_things)
     prune = bool(values.get("prune"))
     others = DeclaredThings(dispatcher, declared, directory.lock, prefer=prefer)
-    changes = others.changes(prune=prune)
+    changes = others.compare_all(prune=prune)
     compared: dict[str, Compared] = dict.fromkeys(others.resources, others)
     if folder.pages and directory.resource is not None:
-        pages = Pages(dispatcher, directory.resource, folder, directory.target(), directory.lock, prefer=prefer)
-        changes += pages.changes(prune=prune)
+        pages = Pages(dispatcher, directory.resource, folder, directory.page_target(), directory.lock, prefer=prefer)
+        changes += pages.compare_all(prune=prune)
         compared[directory.resource] = pages
         for text in dict.fromkeys(pages.problems):
             context.note(text)
@@ -242,15 +244,17 @@ def _compare(context: Context, dispatcher: StepDispatcher, values: ParameterValu
     return _Comparison(compared, changes)
 
 
-def _print(context: Context, changes: Sequence[PlannedChange], values: ParameterValues) -> None:
-    from ...commands.apply.planned_changes import markdown, summary, tree
+def _print_changes(context: Context, changes: Sequence[PlannedChange], values: ParameterValues) -> None:
+    from ...commands.apply.planned_changes import plan_markdown, plan_summary, plan_tree
 
     if context.option("output") is not None:
-        rows: list[dict[str, Any]] = [c.row() for c in changes if c.conflict is not None or c.verb != "keep" or c.site]
+        rows: list[dict[str, Any]] = [
+            c.plan_row() for c in changes if c.conflict is not None or c.verb != "keep" or c.site
+        ]
         context.output(context.catalog.get("view", "change-of-file")).print_items(rows)
         return
-    lines = markdown(changes) if values.get("markdown") else tree(changes, whole=bool(values.get("full")))
+    lines = plan_markdown(changes) if values.get("markdown") else plan_tree(changes, whole=bool(values.get("full")))
     for line in lines:
         context.streams.out.write(f"{line}\n")
     if not values.get("markdown"):
-        context.note(summary(changes))
+        context.note(plan_summary(changes))

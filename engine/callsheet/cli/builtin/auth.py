@@ -17,7 +17,7 @@ from ...commands.obtain_credential import (
     Verifier,
     check_options,
     check_way,
-    obtain,
+    obtain_credential,
     refusal_error,
     usual_way,
     ways_of,
@@ -43,7 +43,7 @@ def read_profiles_here(context: Context) -> Profiles:
     return read_profiles(context.catalog, context.environ)
 
 
-def use(context: Context, values: ParameterValues) -> None:
+def use_site(context: Context, values: ParameterValues) -> None:
     from ...sites.profiles.edit import edit_profiles, put_setting
 
     name = values["site"]
@@ -66,7 +66,7 @@ def list_sites(context: Context, values: ParameterValues) -> None:
     context.output(context.catalog.get("view", "site")).print_items(rows)
 
 
-def view(context: Context, values: ParameterValues) -> None:
+def view_settings(context: Context, values: ParameterValues) -> None:
     """The whole file, or one site of it. It holds no credential."""
     found = read_profiles_here(context)
     name = values.get("name") or context.option("site")
@@ -79,7 +79,7 @@ def view(context: Context, values: ParameterValues) -> None:
         context.output().print_one(shown)
 
 
-def path(context: Context, values: ParameterValues) -> None:
+def print_settings_path(context: Context, values: ParameterValues) -> None:
     del values
     context.streams.out.write(profiles_path(context.environ, context.program) + "\n")
 
@@ -105,7 +105,7 @@ def set_key(context: Context, values: ParameterValues) -> None:
         put_setting(document, keys, None if values["value"] == "" else value)
 
 
-def remove(context: Context, values: ParameterValues) -> None:
+def forget_site(context: Context, values: ParameterValues) -> None:
     """The site and what a store keeps for it."""
     from ...sites.profiles.edit import edit_profiles, remove_site
 
@@ -142,16 +142,18 @@ def delete_credentials(context: Context, name: str, settings: SiteProfile) -> li
 # `init`: from an address to a site that works.
 
 
-def init(context: Context, values: ParameterValues) -> None:
+def init_site(context: Context, values: ParameterValues) -> None:
     answers = Answers(context, values)
     answers.check_options()
-    name = answers.option("name") or answers.option("site")
+    name = answers.option_value("name") or answers.option_value("site")
     known = read_profiles_here(context).get("sites", {})
     way = {**known.get(name, {}), **answers.network_keys()} if name else answers.network_keys()
-    found = answers.until_right("base-url", "BASE_URL", lambda: _found(context, answers, way), (CallsheetError,))
-    service = answers.option("service") or found.service
+    found = answers.until_right(
+        "base-url", "BASE_URL", lambda: _find_installation(context, answers, way), (CallsheetError,)
+    )
+    service = answers.option_value("service") or found.service
     method = answers.until_right(
-        "method", "METHOD", lambda: _method(context, answers, found.deployment, service), (UsageError,)
+        "method", "METHOD", lambda: _choose_method(context, answers, found.deployment, service), (UsageError,)
     )
     wanted = SignInRequest(
         name=name or answers.until_right("name", "SITE", lambda: _name_for(answers, found.base_url), (UsageError,)),
@@ -159,15 +161,15 @@ def init(context: Context, values: ParameterValues) -> None:
         deployment=found.deployment,
         method=method,
         service=service,
-        email=answers.option("email"),
-        client_id=answers.option("client-id"),
-        scopes=tuple(answers.scopes([])),
+        email=answers.option_value("email"),
+        client_id=answers.option_value("client-id"),
+        scopes=tuple(answers.ask_scopes([])),
     )
     _confirm_replacing(context, wanted, known.get(wanted.name, {}))
-    if answers.option("skip-login"):
+    if answers.option_value("skip-login"):
         if context.only_tries(f"site {wanted.name} would be saved"):
             return
-        save(context, answers, wanted, None)
+        save_signin(context, answers, wanted, None)
         context.note(f"no credential yet: {context.program} auth login --site {wanted.name}")
         return
     sign_in(context, answers, wanted, way)
@@ -182,10 +184,12 @@ def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: Site
     verifier = Verifier(context.catalog, context.program, context.environ, way)
 
     def attempt() -> tuple[NewSecret, Verified]:
-        obtained = obtain(context, answers, wanted, web)
-        return obtained, verifier.verify(obtained.wanted, obtained.secret, mode=answers.option("mode") or "auto")
+        obtained = obtain_credential(context, answers, wanted, web)
+        return obtained, verifier.verify_secret(
+            obtained.wanted, obtained.secret, mode=answers.option_value("mode") or "auto"
+        )
 
-    asks = not answers.option("token-stdin") and is_typed(context.catalog.get("auth", wanted.method))
+    asks = not answers.option_value("token-stdin") and is_typed(context.catalog.get("auth", wanted.method))
     refused = (NotAllowed, UsageError) if asks else ()
     obtained, (verified, verdicts) = answers.until_right("token", "TOKEN", attempt, refused)
     for verdict in verdicts:
@@ -193,10 +197,10 @@ def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: Site
         context.note(f"{told} ({verdict.error.message})" if verdict.error else told)
     if verified.cloud_id:
         context.note("requests go through the vendor's gateway, as this credential needs")
-    save(context, answers, verified, obtained.record, password)
+    save_signin(context, answers, verified, obtained.record, password)
 
 
-def save(
+def save_signin(
     context: Context,
     answers: Answers,
     wanted: SignInRequest,
@@ -204,7 +208,7 @@ def save(
     password: str | None = None,
 ) -> None:
     extra = answers.network_keys()
-    if answers.option("read-only"):
+    if answers.option_value("read-only"):
         extra["read_only"] = True
     store = save_sign_in(context, wanted, record, extra, password)
     where = {"file": "in the encrypted file", "keyring": "in the key store"}.get(store or "", "")
@@ -220,11 +224,11 @@ def way_out(context: Context, way: SiteProfile) -> Site:
     return Site(ChosenSite("", way, token=True), context.catalog, variables, context.environ)
 
 
-def _found(context: Context, answers: Answers, way: SiteProfile) -> Detected:
+def _find_installation(context: Context, answers: Answers, way: SiteProfile) -> Detected:
     """Address and deployment. What a person says about the deployment counts where the site hides itself."""
-    address = answers.address(usual_address(context.catalog))
-    deployment = answers.option("deployment")
-    if answers.option("skip-login") or context.option("dry-run"):
+    address = answers.ask_address(usual_address(context.catalog))
+    deployment = answers.option_value("deployment")
+    if answers.option_value("skip-login") or context.option("dry-run"):
         deployments = context.catalog.all("deployment")
         plain = not any("detect" in definition for definition in deployments.values())
         address = above_products(context.catalog, address) if plain else address
@@ -232,7 +236,7 @@ def _found(context: Context, answers: Answers, way: SiteProfile) -> Detected:
     web = UnauthenticatedClient(way_out(context, way), context.environ, home=address)
     detector = Detector(context.catalog, web)
     try:
-        return detector.detect(address, deployment)
+        return detector.detect_site(address, deployment)
     except NetworkError as error:
         raise NetworkError(f"the site cannot be reached: {error.message}", hint=error.hint) from None
     except CallsheetError:
@@ -241,13 +245,13 @@ def _found(context: Context, answers: Answers, way: SiteProfile) -> Detected:
         return Detected(deployment, address, None, None)
 
 
-def _method(context: Context, answers: Answers, deployment: str, service: str | None) -> str:
-    usual = usual_way(context.catalog, deployment, service, with_user=bool(answers.option("email")))
+def _choose_method(context: Context, answers: Answers, deployment: str, service: str | None) -> str:
+    usual = usual_way(context.catalog, deployment, service, with_user=bool(answers.option_value("email")))
     known = ", ".join(ways_of(context.catalog, service))
-    method = answers.text("method", f"Way of signing in ({known})", variable="METHOD", default=usual)
-    answers.word("method", "auth", method)
+    method = answers.ask_text("method", f"Way of signing in ({known})", variable="METHOD", default=usual)
+    answers.known_word("method", "auth", method)
     check_way(context.catalog, service, method)
-    check_options(context.catalog, method, answers.option)
+    check_options(context.catalog, method, answers.option_value)
     return method
 
 
@@ -256,7 +260,7 @@ def _name_for(answers: Answers, address: str) -> str:
     host = urlsplit(address).hostname or "site"
     first = host if re.fullmatch(r"[\d.:]+", host) else host.split(".")[0]
     usual = re.sub(r"[^A-Za-z0-9._-]", "-", first).strip("-._")
-    return answers.site_name(answers.text("name", "Name for this site", default=usual))
+    return answers.site_name(answers.ask_text("name", "Name for this site", default=usual))
 
 
 def _confirm_replacing(context: Context, wanted: SignInRequest, known: SiteProfile) -> None:
@@ -270,21 +274,21 @@ def _confirm_replacing(context: Context, wanted: SignInRequest, known: SiteProfi
 # `auth`: credentials of sites that exist already.
 
 
-def login(context: Context, values: ParameterValues) -> None:
+def log_in(context: Context, values: ParameterValues) -> None:
     """Sign in again, or for the first time, to a site that `init` or a person wrote down."""
     answers = Answers(context, values)
-    name = _named(context, answers)
+    name = _named_site(context, answers)
     settings = site_settings(read_profiles_here(context), name)
-    service = _service(answers.option("service"), settings, name)
+    service = _choose_service(answers.option_value("service"), settings, name)
     own: Access = settings.get("services", {}).get(service or "", {})
     access: SiteProfile = {**settings, **own}
     deployment = settings.get("deployment") or context.catalog.ids("deployment")[0]
-    email = answers.option("email") or access.get("email")
+    email = answers.option_value("email") or access.get("email")
     usual = usual_way(context.catalog, deployment, service, with_user=bool(email))
-    method = answers.option("method") or access.get("method") or usual
-    answers.word("method", "auth", method)
+    method = answers.option_value("method") or access.get("method") or usual
+    answers.known_word("method", "auth", method)
     check_way(context.catalog, service, method)
-    check_options(context.catalog, method, answers.option)
+    check_options(context.catalog, method, answers.option_value)
     wanted = SignInRequest(
         name=name,
         base_url=access["base_url"],
@@ -292,20 +296,20 @@ def login(context: Context, values: ParameterValues) -> None:
         method=method,
         service=service if own else None,
         email=email,
-        client_id=answers.option("client-id") or settings.get("client_id"),
+        client_id=answers.option_value("client-id") or settings.get("client_id"),
         scopes=tuple(settings.get("scopes", ())),
     )
     sign_in(context, answers, wanted, settings)
 
 
-def _named(context: Context, answers: Answers) -> str:
+def _named_site(context: Context, answers: Answers) -> str:
     name = context.option("site") or answers.variables.get("SITE") or read_profiles_here(context).get("site")
     if not name:
         raise UsageError("no site to sign in to", hint=f"{context.program} init adds one")
     return str(name)
 
 
-def _service(chosen: str | None, settings: SiteProfile, name: str) -> str | None:
+def _choose_service(chosen: str | None, settings: SiteProfile, name: str) -> str | None:
     """Which of a site's addresses is meant; needs no words where there is only one."""
     services = [key for key, access in settings.get("services", {}).items() if "base_url" in access]
     if chosen and chosen not in services:
@@ -315,12 +319,12 @@ def _service(chosen: str | None, settings: SiteProfile, name: str) -> str | None
     return chosen or (services[0] if "base_url" not in settings else None)
 
 
-def logout(context: Context, values: ParameterValues) -> None:
+def log_out(context: Context, values: ParameterValues) -> None:
     """Forget the stored credentials of a site; its settings stay."""
     from ...sites.profiles.edit import edit_profiles, put_setting
 
     answers = Answers(context, values)
-    name = _named(context, answers)
+    name = _named_site(context, answers)
     settings = site_settings(read_profiles_here(context), name)
     if context.only_tries(f"the credentials of site {name} would be forgotten"):
         return
@@ -334,7 +338,7 @@ def logout(context: Context, values: ParameterValues) -> None:
     context.note(f"deleted the credentials of site {name} from this machine; to be sure, revoke them at the site too")
 
 
-def status(context: Context, values: ParameterValues) -> None:
+def show_signin_status(context: Context, values: ParameterValues) -> None:
     """How one is known at the site: a row for each product. Fails when none takes the credential."""
     del values
     site = context.site()
@@ -350,7 +354,7 @@ def status(context: Context, values: ParameterValues) -> None:
             "site": site.name,
             "product": verdict.product,
             "base_url": access.get("base_url"),
-            "route": _route(site, service),
+            "route": _site_route(site, service),
         }
         row |= {
             "method": site.method_of(service),
@@ -373,7 +377,7 @@ def _methods_without_credential(context: Context) -> list[str]:
     return [id for id, auth in context.catalog.all("auth").items() if not takes_secret(auth)]
 
 
-def _route(site: Any, service: str) -> str:
+def _site_route(site: Any, service: str) -> str:
     try:
         return "gateway" if site.base_url(service) != site.address(service) else "site"
     except CallsheetError:

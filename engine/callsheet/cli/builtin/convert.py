@@ -10,7 +10,7 @@ from ...jsontext import dump_json, parse_json
 from ...richtext import convert_rich_text as converted
 
 
-def convert(context: Context, values: ParameterValues) -> None:
+def convert_text(context: Context, values: ParameterValues) -> None:
     source, target = values["from"], values["to"]
     arguments: dict[str, Any] = {
         "nodes": context.catalog.all("node"),
@@ -18,16 +18,16 @@ def convert(context: Context, values: ParameterValues) -> None:
         "options": {"soft_break": values.get("soft-break") or "space", "cards": bool(values.get("cards"))},
     }
     if values.get("batch"):
-        _batch(context, source, target, arguments)
+        _convert_lines(context, source, target, arguments)
         return
-    done = converted(_text(context), source, target, **arguments)
+    done = converted(_input_text(context), source, target, **arguments)
     for loss in done.losses:
         context.note(loss)
     words = dump_json(done.value, indent=2) if target == "adf" else done.value
     context.streams.out.write(words if words.endswith("\n") or not words else words + "\n")
 
 
-def _text(context: Context) -> str:
+def _input_text(context: Context) -> str:
     given = context.read_input()
     try:
         return given.decode("utf-8-sig")
@@ -37,13 +37,13 @@ def _text(context: Context) -> str:
         raise UsageError(f"standard input is not UTF-8: {line}:{column}") from None
 
 
-def _batch(context: Context, source: str, target: str, arguments: dict[str, Any]) -> None:
+def _convert_lines(context: Context, source: str, target: str, arguments: dict[str, Any]) -> None:
     """One JSON value a line in, one a line out; a line that cannot be converted does not end the others."""
-    for number, line in enumerate(context.lines(), 1):
+    for number, line in enumerate(context.input_lines(), 1):
         if not line.strip():
             continue
         try:
-            done = converted(_value(line, source), source, target, **arguments)
+            done = converted(_line_value(line, source), source, target, **arguments)
         except CallsheetError as error:
             result: Any = {"error": error.message}
         else:
@@ -54,7 +54,7 @@ def _batch(context: Context, source: str, target: str, arguments: dict[str, Any]
         context.streams.out.flush()
 
 
-def _value(line: str, source: str) -> Any:
+def _line_value(line: str, source: str) -> Any:
     try:
         value = parse_json(line)
     except RecursionError:

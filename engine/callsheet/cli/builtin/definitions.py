@@ -18,7 +18,7 @@ from .programs import document_text, path_of_document, say_changes
 # `definitions check|show|path|upgrade|schema`: looking at the language and at what is written in it.
 
 
-def check(context: Context, values: ParameterValues) -> None:
+def check_definitions(context: Context, values: ParameterValues) -> None:
     """Check all definitions in use, with `path` laid over them when it is given."""
     from ...catalog.compile import qualified_names
     from ...language import check as checks
@@ -36,7 +36,7 @@ def check(context: Context, values: ParameterValues) -> None:
     context.streams.out.write(f"{count_of(len(definitions), 'definition')} in {count_of(files, 'file')}, no problems\n")
 
 
-def show(context: Context, values: ParameterValues) -> None:
+def show_definition(context: Context, values: ParameterValues) -> None:
     """One definition as TOML to change and to keep, or as it is compiled in the format asked for.
 
     Without an id: the ids; without a kind: the kinds.
@@ -63,10 +63,10 @@ def show(context: Context, values: ParameterValues) -> None:
     if context.option("output"):
         context.output().print_one(table)
         return
-    context.streams.out.write(_overlay(context, kind, catalog.canonical_id(kind, id)))
+    context.streams.out.write(_overlay_text(context, kind, catalog.canonical_id(kind, id)))
 
 
-def _overlay(context: Context, kind: str, id: str) -> str:
+def _overlay_text(context: Context, kind: str, id: str) -> str:
     """A definition as all its files say it together: pasted into a file of one's own it changes nothing yet."""
     from ...language.load import load_definitions
     from ...language.source_file import EXTEND
@@ -81,7 +81,7 @@ def _overlay(context: Context, kind: str, id: str) -> str:
     return f"{said}{hint}\n{definition_file_text({kind: {id: definition.table}}, EXTEND)}"
 
 
-def path(context: Context, values: ParameterValues) -> None:
+def print_definition_paths(context: Context, values: ParameterValues) -> None:
     """The directories of definitions, and how many files each holds."""
     del values
     rows = []
@@ -91,7 +91,7 @@ def path(context: Context, values: ParameterValues) -> None:
     context.output().print_items(rows)
 
 
-def upgrade(context: Context, values: ParameterValues) -> None:
+def upgrade_definitions(context: Context, values: ParameterValues) -> None:
     """Rewrite a person's files, or those at `path`, in the words of today, or show what would change."""
     from difflib import unified_diff
 
@@ -119,7 +119,7 @@ def upgrade(context: Context, values: ParameterValues) -> None:
         context.note("every file is up to date")
 
 
-def schema(context: Context, values: ParameterValues) -> None:
+def print_schema(context: Context, values: ParameterValues) -> None:
     """The JSON Schema of a definition file; editors complete and validate with it."""
     del values
     from ...jsontext import dump_json
@@ -146,7 +146,7 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
 
         update_from_document(context, key, values["spec"], values.get("address"), values.get("title"))
         return
-    found = without_unsound_operations(context.layers, _imported(context, values, key, target), key, target)
+    found = without_unsound_operations(context.layers, _import_document(context, values, key, target), key, target)
     result = found.result
     say_changes(context, found)
     made = [(len(result.operations), "operation"), (len(result.schemas), "schema"), (len(result.files), "file")]
@@ -164,7 +164,7 @@ def _own_directory(context: Context) -> str:
     return own_definitions(context.environ, context.program)
 
 
-def _imported(context: Context, values: ParameterValues, key: str, target: str) -> ImportResult:
+def _import_document(context: Context, values: ParameterValues, key: str, target: str) -> ImportResult:
     products = context.catalog.all("product")
     known = products.get(key)
     introduced = os.path.join(target, *directory_of(key).split("/"), f"{PRODUCT}.toml")
@@ -176,7 +176,7 @@ def _imported(context: Context, values: ParameterValues, key: str, target: str) 
         name="standard input" if values["spec"] == "-" else values["spec"],
         path=path_of_document(values["spec"]),
         paginators=context.catalog.all("paginator"),
-        taken=_taken(context, orders, key, order),
+        taken=_taken_ids(context, orders, key, order),
         experimental=known.get("import", {}).get("experimental") if known else None,
         descriptions=not values.get("no-descriptions"),
         introduce=order if known is None or os.path.exists(introduced) else None,
@@ -186,7 +186,7 @@ def _imported(context: Context, values: ParameterValues, key: str, target: str) 
     )
 
 
-def _taken(context: Context, orders: dict[str, int], key: str, order: int) -> set[str]:
+def _taken_ids(context: Context, orders: dict[str, int], key: str, order: int) -> set[str]:
     """The ids that belong to products which come before."""
     before = {name for name, place in orders.items() if name != key and place < order}
     return {id for id, operation in context.catalog.all("operation").items() if operation["product"] in before}

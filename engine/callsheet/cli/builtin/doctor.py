@@ -25,8 +25,8 @@ SITE: dict[str, Look] = {
 }
 
 
-def doctor(context: Context, values: ParameterValues) -> None:
-    rows = [row._replace(remedy=name_program(row.remedy, context.program)) for row in _rows(context)]
+def run_checkup(context: Context, values: ParameterValues) -> None:
+    rows = [row._replace(remedy=name_program(row.remedy, context.program)) for row in _checkup_rows(context)]
     if values.get("json"):
         context.options["output"] = "json"
     context.output(context.catalog.get("view", "check")).print_items([row._asdict() for row in rows])
@@ -36,11 +36,11 @@ def doctor(context: Context, values: ParameterValues) -> None:
         raise CallsheetError(f"{count} of {len(rows)} checks failed: {', '.join(row.check for row in failures)}")
 
 
-def _rows(context: Context) -> Iterator[Row]:
+def _checkup_rows(context: Context) -> Iterator[Row]:
     for name, look in LOCAL.items():
-        yield from _checks(context, name, look)
+        yield from _guarded_checks(context, name, look)
     yield from _key_store(context)
-    chosen = list(_checks(context, "site", checkup.site_chosen))
+    chosen = list(_guarded_checks(context, "site", checkup.site_chosen))
     yield from chosen
     for name, look in SITE.items():
         if chosen[0].status != "ok":
@@ -48,16 +48,16 @@ def _rows(context: Context) -> Iterator[Row]:
         elif context.option("dry-run") and name != "credential":
             yield Row(name, "skip", "nothing is sent in a dry run")
         else:
-            yield from _checks(context, name, look)
+            yield from _guarded_checks(context, name, look)
 
 
-def _checks(context: Context, name: str, look: Look) -> Iterator[Row]:
+def _guarded_checks(context: Context, name: str, look: Look) -> Iterator[Row]:
     return guarded_rows(name, lambda: look(context))
 
 
 def _key_store(context: Context) -> Iterator[Row]:
     """Not having a key store is a failure only where a site needs it."""
-    rows = list(_checks(context, "key store", checkup.key_store))
+    rows = list(_guarded_checks(context, "key store", checkup.key_store))
     try:
         needed = checkup.needs_store(context)
     except CallsheetError:

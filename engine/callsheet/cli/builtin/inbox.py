@@ -43,7 +43,7 @@ _PAUSE = 0.5  # seconds between two looks
 
 
 @contextlib.contextmanager
-def _opened(context: Context, values: ParameterValues, *, write: bool = False) -> Iterator[Inspection]:
+def _opened_inbox(context: Context, values: ParameterValues, *, write: bool = False) -> Iterator[Inspection]:
     with contextlib.closing(open_inspection(context, values, write=write)) as inbox:
         yield inbox
 
@@ -68,93 +68,93 @@ def open_inspection(context: Context, values: ParameterValues, *, write: bool) -
 
 
 def list_events(context: Context, values: ParameterValues) -> None:
-    _list(context, values, values.get("state"))
+    _list_in_state(context, values, values.get("state"))
 
 
-def dead(context: Context, values: ParameterValues) -> None:
-    _list(context, values, "dead")
+def list_dead_events(context: Context, values: ParameterValues) -> None:
+    _list_in_state(context, values, "dead")
 
 
-def _list(context: Context, values: ParameterValues, state: str | None) -> None:
+def _list_in_state(context: Context, values: ParameterValues, state: str | None) -> None:
     if values["max"] < 1:
         raise UsageError(f"--max expects a number of at least 1, not {values['max']}")
     format = renderer_of(context.output_format)
     if values.get("follow") and not (format.streams or format.for_readers):
         raise UsageError(f"--follow cannot be used with -o {context.output_format}: use -o ndjson")
-    with _opened(context, values) as inbox:
+    with _opened_inbox(context, values) as inbox:
         if values.get("follow"):
-            _follow(context, inbox, values, state)
+            _follow_events(context, inbox, values, state)
         else:
-            _show(context, _chosen(inbox, values.get("type"), state, values["max"]))
+            _show_rows(context, _choose_events(inbox, values.get("type"), state, values["max"]))
 
 
-def _chosen(inbox: Inspection, pattern: str | None, state: str | None, most: int) -> list[dict[str, Any]]:
+def _choose_events(inbox: Inspection, pattern: str | None, state: str | None, most: int) -> list[dict[str, Any]]:
     rows = inbox.list_events(state, most if pattern is None else MOST)
     return [row for row in rows if pattern is None or fnmatchcase(row["type"], pattern)][:most]
 
 
-def _follow(context: Context, inbox: Inspection, values: ParameterValues, state: str | None) -> None:
+def _follow_events(context: Context, inbox: Inspection, values: ParameterValues, state: str | None) -> None:
     """Oldest first, and then whatever arrives or changes its state, until somebody ends it."""
     states: dict[Any, str] = {}
     most = values["max"]
     while True:
-        rows = _chosen(inbox, values.get("type"), state, most)
+        rows = _choose_events(inbox, values.get("type"), state, most)
         news = [row for row in reversed(rows) if states.get(row["key"]) != row["state"]]
         if news:
             states |= {row["key"]: row["state"] for row in news}
-            _show(context, news)
+            _show_rows(context, news)
             context.options["no-headers"] = True
         most = max(values["max"], FOLLOWED)
         time.sleep(_PAUSE)
 
 
-def _show(context: Context, rows: list[dict[str, Any]]) -> None:
-    context.output(context.catalog.get("view", VIEW)).print_items([worded(row) for row in rows])
+def _show_rows(context: Context, rows: list[dict[str, Any]]) -> None:
+    context.output(context.catalog.get("view", VIEW)).print_items([row_in_words(row) for row in rows])
 
 
-def worded(row: dict[str, Any]) -> dict[str, Any]:
-    times = {name: _moment(row[name]) for name in ("received", "due", "finished")}
+def row_in_words(row: dict[str, Any]) -> dict[str, Any]:
+    times = {name: _moment_text(row[name]) for name in ("received", "due", "finished")}
     if row["state"] != "waiting":
         times["due"] = None
     return {**row, **times}
 
 
-def _moment(seconds: float | None) -> str | None:
+def _moment_text(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
-def _found(inbox: Inspection, word: str) -> list[dict[str, Any]]:
+def _find_events(inbox: Inspection, word: str) -> list[dict[str, Any]]:
     found = inbox.find(word)
     if not found:
         raise NotFound(f"no event {word!r} in the inbox", hint="see `{program} webhook inbox list`")
     return found
 
 
-def show(context: Context, values: ParameterValues) -> None:
-    with _opened(context, values) as inbox:
-        for row in _found(inbox, values["id"]):
-            context.output().print_one({**worded(row), "payload": parse_json(row["payload"])})
+def show_event(context: Context, values: ParameterValues) -> None:
+    with _opened_inbox(context, values) as inbox:
+        for row in _find_events(inbox, values["id"]):
+            context.output().print_one({**row_in_words(row), "payload": parse_json(row["payload"])})
 
 
-def replay(context: Context, values: ParameterValues) -> None:
+def replay_events(context: Context, values: ParameterValues) -> None:
     state = values.get("state")
     if bool(state) == bool(values["id"]):
         raise UsageError("no events: pass their ids, or --state for all in that state")
     check_change(context, "write", "inbox replay")
-    with _opened(context, values, write=True) as inbox:
+    with _opened_inbox(context, values, write=True) as inbox:
         listed = inbox.list_events(state, MOST) if state else []
         rows = inbox.replay(
-            [row["key"] for row in (*listed, *(row for word in values["id"] for row in _found(inbox, word)))]
+            [row["key"] for row in (*listed, *(row for word in values["id"] for row in _find_events(inbox, word)))]
         )
     for row in rows:
         if row["state"] == "running":
             context.note(f"{row['key']} runs just now and was left alone")
-    _show(context, rows)
+    _show_rows(context, rows)
 
 
-def purge(context: Context, values: ParameterValues) -> None:
+def purge_events(context: Context, values: ParameterValues) -> None:
     check_change(context, "destroy", "inbox purge")
-    with _opened(context, values, write=True) as inbox:
+    with _opened_inbox(context, values, write=True) as inbox:
         since = "were done" if values["state"] == "done" else "arrived"
         context.confirm(f"Delete {values['state']} events that {since} more than {in_words(values['older'])} ago?")
         count = inbox.purge(values["state"], time.time() - values["older"])
@@ -207,7 +207,7 @@ class InboxOnPage:
     def events(self, state: str | None) -> list[dict[str, Any]]:
         if state is not None and state not in STATES:
             raise UsageError(f"no state {state!r}", hint=f"expected {', '.join(STATES)}")
-        return [worded(row) for row in self._inbox.list_events(state, _SHOWN)]
+        return [row_in_words(row) for row in self._inbox.list_events(state, _SHOWN)]
 
     def show(self, key: str, id: str) -> dict[str, Any]:
         """By its key; an id may be that of several events, and look like the key of another."""
@@ -215,14 +215,14 @@ class InboxOnPage:
         row = next((row for row in found if str(row["key"]) == key), None)
         if row is None:
             raise NotFound(f"no event {key!r} in the inbox: it was deleted meanwhile")
-        return {**worded(row), "payload": parse_json(row["payload"])}
+        return {**row_in_words(row), "payload": parse_json(row["payload"])}
 
     def replay(self, keys: Any) -> list[dict[str, Any]]:
         if not isinstance(keys, list) or not 0 < len(keys) <= MOST or any(type(key) is not int for key in keys):
             raise UsageError("no events: expected a list of their keys, which are numbers")
         check_change(self._context, "write", "inbox replay")
         with contextlib.closing(open_inspection(self._context, self._values, write=True)) as inbox:
-            return [worded(row) for row in inbox.replay(keys)]
+            return [row_in_words(row) for row in inbox.replay(keys)]
 
     def purge(self, state: str, older: str) -> int:
         """The page has asked, and shows how many there are."""

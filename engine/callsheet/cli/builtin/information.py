@@ -5,14 +5,14 @@ from __future__ import annotations
 from ... import __version__
 from ...commands.context import Context, ParameterValues
 from ...errors import NetworkError
-from ..completion.shells import SHELLS, script
+from ..completion.shells import SHELLS, completion_script
 
 # `completion`: the script that makes a shell ask the program for words.
 
 
-def completion(context: Context, values: ParameterValues) -> None:
+def print_completion_script(context: Context, values: ParameterValues) -> None:
     shell: str = values["shell"]
-    context.streams.out.write(script(shell, context.program))
+    context.streams.out.write(completion_script(shell, context.program))
     if context.streams.out.isatty():
         context.note(SHELLS[shell].use.format(program=context.program))
 
@@ -36,12 +36,12 @@ DISTRIBUTION = "callsheet"
 PATIENCE = 30.0
 
 
-def version(context: Context, values: ParameterValues) -> None:
+def print_version(context: Context, values: ParameterValues) -> None:
     newest = newest_version() if values.get("check") else None
     wishes = any(context.option(name) for name in ("jq", "query", "columns"))
     if context.output_format == "table" and not wishes and not values.get("json"):
         context.streams.out.write(f"{context.program} {__version__}\n")
-        _compare(context, newest)
+        _compare_versions(context, newest)
         return
     import platform
 
@@ -51,7 +51,7 @@ def version(context: Context, values: ParameterValues) -> None:
     context.output().print_one({**facts, "newest": newest} if newest else facts)
 
 
-def _compare(context: Context, newest: str | None) -> None:
+def _compare_versions(context: Context, newest: str | None) -> None:
     if newest is not None:
         context.note("this is the newest version" if newest == __version__ else f"the newest version is {newest}")
 
@@ -83,7 +83,7 @@ def newest_version() -> str:
 VIEW = "event"
 
 
-def events(context: Context, values: ParameterValues) -> None:
+def list_event_types(context: Context, values: ParameterValues) -> None:
     sources = values["source"] or context.catalog.ids("source")
     for name in sources:
         context.catalog.get("source", name)

@@ -22,7 +22,7 @@ from ...errors import CallsheetError, UsageError
 
 def undo_journal(context: Context, values: ParameterValues) -> None:
     """Rows of what was put back; what could not be is told at the end."""
-    from ...commands.undo import undo
+    from ...commands.undo import undo_changes
 
     if context.is_literal(values["file"]) and not is_kept_name(values["file"]):
         raise UsageError(
@@ -30,7 +30,7 @@ def undo_journal(context: Context, values: ParameterValues) -> None:
         )
     output = context.output(context.catalog.get("view", "undone"), settled=True)
     with read_journal(found_journal(context.environ, context.program, values["file"])) as found:
-        rows, failure = undo(context, found, force=bool(values.get("force")), path=values.get("journal"))
+        rows, failure = undo_changes(context, found, force=bool(values.get("force")), path=values.get("journal"))
     if rows and not context.option("dry-run"):
         output.print_items(rows)
     if failure is not None:
@@ -41,30 +41,30 @@ def list_journals(context: Context, values: ParameterValues) -> None:
     """Those in the folder of the program, the latest first; a file that is none is told beside the list."""
     del values
     output = context.output(context.catalog.get("view", "journal"))
-    output.print_items(list(_rows(context)))
+    output.print_items(list(_journal_rows(context)))
 
 
-def _rows(context: Context) -> Iterator[dict[str, Any]]:
+def _journal_rows(context: Context) -> Iterator[dict[str, Any]]:
     for path in kept_journals(context.environ, context.program):
         try:
             with read_journal(path) as found:
-                yield _summary(found)
+                yield _journal_summary(found)
         except CallsheetError as error:
             context.note(error.message)
 
 
-def _summary(found: Recorded) -> dict[str, Any]:
+def _journal_summary(found: Recorded) -> dict[str, Any]:
     return {
         "file": found.path,
-        "command": ("undo of " if found.head["undo"] else "") + found.words,
+        "command": ("undo of " if found.head["undo"] else "") + found.command_words,
         "site": found.head["site"],
         "started": found.head["started"],
         "ended": found.ended,
         "total": len(found.items),
-        "done": found.count(DONE),
-        "failed": found.count(FAILED),
-        "unknown": found.count(*UNDER_WAY),
-        "left": found.count(LEFT),
+        "done": found.count_states(DONE),
+        "failed": found.count_states(FAILED),
+        "unknown": found.count_states(*UNDER_WAY),
+        "left": found.count_states(LEFT),
     }
 
 

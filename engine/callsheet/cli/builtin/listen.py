@@ -70,12 +70,12 @@ def in_processes(
         context.say(f"warning: sockets were passed that nothing serves; --addr {PASSED} serves them")
     begin_serving()
     if part is None and count > 1:
-        _supervise(context, address, count, notifier)
+        _supervise_workers(context, address, count, notifier)
     else:
         run(address, part, notifier)
 
 
-def _supervise(context: Context, address: ListenAddress | None, count: int, notifier: Notifier) -> None:
+def _supervise_workers(context: Context, address: ListenAddress | None, count: int, notifier: Notifier) -> None:
     """Run the same command `count` times, until all have ended."""
     from ...durations import duration_seconds
     from ...listener.server.listening_sockets import bind_for_workers
@@ -93,17 +93,17 @@ def _supervise(context: Context, address: ListenAddress | None, count: int, noti
 
 
 def _say(context: Context, text: str) -> None:
-    with unheard():
+    with ignoring_lost_output():
         context.note(text)
 
 
-def unheard() -> contextlib.AbstractContextManager[None]:
+def ignoring_lost_output() -> contextlib.AbstractContextManager[None]:
     """Around what is said to the operator: on a full disk it cannot be written, and serving goes on."""
     return contextlib.suppress(OSError)
 
 
 @contextlib.contextmanager
-def opened(address: ListenAddress | None, part: WorkerAssignment | None) -> Iterator[list[socket.socket]]:
+def opened_sockets(address: ListenAddress | None, part: WorkerAssignment | None) -> Iterator[list[socket.socket]]:
     """The sockets to serve; none where there is no address."""
     from ...listener.server.listening_sockets import bind
 
@@ -130,14 +130,14 @@ def _closed_at_the_end(sockets: list[socket.socket], address: ListenAddress | No
 
 
 @contextlib.contextmanager
-def writers(
+def line_writers(
     context: Context, part: WorkerAssignment | None, *, events: bool = False
 ) -> Iterator[tuple[LineWriter, LineWriter | None]]:
     """What writes standard error, and standard output where whole events are wanted."""
     from ...listener.telemetry.log import LineWriter
 
     lock = part.log_lock if part is not None else None
-    err = LineWriter(context.streams.err, _missing, lock=lock)
+    err = LineWriter(context.streams.err, _missing_lines, lock=lock)
     out = LineWriter(context.streams.out, lock=lock) if events else None
     try:
         yield err, out
@@ -147,7 +147,7 @@ def writers(
             out.close()
 
 
-def _missing(lines: int) -> str:
+def _missing_lines(lines: int) -> str:
     return f"{count_of(lines, 'line')} of this log could not be written"
 
 
@@ -165,13 +165,13 @@ def tls_loader(values: Mapping[str, Any]) -> LoadTls | None:
     return load
 
 
-def withhold(names: Collection[str]) -> None:
+def withhold_secrets(names: Collection[str]) -> None:
     """Take secrets, which were read by now, out of the environment that functions and what they start would see."""
     for name in names:
         os.environ.pop(name, None)
 
 
-def serve(
+def serve_until_stopped(
     assembly: Assembly,
     sockets: list[socket.socket],
     part: WorkerAssignment | None,
@@ -185,7 +185,7 @@ def serve(
 
     def ready() -> None:
         if part is None or part.announces:
-            with unheard():
+            with ignoring_lost_output():
                 announce()
         if part is not None:
             part.signal_ready()
@@ -212,16 +212,19 @@ def serve(
 # `webhook listen`: serve until told to stop.
 
 
-def listen(context: Context, values: ParameterValues) -> None:
+def listen_for_events(context: Context, values: ParameterValues) -> None:
     if values.get("ui") and workers_of(values.get("workers")) > 1:
         hint = "leave out --workers, or see the events of an inbox or a queue with `webhook inbox ui`"
         raise UsageError("--ui shows the deliveries of one process", hint=hint)
     in_processes(
-        context, parse_served_address(values["addr"]), values.get("workers"), partial(_listen, context, values)
+        context,
+        parse_served_address(values["addr"]),
+        values.get("workers"),
+        partial(_listen_in_process, context, values),
     )
 
 
-def _listen(
+def _listen_in_process(
     context: Context,
     values: ParameterValues,
     address: ListenAddress | None,
@@ -231,7 +234,7 @@ def _listen(
     from ...listener.assemble import Assembly
     from ..main import run_literally
 
-    with writers(context, part, events=bool(values.get("log"))) as (err, out):
+    with line_writers(context, part, events=bool(values.get("log"))) as (err, out):
         load_tls = tls_loader(values)
         options = options_of(values, address)
         assembly = Assembly(context.catalog, options, dict(context.environ), err, out, run_literally, part)
@@ -240,13 +243,13 @@ def _listen(
 
             kept = InboxOnPage(context, values) if assembly.has_queue else None
             assembly.page = page_server(context, assembly.recent, kept)
-        with opened(address, part) as sockets:
+        with opened_sockets(address, part) as sockets:
             if part is None or part.announces:
-                with unheard():
-                    _warn(context, assembly)
-            withhold(assembly.context.hidden)
-            announce = partial(_announce, context, assembly, sockets, load_tls is not None)
-            serve(assembly, sockets, part, notifier, announce, load_tls)
+                with ignoring_lost_output():
+                    _warn_unverified(context, assembly)
+            withhold_secrets(assembly.context.hidden)
+            announce = partial(_announce_addresses, context, assembly, sockets, load_tls is not None)
+            serve_until_stopped(assembly, sockets, part, notifier, announce, load_tls)
 
 
 def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> ListenOptions:
@@ -272,7 +275,7 @@ def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> List
         key_set=values.get("jwks-url"),
         switches=frozenset(name for name, value in values.items() if value is True),
         inbox=values.get("inbox"),
-        queue=_queue(values),
+        queue=_queue_to_fill(values),
         max_body=values.get("max-body"),
         max_in_flight=values.get("max-in-flight"),
         metrics=bool(values.get("metrics")),
@@ -298,7 +301,7 @@ def public_url(text: str | None) -> str:
     return text.rstrip("/")
 
 
-def _queue(values: Mapping[str, Any]) -> str | None:
+def _queue_to_fill(values: Mapping[str, Any]) -> str | None:
     """A listener with a queue only fills it."""
     url = values.get("queue")
     for name in ("inbox", "routes", "handler", "forward-to") if url else ():
@@ -308,7 +311,7 @@ def _queue(values: Mapping[str, Any]) -> str | None:
     return url
 
 
-def _announce(context: Context, assembly: Assembly, sockets: list[socket.socket], secure: bool) -> None:
+def _announce_addresses(context: Context, assembly: Assembly, sockets: list[socket.socket], secure: bool) -> None:
     paths = [source.path for source in assembly.sources]
     for url in urls(sockets, "https" if secure else "http"):
         where = url if url.startswith("unix:") else "  ".join(url + path for path in paths)
@@ -317,7 +320,7 @@ def _announce(context: Context, assembly: Assembly, sockets: list[socket.socket]
         context.note(f"page: {assembly.page.address}")
 
 
-def _warn(context: Context, assembly: Assembly) -> None:
+def _warn_unverified(context: Context, assembly: Assembly) -> None:
     if assembly.unverified:
         is_public = assembly.options.is_public
         who = "anyone who can reach this host" if is_public else "any program on this host"
@@ -336,7 +339,7 @@ _NEED_ADDRESS = {
 }
 
 
-def work(context: Context, values: ParameterValues) -> None:
+def work_on_queue(context: Context, values: ParameterValues) -> None:
     from ...listener.server.listening_sockets import parse_served_address
 
     url = _queue_to_work_on(context, values)
@@ -344,10 +347,10 @@ def work(context: Context, values: ParameterValues) -> None:
     for name, example in _NEED_ADDRESS.items():
         if address is None and values.get(name):
             raise UsageError(f"--{name} needs --addr", hint=f"--addr :9090 {example}")
-    in_processes(context, address, values.get("workers"), partial(_work, context, values, url))
+    in_processes(context, address, values.get("workers"), partial(_work_in_process, context, values, url))
 
 
-def _work(
+def _work_in_process(
     context: Context,
     values: ParameterValues,
     url: str,
@@ -361,13 +364,13 @@ def _work(
     # No event is received here, so there is nothing to prove.
     asked = options_of({**values, "queue": None, "insecure": True}, address)
     options = asked._replace(queue=url, works=True)
-    with writers(context, part) as (err, _):
+    with line_writers(context, part) as (err, _):
         load_tls = tls_loader(values)
         assembly = Assembly(context.catalog, options, dict(context.environ), err, None, run_literally, part)
-        with opened(address, part) as sockets:
-            withhold(assembly.context.hidden)
+        with opened_sockets(address, part) as sockets:
+            withhold_secrets(assembly.context.hidden)
             announce = partial(_announce_pages, context, assembly, sockets, "https" if load_tls else "http")
-            serve(assembly, sockets, part, notifier, announce, load_tls)
+            serve_until_stopped(assembly, sockets, part, notifier, announce, load_tls)
 
 
 def _queue_to_work_on(context: Context, values: ParameterValues) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_ROWS, _MOST_SECONDS = 1000, 10.0  # of what a program asks
 
 
-def mirror(context: Context, values: ParameterValues) -> None:
+def mirror_site(context: Context, values: ParameterValues) -> None:
     """Bring the file up to date, resource by resource. Parameters that are called like a resource narrow it."""
     from ...commands.execute import with_line
     from ...commands.mirror.mirror_file import MirrorFile
@@ -29,7 +29,7 @@ def mirror(context: Context, values: ParameterValues) -> None:
 
     if context.option("dry-run"):
         raise UsageError("mirror has no dry run: it changes nothing on the site", hint="name another file to try it")
-    warehouse = _warehouse(context, values["to"]) if values["to"] else None
+    warehouse = _open_warehouse(context, values["to"]) if values["to"] else None
     resources = context.catalog.all("resource")
     within = {id: words for id in resources if (words := values.get(id))}
     output = context.output(context.catalog.get("view", "mirrored"))
@@ -52,7 +52,7 @@ def mirror(context: Context, values: ParameterValues) -> None:
                 show("")
                 context.note(f"{done.table}: {done.read} read, {done.changed} changed, {done.gone} gone")
             if warehouse is not None:
-                context.note(warehouse.load(file, found.stamp, show))
+                context.note(warehouse.load_changes(file, found.run_stamp, show))
         file.check_still_there()
     finally:
         dispatcher.close()
@@ -63,13 +63,13 @@ def mirror(context: Context, values: ParameterValues) -> None:
         raise CallsheetError(f"{count_of(len(failed), 'resource')} could not be read", details=told)
 
 
-def _warehouse(context: Context, destination: str) -> Warehouse:
+def _open_warehouse(context: Context, destination: str) -> Warehouse:
     from ...commands.mirror.warehouse import Warehouse
 
     return Warehouse(destination, settings_directory(context.environ, context.program))
 
 
-def sql(context: Context, values: ParameterValues) -> None:
+def query_mirror(context: Context, values: ParameterValues) -> None:
     """Of the file that is named. An agent, which names none, asks that of the settings, and gets so much at most."""
     from ...commands.mirror.sql import run_query
 
@@ -82,10 +82,10 @@ def sql(context: Context, values: ParameterValues) -> None:
     is_limited = not values["file"]
     with run_query(path, text, most_seconds=_MOST_SECONDS if is_limited else None) as (names, rows):
         view: ViewDefinition = {"columns": [{"name": name, "value": dumps(name)} for name in names]}
-        context.output(view).print_items(_some(context, rows) if is_limited else rows)
+        context.output(view).print_items(_limited_rows(context, rows) if is_limited else rows)
 
 
-def _some(context: Context, rows: Iterator[Any]) -> Iterator[Any]:
+def _limited_rows(context: Context, rows: Iterator[Any]) -> Iterator[Any]:
     yield from islice(rows, _MOST_ROWS)
     if next(rows, None) is not None:
         context.note(f"there are more than {_MOST_ROWS} rows: ask for fewer, or for a sum of them")

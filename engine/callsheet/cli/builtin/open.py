@@ -7,7 +7,7 @@ import re
 from ...commands.context import Context, ParameterValues
 from ...commands.resources import Things
 from ...commands.steps.dispatcher import StepDispatcher
-from ...commands.steps.lookup import Lookups, addresses, below_site, is_url
+from ...commands.steps.lookup import Lookups, below_site, is_url, service_addresses
 from ...errors import CallsheetError, NoMatch, NotFound, UsageError
 from ...language.merge import on_deployment
 
@@ -24,7 +24,7 @@ def open_in_browser(context: Context, values: ParameterValues) -> None:
 def address_of(context: Context, word: str | None) -> str:
     """Raises `UsageError` for a word that no definition knows or another site's address, `NotFound` for nothing."""
     if word is None:
-        return next(iter(addresses(context).values()))
+        return next(iter(service_addresses(context).values()))
     if is_url(word):
         if below_site(context, word) is None:
             raise UsageError(f"{word} is not an address of site {context.site().name!r}")
@@ -41,7 +41,7 @@ def address_of(context: Context, word: str | None) -> str:
             return context.web_address(id, word)
     for id in openable:
         # What is no id of such a thing may be the name of one all the same.
-        if (found := _called(wire, id, f"name:{word}" if id in fitting else word)) is not None:
+        if (found := _id_by_name(wire, id, f"name:{word}" if id in fitting else word)) is not None:
             return context.web_address(id, found)
     titles = [context.catalog.get("address", id)["title"] for id in openable]
     hint = f"expected one of: {', '.join(titles)}, a title, or an address"
@@ -55,7 +55,7 @@ def _is_there(wire: StepDispatcher, id: str, word: str) -> bool:
     if "read" not in wire.context.catalog.all("resource").get(id, {}):
         return True
     try:
-        Things(wire, id).read(word)
+        Things(wire, id).read_thing(word)
     except NotFound:
         return False
     except CallsheetError as error:
@@ -63,12 +63,12 @@ def _is_there(wire: StepDispatcher, id: str, word: str) -> bool:
     return True
 
 
-def _called(wire: StepDispatcher, id: str, word: str) -> str | None:
+def _id_by_name(wire: StepDispatcher, id: str, word: str) -> str | None:
     """The id of the thing with this name, where things of this kind are found by their names."""
     lookups = Lookups(wire.context, wire, exact=True)
-    if wire.dry or id not in wire.context.catalog.ids("lookup") or "call" not in lookups.definition(id):
+    if wire.dry or id not in wire.context.catalog.ids("lookup") or "call" not in lookups.lookup_definition(id):
         return None
     try:
-        return str(lookups.resolve(id, word, {}))
+        return str(lookups.resolve_word(id, word, {}))
     except NoMatch:
         return None

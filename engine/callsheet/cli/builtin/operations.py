@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # `api`: any request, for what no definition describes.
 
 
-def api(context: Context, values: ParameterValues) -> None:
+def send_api_request(context: Context, values: ParameterValues) -> None:
     """The answer is printed as it came: JSON in the chosen format, anything else byte for byte."""
     from ..read_line import request_of
 
@@ -35,10 +35,10 @@ def api(context: Context, values: ParameterValues) -> None:
     if values.get("out") is not None:
         download_body(context, request, values["out"])
     else:
-        _print(context, context.client(), request)
+        _print_reply(context, context.client(), request)
 
 
-def _print(context: Context, client: Client, request: Request) -> None:
+def _print_reply(context: Context, client: Client, request: Request) -> None:
     from ...client.request.http_request import is_json, media_essence
     from ..read_line import TYPE
 
@@ -74,25 +74,27 @@ def describe_operation(context: Context, id: str, operation: CompiledOperation, 
     product = context.catalog.get("product", operation["product"])
     method, _, path = operation["http"].partition(" ")
     blocks = [
-        [f"{id}: {operation['title']}", *_warnings(operation)],
+        [f"{id}: {operation['title']}", *_operation_warnings(operation)],
         [operation["help"]] if "help" in operation else [],
         [f"{method} {path}", f"{product['title']}" + (f", {operation['tag']}" if "tag" in operation else "")],
-        _block("Parameters", _table([_parameter(param) for param in operation["params"]], width=width)),
-        _block("Body", list(_body(context, operation.get("body"), width))),
-        _block("Answer", list(_answer(operation))),
-        _block("Elsewhere", list(_other_deployments(context, operation, product))),
-        _block("More", [f"  {operation['documentation']}"] if "documentation" in operation else []),
-        _block("Example", [f"  {example(context, id, operation)}"]),
+        _text_block(
+            "Parameters", _aligned_table([_parameter_row(param) for param in operation["params"]], width=width)
+        ),
+        _text_block("Body", list(_body_lines(context, operation.get("body"), width))),
+        _text_block("Answer", list(_answer_lines(operation))),
+        _text_block("Elsewhere", list(_other_deployments(context, operation, product))),
+        _text_block("More", [f"  {operation['documentation']}"] if "documentation" in operation else []),
+        _text_block("Example", [f"  {example_line(context, id, operation)}"]),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
-def facts(context: Context, id: str, operation: CompiledOperation) -> dict[str, Any]:
+def operation_facts(context: Context, id: str, operation: CompiledOperation) -> dict[str, Any]:
     """The same for programs: the definition with its id, its vendor's page and the example."""
-    return {"id": id, **operation, "example": example(context, id, operation)}
+    return {"id": id, **operation, "example": example_line(context, id, operation)}
 
 
-def example(context: Context, id: str, operation: CompiledOperation) -> str:
+def example_line(context: Context, id: str, operation: CompiledOperation) -> str:
     """A command line that can be pasted: every required parameter, and a body where one is needed."""
     from ...client.request.sample_values import parameter_sample
 
@@ -136,16 +138,16 @@ def _example_body(context: Context, body: Body) -> list[str]:
     return ["-d", "text"] if is_text(media) else ["--file", FILES.get(media.partition("/")[0], "example.bin")]
 
 
-def _warnings(operation: CompiledOperation) -> list[str]:
+def _operation_warnings(operation: CompiledOperation) -> list[str]:
     found = [name for name in ("deprecated", "experimental") if operation.get(name)]
     return [f"({', '.join(found)})"] if found else []
 
 
-def _block(title: str, lines: list[str]) -> list[str]:
+def _text_block(title: str, lines: list[str]) -> list[str]:
     return [title, *lines] if lines else []
 
 
-def _parameter(param: OperationParam) -> tuple[str, ...]:
+def _parameter_row(param: OperationParam) -> tuple[str, ...]:
     notes = [param.get("help", "")]
     if "enum" in param:
         notes.append(f"one of: {', '.join(map(_as_typed, param['enum']))}")
@@ -171,7 +173,7 @@ def type_words(param: OperationParam) -> str:
     return f"{kind} ({param['format']})" if "format" in param else str(kind)
 
 
-def _body(context: Context, body: Body | None, width: int | None) -> Iterator[str]:
+def _body_lines(context: Context, body: Body | None, width: int | None) -> Iterator[str]:
     if not body:
         return
     yield f"  {body.get('media', 'application/json')}{', optional' if body.get('optional') else ''}"
@@ -180,11 +182,11 @@ def _body(context: Context, body: Body | None, width: int | None) -> Iterator[st
         yield f"    {name}  {'file' if part.get('file') else part.get('type', 'string')}  {', '.join(notes)}".rstrip()
     if "schema" in body and "parts" not in body:
         schema = context.catalog.get("schema", body["schema"])
-        rows = [_property(schema, name, each) for name, each in schema.get("properties", {}).items()]
-        yield from _table(rows, 4, width)
+        rows = [_property_row(schema, name, each) for name, each in schema.get("properties", {}).items()]
+        yield from _aligned_table(rows, 4, width)
 
 
-def _property(schema: dict[str, Any], name: str, each: Any) -> tuple[str, ...]:
+def _property_row(schema: dict[str, Any], name: str, each: Any) -> tuple[str, ...]:
     each = each if isinstance(each, dict) else {}
     kind = each.get("type", each.get("ref", "any"))
     words = "|".join(kind) if isinstance(kind, list) else str(kind)
@@ -194,7 +196,7 @@ def _property(schema: dict[str, Any], name: str, each: Any) -> tuple[str, ...]:
     return name, words, "required" if name in schema.get("required", ()) else "", enum
 
 
-def _answer(operation: CompiledOperation) -> Iterator[str]:
+def _answer_lines(operation: CompiledOperation) -> Iterator[str]:
     yield f"  {operation.get('reply', 'json')}"
     if paging := operation.get("paginate"):
         items = f" of `{paging['items']}`" if "items" in paging else ""
@@ -215,7 +217,7 @@ def _other_deployments(context: Context, operation: CompiledOperation, product: 
             yield f"  {deployment}: below {family['base']}"
 
 
-def _table(rows: list[tuple[str, ...]], indent: int = 2, width: int | None = None) -> list[str]:
+def _aligned_table(rows: list[tuple[str, ...]], indent: int = 2, width: int | None = None) -> list[str]:
     """Aligned columns; the last one goes on below itself where a line would be longer than `width`."""
     if not rows:
         return []
@@ -224,11 +226,11 @@ def _table(rows: list[tuple[str, ...]], indent: int = 2, width: int | None = Non
     lines = []
     for row in rows:
         start = " " * indent + "".join(f"{row[place]:<{widths[place]}}  " for place in columns[:-1])
-        lines += _wrapped(start, row[columns[-1]], width)
+        lines += _wrap_text(start, row[columns[-1]], width)
     return lines
 
 
-def _wrapped(start: str, text: str, width: int | None) -> list[str]:
+def _wrap_text(start: str, text: str, width: int | None) -> list[str]:
     room = width - len(start) if width else 0
     if room < NARROWEST or len(text) <= room:
         return [f"{start}{text}".rstrip()]
@@ -250,29 +252,29 @@ def list_operations_command(context: Context, values: ParameterValues) -> None:
         text=values.get("search"),
         deprecated=bool(values.get("include-deprecated") or not values.get("exclude-deprecated")),
     )
-    context.output(context.catalog.get("view", "operation")).print_items(_first(rows, values))
+    context.output(context.catalog.get("view", "operation")).print_items(_first_rows(rows, values))
     if not rows:
         context.note("no operation matches these filters")
 
 
-def _first(rows: list[dict[str, Any]], values: ParameterValues) -> list[dict[str, Any]]:
+def _first_rows(rows: list[dict[str, Any]], values: ParameterValues) -> list[dict[str, Any]]:
     return rows[: extent_of(values).most]
 
 
-def search(context: Context, values: ParameterValues) -> None:
+def search_catalog(context: Context, values: ParameterValues) -> None:
     text = " ".join(values["text"])
     found = search_operations(context.catalog, text, values.get("product"))
     for word, instead in found.corrected.items():
         context.note(f"no operation mentions {word!r}; searched for {instead!r}")
     if not found.rows:
         context.note(f"nothing found for {text!r}; see {context.program} op list")
-    shown = _first(found.rows, values)
+    shown = _first_rows(found.rows, values)
     context.output(context.catalog.get("view", "operation")).print_items(shown)
     if shown != found.rows:
         context.note(f"{len(found.rows) - len(shown)} more match: pass another word, or a larger --max")
 
 
-def operation(context: Context, id: str) -> tuple[str, CompiledOperation]:
+def find_operation(context: Context, id: str) -> tuple[str, CompiledOperation]:
     """The canonical id and the definition; raises `UsageError` that suggests operations with similar ids."""
     found = context.catalog.find("operation", id)
     if found is None:
@@ -282,22 +284,22 @@ def operation(context: Context, id: str) -> tuple[str, CompiledOperation]:
     return context.catalog.canonical_id("operation", id), found
 
 
-def describe(context: Context, values: ParameterValues) -> None:
+def print_description(context: Context, values: ParameterValues) -> None:
     from ...output.stream import Stream
 
-    id, found = operation(context, values["id"])
+    id, found = find_operation(context, values["id"])
     filtered = any(context.option(name) for name in ("jq", "query", "columns"))
     if context.output_format == "table" and not filtered:
         width = Stream(context.streams.out).width
         context.streams.out.write(describe_operation(context, id, found, width))
     else:
-        context.output().print_one(facts(context, id, found))
+        context.output().print_one(operation_facts(context, id, found))
 
 
-def skeleton(context: Context, values: ParameterValues) -> None:
+def print_skeleton(context: Context, values: ParameterValues) -> None:
     from ...client.request.sample_values import body_sample
 
-    id, found = operation(context, values["id"])
+    id, found = find_operation(context, values["id"])
     body = found.get("body")
     if body is None:
         raise UsageError(f"{id} takes no body", hint=f"{context.program} op describe {id}")
@@ -318,14 +320,14 @@ def skeleton(context: Context, values: ParameterValues) -> None:
 # `op call`: any documented operation by its id.
 
 
-def call(context: Context, values: ParameterValues) -> None:
-    id, definition = operation(context, values["id"])
+def call_operation(context: Context, values: ParameterValues) -> None:
+    id, definition = find_operation(context, values["id"])
     strict = not values.get("no-strict")
     build = request_builder(context)
     request = build.build_request(
         id,
-        arguments(values.get("param") or []),
-        _data(context, values, build.operation_call(id).operation.get("body", {})),
+        parameter_arguments(values.get("param") or []),
+        _body_data(context, values, build.operation_call(id).operation.get("body", {})),
         values.get("file") or (),
         strict=strict,
     )
@@ -335,7 +337,7 @@ def call(context: Context, values: ParameterValues) -> None:
     )
 
 
-def _data(context: Context, values: ParameterValues, body: Body) -> Any:
+def _body_data(context: Context, values: ParameterValues, body: Body) -> Any:
     """The body, with single members laid over it."""
     data = context.read_source(values["data"]) if values.get("data") is not None else None
     words = values.get("set")
@@ -351,7 +353,7 @@ def _data(context: Context, values: ParameterValues, body: Body) -> Any:
     return overlay_values(parse_value(data.decode("utf-8", "replace"), "--data", "JSON"), members)
 
 
-def arguments(given: list[str], option: str = "--param") -> dict[str, Any]:
+def parameter_arguments(given: list[str], option: str = "--param") -> dict[str, Any]:
     """`name=value` texts by name; a name that is given several times has the list of its values."""
     found: dict[str, Any] = {}
     for text in given:

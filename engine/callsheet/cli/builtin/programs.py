@@ -20,7 +20,15 @@ from ...openapi import ImportResult
 from ...openapi.definition_files import directory_of, save_files
 from ...openapi.sound import SoundImport
 from ...paths import own_definitions
-from ...programs.create import Made, ProgramDifference, ProgramSource, create, create_empty, program_difference, renewed
+from ...programs.create import (
+    Made,
+    ProgramDifference,
+    ProgramSource,
+    create_empty,
+    create_program,
+    program_difference,
+    recreate_program,
+)
 from ...programs.installed import (
     BIN,
     README,
@@ -35,11 +43,10 @@ from ...programs.installed import (
     installed_programs,
     launcher_directory,
     launcher_path,
-    look_up,
     own_directory,
     read_manifest,
     read_shared,
-    readme,
+    readme_text,
     refuse_existing,
     remember_launcher,
     remove_launchers,
@@ -74,11 +81,11 @@ def say_changes(context: Context, found: SoundImport) -> None:
         context.note(note)
     for text in found.left_out:
         context.say(f"warning: left out: {text}")
-    for line in _changes(found.result):
+    for line in _import_changes(found.result):
         context.streams.out.write(f"{line}\n")
 
 
-def _changes(result: ImportResult) -> Iterator[str]:
+def _import_changes(result: ImportResult) -> Iterator[str]:
     """What is different from the import before: a line each operation."""
     found, before = result.difference_to_earlier, result.earlier.operations
     http = {id: table["http"] for id, table in {**before, **result.operations}.items()}
@@ -91,7 +98,7 @@ def _changes(result: ImportResult) -> Iterator[str]:
 # `callsheet new|list|run|check|remove|link`: programs made of definitions, on this machine.
 
 
-def new(context: Context, values: ParameterValues) -> None:
+def new_program(context: Context, values: ParameterValues) -> None:
     """Make a program out of a document, or an empty one, and a launcher for it."""
     from ...urls import base_url
 
@@ -103,7 +110,7 @@ def new(context: Context, values: ParameterValues) -> None:
         check_launcher(program, directory)
         ask_about_name(context, program)
     address = base_url(values["base-url"], "--base-url") if values["base-url"] else None
-    made = _made(context, values, program, address)
+    made = _make_program(context, values, program, address)
     for note in made.notes:
         context.note(note)
     counts = [(made.commands, "command"), (made.operations, "operation"), (len(made.files), "file")]
@@ -126,7 +133,7 @@ def new(context: Context, values: ParameterValues) -> None:
     _say_next(context, program, made)
 
 
-def _made(context: Context, values: ParameterValues, program: str, address: str | None) -> Made:
+def _make_program(context: Context, values: ParameterValues, program: str, address: str | None) -> Made:
 
     uses = [*dict.fromkeys(values["uses"])]
     layers = layers_below(context, uses)
@@ -137,7 +144,7 @@ def _made(context: Context, values: ParameterValues, program: str, address: str 
         return create_empty(program, values["title"] or program, uses, layers)
     name = "standard input" if values["from"] == "-" else values["from"]
     text = document_text(context, values["from"])
-    return create(
+    return create_program(
         program, ProgramSource(text, name, address, values["title"], path_of_document(values["from"])), uses, layers
     )
 
@@ -200,7 +207,7 @@ def run_program(context: Context, values: ParameterValues) -> None:
     """What a launcher does. The program's exit code is that of this one."""
     from ..main import run
 
-    _known(context, values["program"])
+    _check_known(context, values["program"])
     streams = context.streams
     code = run(
         values["program"],
@@ -214,13 +221,13 @@ def run_program(context: Context, values: ParameterValues) -> None:
         raise Exit(code)
 
 
-def _known(context: Context, program: str) -> None:
+def _check_known(context: Context, program: str) -> None:
     from ...language.load import refuse_unknown
 
     refuse_unknown(program, context.environ)
 
 
-def check(context: Context, values: ParameterValues) -> None:
+def check_programs(context: Context, values: ParameterValues) -> None:
     """One program, or all of a person's own; every one is looked at, whatever is wrong with the others."""
     own = [each.program for each in installed_programs(context.environ) if each.kind == "own"]
     wanted = [values["program"]] if values["program"] else own
@@ -228,16 +235,18 @@ def check(context: Context, values: ParameterValues) -> None:
         context.note("no programs of your own; `callsheet new` makes one")
     problems: list[str] = []
     for program in wanted:
-        _known(context, program)
+        _check_known(context, program)
         try:
-            context.streams.out.write(f"{program}: {count_of(sound(context, program), 'definition')}, no problems\n")
+            context.streams.out.write(
+                f"{program}: {count_of(count_definitions(context, program), 'definition')}, no problems\n"
+            )
         except DefinitionError as error:
             problems += error.details or [f"{program}: {error.message}"]
     if problems:
         raise DefinitionError(f"{count_of(len(problems), 'problem')} in definitions", details=problems)
 
 
-def sound(context: Context, program: str) -> int:
+def count_definitions(context: Context, program: str) -> int:
     """How many definitions a program has; raises `DefinitionError` with each problem."""
     from ...catalog.compile import qualified_names
     from ...language import check as checks
@@ -249,7 +258,7 @@ def sound(context: Context, program: str) -> int:
     return len(definitions)
 
 
-def remove(context: Context, values: ParameterValues) -> None:
+def remove_program(context: Context, values: ParameterValues) -> None:
     """Definitions, launcher, sites and credentials of a person's own program."""
     program = values["program"]
     directory = own_directory(program, context.environ)
@@ -279,10 +288,10 @@ def _forget_sites(context: Context, program: str) -> None:
         theirs.close()
 
 
-def link(context: Context, values: ParameterValues) -> None:
+def link_program(context: Context, values: ParameterValues) -> None:
     """A launcher for a program that has none any more, or in another directory."""
     program = values["program"]
-    _known(context, program)
+    _check_known(context, program)
     directory = launcher_directory(context.environ, values["bin"])
     if context.option("dry-run"):
         check_launcher(program, directory)
@@ -291,24 +300,21 @@ def link(context: Context, values: ParameterValues) -> None:
     start_with_launcher(context, program, directory)
 
 
-__all__ = ["check", "link", "list_programs", "look_up", "new", "remove", "run_program"]
-
-
 # `callsheet share|install`: a program as a directory that others can install.
 
 
-def share(context: Context, values: ParameterValues) -> None:
+def share_program(context: Context, values: ParameterValues) -> None:
     """Write the definitions of one's own program into a new directory, once they are found to be sound."""
     program = values["program"]
     directory = own_directory(program, context.environ)
-    sound(context, program)
+    count_definitions(context, program)
     shared = read_shared(directory)
     target = os.path.abspath(values["to"] or program)
     if os.path.lexists(target) and not (os.path.isdir(target) and not os.listdir(target)):
         raise UsageError(f"{target} already exists", hint="name another directory with --to")
     definitions, below = checked_definitions(context, shared)
-    commands = _commands(definitions, below)
-    files = {**shared.files, README: readme(program, str(shared.table.get("title", program)), commands)}
+    commands = _own_commands(definitions, below)
+    files = {**shared.files, README: readme_text(program, str(shared.table.get("title", program)), commands)}
     show_difference(context, program_difference(definitions, below, qualified_names(definitions)))
     if context.option("dry-run"):
         context.streams.out.write(f"{program}: {count_of(len(files), 'file')} would be written to {target}\n")
@@ -318,7 +324,7 @@ def share(context: Context, values: ParameterValues) -> None:
     context.note("others install it with `callsheet install DIRECTORY`; read it through for what only you should know")
 
 
-def install(context: Context, values: ParameterValues) -> None:
+def install_shared_program(context: Context, values: ParameterValues) -> None:
     """Show what a program could do, ask, and install exactly what was shown."""
     shared = read_shared(os.path.abspath(values["directory"]))
     program = shared.program
@@ -328,7 +334,7 @@ def install(context: Context, values: ParameterValues) -> None:
     ask_about_name(context, program)
     definitions, below = checked_definitions(context, shared)
     title = escape_line(str(shared.table.get("title", "")))
-    context.note(f"{program}: {title}; {len(shared.files)} files, {len(_commands(definitions, below))} commands")
+    context.note(f"{program}: {title}; {len(shared.files)} files, {len(_own_commands(definitions, below))} commands")
     show_difference(context, program_difference(definitions, below, qualified_names(definitions)))
     context.confirm(f"Install {program}?")
     if context.only_tries(f"{program} would be installed"):
@@ -357,7 +363,7 @@ def checked_definitions(context: Context, shared: Shared) -> tuple[Definitions, 
     return definitions, load_definitions(layers)
 
 
-def _commands(definitions: Definitions, below: Definitions) -> list[tuple[str, str]]:
+def _own_commands(definitions: Definitions, below: Definitions) -> list[tuple[str, str]]:
     """The words and the help of the commands that the program itself brings."""
     own = [each for key, each in definitions.items() if key[0] == "command" and key not in below]
     return [(each.id, str(each.table["help"])) for each in own if not each.table.get("hidden")]
@@ -394,7 +400,7 @@ def show_difference(context: Context, found: ProgramDifference) -> None:
 # `callsheet update`: a new version of a program over what a person has changed.
 
 
-def update(context: Context, values: ParameterValues) -> None:
+def update_program(context: Context, values: ParameterValues) -> None:
     """A new version of a program, out of a document or of a directory that somebody shared."""
     program = values["program"]
     manifest = read_manifest(own_directory(program, context.environ))
@@ -424,7 +430,7 @@ def update_from_document(context: Context, program: str, spec: str, address: str
     source = ProgramSource(document_text(context, spec), name, address, title or before.title, path_of_document(spec))
     uses = [str(name) for name in program_table(program, context.environ).get("uses", ())]
     earlier = read_earlier(directory, program)
-    new, found = renewed(program, source, uses, layers_below(context, uses), directory, before, earlier)
+    new, found = recreate_program(program, source, uses, layers_below(context, uses), directory, before, earlier)
     say_changes(context, found)
     came_from = before.source if spec == "-" else os.path.abspath(spec)
     manifest = before._replace(source=came_from, base_url=address, title=source.title)

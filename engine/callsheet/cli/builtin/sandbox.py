@@ -21,10 +21,10 @@ NAME = "sandbox"
 _METHOD = "none"
 
 
-def start(context: Context, values: ParameterValues) -> None:
+def start_sandbox(context: Context, values: ParameterValues) -> None:
     """In the background, unless `foreground`; the site is saved under its name, so that it can be used at once."""
-    deployment = _deployment(context, values)
-    _check(values)
+    deployment = _choose_deployment(context, values)
+    _check_values(values)
     _refuse_other_site(context)
     if context.only_tries(f"a sandbox ({deployment}) would start"):
         return
@@ -32,19 +32,19 @@ def start(context: Context, values: ParameterValues) -> None:
         import asyncio
 
         _refuse_second(context)
-        asyncio.run(_serve(context, values, deployment))
+        asyncio.run(_serve_sandbox(context, values, deployment))
         return
     with process.starting_lock(context.environ, context.program):
         _refuse_second(context)
-        words = [*own_command(context.program), *_words(values)]
+        words = [*own_command(context.program), *_foreground_words(values)]
         running = process.start_detached(words, context.environ, context.program)
     context.note(f"use it with --site {NAME}; stop it with `{context.program} sandbox stop`")
-    _report(context, running)
+    _report_running(context, running)
 
 
-def stop(context: Context, values: ParameterValues) -> None:
+def stop_sandbox(context: Context, values: ParameterValues) -> None:
     del values
-    running = _running(context)
+    running = _running_sandbox(context)
     if context.only_tries(f"the sandbox at {running.address} would stop"):
         return
     if not process.ask_sandbox(running, "stop"):
@@ -53,9 +53,9 @@ def stop(context: Context, values: ParameterValues) -> None:
     context.note(f"the sandbox at {running.address} has stopped")
 
 
-def reset(context: Context, values: ParameterValues) -> None:
+def reset_sandbox(context: Context, values: ParameterValues) -> None:
     del values
-    running = _running(context)
+    running = _running_sandbox(context)
     if context.only_tries(f"the sandbox at {running.address} would be as new"):
         return
     context.confirm(f"put the sandbox at {running.address} back to its beginning?")
@@ -71,14 +71,14 @@ def _refuse_second(context: Context) -> None:
         )
 
 
-def _running(context: Context) -> process.RunningSandbox:
+def _running_sandbox(context: Context) -> process.RunningSandbox:
     running = process.running_sandbox(context.environ, context.program)
     if running is None:
         raise UsageError("no sandbox is running", hint="start it with `{program} sandbox start`")
     return running
 
 
-def _deployment(context: Context, values: ParameterValues) -> str:
+def _choose_deployment(context: Context, values: ParameterValues) -> str:
     known = context.catalog.ids("deployment")
     wanted = values.get("deployment")
     if wanted is not None and wanted not in known:
@@ -89,7 +89,7 @@ def _deployment(context: Context, values: ParameterValues) -> str:
     return wanted or next(iter(known), "")
 
 
-def _check(values: ParameterValues) -> None:
+def _check_values(values: ParameterValues) -> None:
     from ...sandbox.simulated_site import parse_fault
     from ...sandbox.state import refuse_other_file
 
@@ -101,7 +101,7 @@ def _check(values: ParameterValues) -> None:
         base_url(values["webhooks"], "--webhooks")
     elif values.get("webhook-secret-file"):
         raise UsageError("--webhook-secret-file signs nothing without --webhooks")
-    _secret(values)
+    _read_secret(values)
     port, limit = values.get("port"), values.get("rate-limit")
     if port is not None and not 0 <= port <= 65535:
         raise UsageError(f"--port expects a number from 0 to 65535, not {port}")
@@ -109,7 +109,7 @@ def _check(values: ParameterValues) -> None:
         raise UsageError(f"--rate-limit expects a number above 0, not {limit}")
 
 
-def _secret(values: ParameterValues) -> str | None:
+def _read_secret(values: ParameterValues) -> str | None:
     """The only line of the file: a secret on a command line could be read in the list of processes."""
     path = values.get("webhook-secret-file")
     if path is None:
@@ -120,7 +120,7 @@ def _secret(values: ParameterValues) -> str | None:
     return secret
 
 
-def _words(values: ParameterValues) -> list[str]:
+def _foreground_words(values: ParameterValues) -> list[str]:
     """The same command again, in the foreground."""
     paths = ("state", "webhook-secret-file")
     given = {**values, **{name: os.path.abspath(values[name]) for name in paths if values.get(name)}}
@@ -133,7 +133,7 @@ def _words(values: ParameterValues) -> list[str]:
     return words + [f"--fail={text}" for text in values.get("fail") or []]
 
 
-async def _serve(context: Context, values: ParameterValues, deployment: str) -> None:
+async def _serve_sandbox(context: Context, values: ParameterValues, deployment: str) -> None:
     import asyncio
 
     from ...sandbox.sandbox_server import Server
@@ -144,11 +144,11 @@ async def _serve(context: Context, values: ParameterValues, deployment: str) -> 
         values.get("latency") or 0.0,
         values.get("rate-limit") or 0,
     )
-    webhooks = Webhooks(values["webhooks"], _secret(values)) if values.get("webhooks") else None
+    webhooks = Webhooks(values["webhooks"], _read_secret(values)) if values.get("webhooks") else None
     site = SandboxSite(context.catalog, deployment, values.get("state"), webhooks, values.get("product"))
     token = secrets.token_urlsafe(24)
     server = Server(site, faults, token)
-    port = await _begin(server, values.get("port"), _last_port(context))
+    port = await _begin_serving(server, values.get("port"), _last_port(context))
     site.address = f"http://127.0.0.1:{port}"
     running = process.RunningSandbox(site.address, deployment, token, os.getpid())
     _save_site(context, running)
@@ -163,7 +163,7 @@ async def _serve(context: Context, values: ParameterValues, deployment: str) -> 
     site.close()
 
 
-async def _begin(server: Any, port: int | None, last: int) -> int:
+async def _begin_serving(server: Any, port: int | None, last: int) -> int:
     if port is None and last:
         with contextlib.suppress(OSError):  # somebody else has it now
             return int(await server.begin_listening(last))
@@ -176,10 +176,10 @@ async def _begin(server: Any, port: int | None, last: int) -> int:
 
 def _last_port(context: Context) -> int:
     """The one that it had before, 0 for none: its address stays the same, and nothing has to be saved again."""
-    return urlsplit(_saved(context).get("base_url", "")).port or 0
+    return urlsplit(_saved_settings(context).get("base_url", "")).port or 0
 
 
-def _saved(context: Context) -> Mapping[str, Any]:
+def _saved_settings(context: Context) -> Mapping[str, Any]:
     from ...sites.profiles.choose import read_profiles
 
     return read_profiles(context.catalog, context.environ).get("sites", {}).get(NAME) or {}
@@ -190,7 +190,7 @@ def _save_site(context: Context, running: process.RunningSandbox) -> None:
     settings = {"base_url": running.address, "deployment": running.deployment}
     if _METHOD in context.catalog.ids("auth"):
         settings["method"] = _METHOD
-    if _saved(context) == settings:
+    if _saved_settings(context) == settings:
         return
     from ...sites.profiles.edit import edit_profiles, put_site  # loads what checks the file
 
@@ -200,11 +200,11 @@ def _save_site(context: Context, running: process.RunningSandbox) -> None:
 
 def _refuse_other_site(context: Context) -> None:
     """A site of that name on another machine is somebody's own, and stays."""
-    address = _saved(context).get("base_url")
+    address = _saved_settings(context).get("base_url")
     if address is not None and not is_loopback(urlsplit(address).hostname or ""):
         raise UsageError(f"the site {NAME!r} is {address}", hint="give that site another name, then start the sandbox")
 
 
-def _report(context: Context, running: process.RunningSandbox) -> None:
+def _report_running(context: Context, running: process.RunningSandbox) -> None:
     row = {"name": NAME, "base_url": running.address, "deployment": running.deployment, "process": running.process}
     context.output(context.catalog.get("view", "sandbox")).print_one(row)

@@ -49,20 +49,20 @@ _REFUSED = {
 Make = Callable[[str], "Delivery"]
 
 
-def trigger(context: Context, values: ParameterValues) -> None:
+def trigger_event(context: Context, values: ParameterValues) -> None:
     definition = context.catalog.get("source", values["source"])
-    body = _body(context, values)
+    body = _event_body(context, values)
     if values["count"] < 1:
         raise UsageError(f"--count: {values['count']} is not a number of events, expected 1 or more")
     check_change(context, "write", "webhook trigger")
     url = listener_url(values.get("to"), definition["path"])
-    with _maker(context, values, definition, body, url) as make, _client(url) as client:
+    with _delivery_maker(context, values, definition, body, url) as make, _http_client(url) as client:
         for _ in range(values["count"]):
             delivery = make(uuid.uuid4().hex)
             try:
                 _send_until_known(client, delivery.url, delivery, LEARNING if values.get("jwt-key") else 0)
             except NotAllowed as error:
-                error.hint = _refused(definition, delivery.proof)
+                error.hint = _refusal_hint(definition, delivery.proof)
                 raise
             context.streams.out.write(f"{delivery.id}\n")
 
@@ -76,7 +76,7 @@ def listener_url(to: str | None, path: str) -> str:
     return f"http://{'127.0.0.1' if to.startswith(':') else ''}{to}{path}"
 
 
-def _body(context: Context, values: ParameterValues) -> Any:
+def _event_body(context: Context, values: ParameterValues) -> Any:
     """The body that was given, or else the sample of the type. Raises `UsageError` for a type there is none of."""
     from fnmatch import fnmatchcase
 
@@ -100,7 +100,7 @@ def _body(context: Context, values: ParameterValues) -> Any:
 
 
 @contextlib.contextmanager
-def _maker(
+def _delivery_maker(
     context: Context, values: ParameterValues, definition: SourceDefinition, body: Any, url: str
 ) -> Iterator[Make]:
     from ...listener.server.listening_sockets import parse_address
@@ -111,19 +111,19 @@ def _maker(
 
     path, keys_address = values.get("jwt-key"), parse_address(values["keys-addr"], KEYS_OPTION)
     if path is None:
-        secret = _secret(context, values, definition)
+        secret = _signing_secret(context, values, definition)
         yield lambda id: plain(definition, *payload(id), secret, url)
         return
     if "jwt" not in definition:
         raise UsageError(f"source {values['source']!r} does not use signed tokens", hint="sign with --secret")
     signer = TokenSigner(private_key(path))
-    claims = _claims(context, definition)
+    claims = _token_claims(context, definition)
     with served(keys_address, signer.key_set, KEYS_OPTION) as address:
         context.note(f"key set at {address}")
         yield lambda id: signer.token(definition, *payload(id), url, claims)
 
 
-def _claims(context: Context, definition: SourceDefinition) -> dict[str, str]:
+def _token_claims(context: Context, definition: SourceDefinition) -> dict[str, str]:
     """What a token has to say, by the variables of its receiver. Raises `UsageError` where one is not set."""
     from ...listener.verify.secret_options import collect_secrets
 
@@ -141,7 +141,7 @@ def _claims(context: Context, definition: SourceDefinition) -> dict[str, str]:
     return {claim: values[0] for claim, values in found.items()}
 
 
-def _secret(context: Context, values: ParameterValues, definition: SourceDefinition) -> str | None:
+def _signing_secret(context: Context, values: ParameterValues, definition: SourceDefinition) -> str | None:
     from ...listener.verify.proof_kinds import variable_of
     from ...listener.verify.secret_options import collect_secrets
 
@@ -154,7 +154,7 @@ def _secret(context: Context, values: ParameterValues, definition: SourceDefinit
     return found[0] if found else None
 
 
-def _client(url: str) -> httpx.Client:
+def _http_client(url: str) -> httpx.Client:
     """Raises `UsageError` for what no host can be called. This machine is never reached through a proxy."""
     import httpx
 
@@ -173,15 +173,15 @@ def _send_until_known(client: httpx.Client, url: str, delivery: Delivery, patien
     """A listener that asked for the key set before it was served asks again within some seconds."""
     for _ in range(patience):
         try:
-            _send(client, url, delivery)
+            _send_delivery(client, url, delivery)
         except (NotAllowed, RateLimited):  # the set was fetched without this key, or not at all
             time.sleep(1)
         else:
             return
-    _send(client, url, delivery)
+    _send_delivery(client, url, delivery)
 
 
-def _send(client: httpx.Client, url: str, delivery: Delivery) -> None:
+def _send_delivery(client: httpx.Client, url: str, delivery: Delivery) -> None:
     import httpx
 
     try:
@@ -191,13 +191,13 @@ def _send(client: httpx.Client, url: str, delivery: Delivery) -> None:
     except httpx.UnsupportedProtocol:
         raise UsageError(f"--to: {url!r} is not an http address") from None
     except httpx.RequestError as error:
-        raise _unanswered(error, url) from None
+        raise _network_error(error, url) from None
     if not answer.is_success:
         kind = _ERRORS.get(answer.status_code, CallsheetError)
         raise kind(f"{url} answered {answer.status_code} {answer.reason_phrase}", status=answer.status_code)
 
 
-def _refused(definition: SourceDefinition, proof: str) -> str:
+def _refusal_hint(definition: SourceDefinition, proof: str) -> str:
     """What may be wrong with a proof that a listener did not accept."""
     if proof == "signature" and "public_key" in definition:
         return "give the private half of the key that the listener has, with --secret or --secret-file"
@@ -210,7 +210,7 @@ def _refused(definition: SourceDefinition, proof: str) -> str:
     return _REFUSED[proof]
 
 
-def _unanswered(error: httpx.RequestError, url: str) -> NetworkError:
+def _network_error(error: httpx.RequestError, url: str) -> NetworkError:
     import httpx
 
     from ...client.http.retry import explain_network_error

@@ -16,7 +16,7 @@ from ...errors import CallsheetError, UsageError, count_of, did_you_mean
 from ...jsontext import dump_json
 from ..signals import release_hangup
 from .auth import refuse_empty
-from .listen import in_processes, serve, withhold, writers
+from .listen import in_processes, line_writers, serve_until_stopped, withhold_secrets
 
 if TYPE_CHECKING:
     from ...commands.mirror.watch import ResourceWatch, Told, Watched
@@ -30,9 +30,9 @@ _RETRY_DELAY = 5.0
 _JOIN_TIMEOUT = 2.0
 
 
-def watch(context: Context, values: ParameterValues) -> None:
+def watch_things(context: Context, values: ParameterValues) -> None:
     from ...commands.mirror.mirror_file import resource_called
-    from ...commands.mirror.watch import Watched, alone, opened_watch
+    from ...commands.mirror.watch import Watched, locked_state, opened_watch
 
     if context.option("dry-run"):
         raise UsageError("watch has no dry run: it changes nothing on the site")
@@ -53,35 +53,37 @@ def watch(context: Context, values: ParameterValues) -> None:
         hint += f"; to watch one thing: {', '.join(single)}" if single else ""
         raise UsageError(f"no resource {chosen!r}{did_you_mean(chosen, resources)}", hint=hint)
     watched = Watched(chosen, within, values.get("where"), reader)
-    state = watched.state(context)
-    with alone(state):
+    state = watched.state_file(context)
+    with locked_state(state):
         if handles:
             inbox = inbox or state.removesuffix(".sqlite") + ".inbox.sqlite"
             asked = {"source": [SOURCE], "routes": routes, "inbox": inbox, "insecure": True}
             asked["handler"] = [shlex.join(command)] if command else []
-            in_processes(context, None, None, partial(_handle, context, watched, values["every"], asked))
+            in_processes(context, None, None, partial(_handle_events, context, watched, values["every"], asked))
         else:
             release_hangup()
-            told = _printer(context)
+            told = _event_printer(context)
             with opened_watch(context, watched) as found:
-                _begin(context, watched, found)
-                _poll(context, found, told, values["every"], threading.Event())
+                _begin_watch(context, watched, found)
+                _poll_until_stopped(context, found, told, values["every"], threading.Event())
 
 
-def _begin(context: Context, watched: Watched, found: ResourceWatch) -> None:
-    read = found.begin()
+def _begin_watch(context: Context, watched: Watched, found: ResourceWatch) -> None:
+    read = found.begin_watch()
     if read is None:
         context.note(f"watching {watched.resource}, going on where the last run stopped")
     else:
         context.note(f"watching {watched.resource}: {count_of(read, 'thing')} there now, none of which is an event")
 
 
-def _poll(context: Context, found: ResourceWatch, told: Told, every: float, stopping: threading.Event) -> None:
+def _poll_until_stopped(
+    context: Context, found: ResourceWatch, told: Told, every: float, stopping: threading.Event
+) -> None:
     """Until it is stopped. What goes wrong is said once, and tried again: a site is away for some time now and then."""
     is_away = False
     while not stopping.is_set():
         try:
-            found.poll(told)
+            found.poll_changes(told)
         except CallsheetError as error:
             if not is_away:
                 context.say(f"warning: {error.message}; trying again every {every:g} s")
@@ -93,7 +95,7 @@ def _poll(context: Context, found: ResourceWatch, told: Told, every: float, stop
         stopping.wait(every)
 
 
-def _printer(context: Context) -> Told:
+def _event_printer(context: Context) -> Told:
     """A line of JSON for each event, the same that handlers get."""
     from ...listener.verify.source import Source
     from ...output.output_formats import renderer_of
@@ -112,7 +114,7 @@ def _printer(context: Context) -> Told:
     return told
 
 
-def _handle(
+def _handle_events(
     context: Context,
     watched: Watched,
     every: float,
@@ -128,20 +130,20 @@ def _handle(
     from .listen import options_of
 
     stopping = threading.Event()
-    with writers(context, part) as (err, _):
+    with line_writers(context, part) as (err, _):
         assembly = Assembly(
             context.catalog, options_of(asked, None), dict(context.environ), err, None, run_literally, part
         )
-        withhold(assembly.context.hidden)
+        withhold_secrets(assembly.context.hidden)
         for job in (job for route in assembly.route_set.routes for job in route.jobs):
             for doubt in job.handler.doubts():
                 context.say(f"warning: {job.id}: {doubt}")
         with opened_watch(context, watched) as found:
-            _begin(context, watched, found)
+            _begin_watch(context, watched, found)
 
         def poll(loop: asyncio.AbstractEventLoop) -> None:
             with suppress(_Stopped), opened_watch(context, watched) as found:
-                _poll(context, found, _keeper(assembly, loop, stopping), every, stopping)
+                _poll_until_stopped(context, found, _inbox_keeper(assembly, loop, stopping), every, stopping)
 
         threads: list[threading.Thread] = []
 
@@ -151,7 +153,7 @@ def _handle(
             thread.start()
 
         try:
-            serve(assembly, [], part, notifier, announce)
+            serve_until_stopped(assembly, [], part, notifier, announce)
         finally:
             stopping.set()
             for thread in threads:
@@ -162,19 +164,19 @@ class _Stopped(Exception):
     """The run ends before an event was kept."""
 
 
-def _keeper(assembly: Assembly, loop: asyncio.AbstractEventLoop, stopping: threading.Event) -> Told:
+def _inbox_keeper(assembly: Assembly, loop: asyncio.AbstractEventLoop, stopping: threading.Event) -> Told:
     """Ends when the event is in the inbox, which knows one that it has."""
 
     def told(event: dict[str, Any]) -> None:
         data = dump_json(event).encode()
         if stopping.is_set() or loop.is_closed():
             raise _Stopped
-        asyncio.run_coroutine_threadsafe(_keep(assembly, data), loop).result()
+        asyncio.run_coroutine_threadsafe(_keep_event(assembly, data), loop).result()
 
     return told
 
 
-async def _keep(assembly: Assembly, data: bytes) -> None:
+async def _keep_event(assembly: Assembly, data: bytes) -> None:
     event = assembly.sources[0].receive([], b"", data, time.time())
     table = assembly.app.routing_table
     jobs = table.jobs(table.plan(event), event)

@@ -33,36 +33,36 @@ DEFAULT_ADDRESS = ":8080"
 SOON = 14 * DAY
 
 
-def checkup(context: Context, values: ParameterValues) -> None:
+def check_listener(context: Context, values: ParameterValues) -> None:
     """Raises `CallsheetError` where something would not work."""
-    rows = [row._replace(remedy=name_program(row.remedy, context.program)) for row in _rows(context, values)]
+    rows = [row._replace(remedy=name_program(row.remedy, context.program)) for row in _listener_rows(context, values)]
     context.output(context.catalog.get("view", "check")).print_items([row._asdict() for row in rows])
     failures = [row.check for row in rows if row.status == "fail"]
     if failures:
         raise CallsheetError(f"{len(failures)} of {len(rows)} checks failed: {', '.join(failures)}")
 
 
-def _rows(context: Context, values: ParameterValues) -> Iterator[Row]:
-    yield from guarded_rows("address", lambda: _address(values))
-    yield from guarded_rows("workers", lambda: _workers(values.get("workers")))
-    yield from guarded_rows("certificate", lambda: _certificate(values))
-    yield from guarded_rows("inbox", lambda: _inbox(values.get("inbox"), values.get("queue")))
+def _listener_rows(context: Context, values: ParameterValues) -> Iterator[Row]:
+    yield from guarded_rows("address", lambda: _address_rows(values))
+    yield from guarded_rows("workers", lambda: _worker_rows(values.get("workers")))
+    yield from guarded_rows("certificate", lambda: _certificate_rows(values))
+    yield from guarded_rows("inbox", lambda: _inbox_rows(values.get("inbox"), values.get("queue")))
     try:
-        made = _assembly(context, values)
+        made = _open_assembly(context, values)
     except CallsheetError as error:
         yield failed_row("sources and routes", error)
         return
     keeps_events = bool(values.get("inbox") or values.get("queue"))
     with made as assembly:
         for source in assembly.sources:
-            yield from guarded_rows(source.name, partial(_source, source, assembly))
-        yield from guarded_rows("routes", lambda: _routes(assembly))
-        yield from guarded_rows("replies", lambda: _replies(assembly, keeps_events=keeps_events))
-        yield from guarded_rows("order", lambda: _order(assembly, values.get("workers")))
-        yield from guarded_rows("limits", lambda: _limits(assembly))
+            yield from guarded_rows(source.name, partial(_source_rows, source, assembly))
+        yield from guarded_rows("routes", lambda: _route_rows(assembly))
+        yield from guarded_rows("replies", lambda: _reply_rows(assembly, keeps_events=keeps_events))
+        yield from guarded_rows("order", lambda: _order_rows(assembly, values.get("workers")))
+        yield from guarded_rows("limits", lambda: _limit_rows(assembly))
 
 
-def _address(values: ParameterValues) -> Iterator[Row]:
+def _address_rows(values: ParameterValues) -> Iterator[Row]:
     address = parse_served_address(values.get("addr") or DEFAULT_ADDRESS)
     if address.is_passed:
         yield Row("address", "skip", "the service manager passes it when it starts the listener")
@@ -78,19 +78,19 @@ def _address(values: ParameterValues) -> Iterator[Row]:
     yield Row("address", "ok", f"{found}: free, for {'anyone' if address.is_public else 'this host only'}")
 
 
-def _workers(asked: str | None) -> Iterator[Row]:
+def _worker_rows(asked: str | None) -> Iterator[Row]:
     count = workers_of(asked)
     yield Row("workers", "ok", f"{count} process{'es' if count > 1 else ''}")
 
 
-def _certificate(values: ParameterValues) -> Iterator[Row]:
+def _certificate_rows(values: ParameterValues) -> Iterator[Row]:
     if tls_loader(values) is None:
         yield Row("certificate", "skip", "served without TLS")
         return
-    yield _validity(values["tls-cert"])
+    yield _certificate_validity(values["tls-cert"])
 
 
-def _validity(path: str) -> Row:
+def _certificate_validity(path: str) -> Row:
     from datetime import UTC, datetime
 
     from cryptography.x509 import load_pem_x509_certificates
@@ -103,7 +103,7 @@ def _validity(path: str) -> Row:
     return Row("certificate", status, f"{path}: valid until {until:%Y-%m-%d %H:%M} UTC", remedy)
 
 
-def _inbox(path: str | None, queue: str | None) -> Iterator[Row]:
+def _inbox_rows(path: str | None, queue: str | None) -> Iterator[Row]:
     if path is None:
         where = "events go into the queue" if queue else "events are handled while their sender waits"
         yield Row("inbox", "skip", where)
@@ -115,10 +115,10 @@ def _inbox(path: str | None, queue: str | None) -> Iterator[Row]:
             f"{path}: " + ("will be created" if writable else "cannot be created"),
         )
     else:
-        yield _existing(path)
+        yield _existing_inbox(path)
 
 
-def _existing(path: str) -> Row:
+def _existing_inbox(path: str) -> Row:
     from ...listener.queue.sqlite.inbox_file import check_is_inbox
 
     try:
@@ -143,7 +143,7 @@ async def _shut_down(assembly: Assembly) -> None:
     await assembly.services().shutdown()
 
 
-def _assembly(context: Context, values: ParameterValues) -> contextlib.AbstractContextManager[Assembly]:
+def _open_assembly(context: Context, values: ParameterValues) -> contextlib.AbstractContextManager[Assembly]:
     """As `listen` makes it, but for the inbox, which would be a file."""
     from ...listener.assemble import Assembly
     from ...listener.telemetry.log import LineWriter
@@ -163,7 +163,7 @@ def _assembly(context: Context, values: ParameterValues) -> contextlib.AbstractC
     return _temporary_assembly(assembly, log)
 
 
-def _source(source: Source, assembly: Assembly) -> Iterator[Row]:
+def _source_rows(source: Source, assembly: Assembly) -> Iterator[Row]:
     ways = []
     if source.proof is not None:
         ways.append(source.proof.summary)
@@ -196,7 +196,7 @@ def _key_set(source: Source) -> Row:
     return Row(f"{source.name} keys", "ok", f"keys {', '.join(keys.names)}")
 
 
-def _routes(assembly: Assembly) -> Iterator[Row]:
+def _route_rows(assembly: Assembly) -> Iterator[Row]:
     from ...listener.route_set import doubts_of_handlers, warnings
 
     rules, only = assembly.route_set, assembly.options.selection.events
@@ -211,7 +211,7 @@ def _routes(assembly: Assembly) -> Iterator[Row]:
         yield Row("handler", "warn", text)
 
 
-def _replies(assembly: Assembly, *, keeps_events: bool) -> Iterator[Row]:
+def _reply_rows(assembly: Assembly, *, keeps_events: bool) -> Iterator[Row]:
     from ...listener.route_set import check_replies
 
     check_replies(assembly.route_set, keeps_events=keeps_events)
@@ -220,7 +220,7 @@ def _replies(assembly: Assembly, *, keeps_events: bool) -> Iterator[Row]:
             yield Row("replies", "ok", f"{route.name}: answers its deliveries")
 
 
-def _order(assembly: Assembly, workers: str | None) -> Iterator[Row]:
+def _order_rows(assembly: Assembly, workers: str | None) -> Iterator[Row]:
     from ...listener.route_set import check_order
 
     check_order(assembly.route_set, workers_of(workers), shares_queue=False)
@@ -228,7 +228,7 @@ def _order(assembly: Assembly, workers: str | None) -> Iterator[Row]:
         yield Row("order", "ok", f"{', '.join(assembly.route_set.ordered)}: one by one, by this process alone")
 
 
-def _limits(assembly: Assembly) -> Iterator[Row]:
+def _limit_rows(assembly: Assembly) -> Iterator[Row]:
     limits = assembly.limits()
     yield Row(
         "limits",
@@ -246,11 +246,11 @@ def _limits(assembly: Assembly) -> Iterator[Row]:
 OWN = ("routes", "source", "events", "queue")
 
 
-def check(context: Context, values: ParameterValues) -> None:
+def check_webhooks(context: Context, values: ParameterValues) -> None:
     """Everything a listener would do before it listens, but for the address; with `--listen` that too."""
     refuse_empty(values, "inbox", "queue", "events", "public-url")
     if values.get("listen"):
-        checkup(context, values)
+        check_listener(context, values)
         for text in _check_queue(context, values):
             context.say(f"warning: {text}")
         return
@@ -329,21 +329,21 @@ def _repeated_too_late(context: Context, values: ParameterValues, window: float)
 # `webhook secret set|delete`: secrets for `--secret-key`.
 
 
-def put(context: Context, values: ParameterValues) -> None:
+def set_webhook_secret(context: Context, values: ParameterValues) -> None:
     from ...listener.verify.proofs import check_secret
 
     secret = context.ask("Secret", hidden=True) if context.streams.input.isatty() else _read_line(context)
     check_secret(secret)
-    secrets = _secrets(context)
+    secrets = _named_secrets(context)
     secrets.put(values["name"], secret)
     context.note(f"{values['name']} is in {secrets.location}: webhook listen --secret-key {values['name']}")
 
 
-def delete(context: Context, values: ParameterValues) -> None:
-    _secrets(context).delete(values["name"])
+def delete_webhook_secret(context: Context, values: ParameterValues) -> None:
+    _named_secrets(context).delete(values["name"])
 
 
-def _secrets(context: Context) -> NamedSecrets:
+def _named_secrets(context: Context) -> NamedSecrets:
     return NamedSecrets(context.definition["prefix"], context.environ, context.program)
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _MOST_FILES = 1000
 
 
-def aliases(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_aliases(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     from ..aliases import read_aliases
 
     del given, incomplete
@@ -46,36 +46,36 @@ def aliases(context: Context, given: Mapping[str, Any], incomplete: str) -> list
         return []
 
 
-def sites(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_sites(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     from ...sites.profiles.choose import site_names
 
     del given, incomplete
     return site_names(context.catalog, context.environ)
 
 
-def journals(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_journals(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     from ...commands.journal import kept_journals
 
     del given
-    paths = [path.removeprefix("@") for path in files(incomplete)]
+    paths = [path.removeprefix("@") for path in complete_files(incomplete)]
     return ["last", *map(os.path.basename, kept_journals(context.environ, context.program)), *paths]
 
 
-def programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     from ...programs.installed import installed_programs
 
     del given, incomplete
     return [each.program for each in installed_programs(context.environ)]
 
 
-def own_programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_own_programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     from ...programs.installed import OWN, installed_programs
 
     del given, incomplete
     return [each.program for each in installed_programs(context.environ) if each.kind == OWN]
 
 
-def parameters(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_parameters(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     """`name=` for every parameter of the operation that was typed, then the values that it may have."""
     operation = context.catalog.find("operation", str(given.get("id")))
     if operation is None:
@@ -92,40 +92,40 @@ def parameters(context: Context, given: Mapping[str, Any], incomplete: str) -> l
     return []
 
 
-def methods(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_methods(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     del given
-    return _ignoring_case([str(name) for (name,) in _column(context, "method")], incomplete)
+    return _ignoring_case([str(name) for (name,) in _catalog_column(context, "method")], incomplete)
 
 
-def tags(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_tags(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     del given
-    return _ignoring_case([str(name) for (name,) in _column(context, "tag")], incomplete)
+    return _ignoring_case([str(name) for (name,) in _catalog_column(context, "tag")], incomplete)
 
 
-def kinds(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_kinds(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     del given, incomplete
     return list(context.catalog.count_by_kind())
 
 
-def ids(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_ids(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     """Of the kind that was typed."""
     return context.catalog.ids(str(given.get("kind")), incomplete)
 
 
-def settings(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_settings(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     """The keys of the settings file: those of the active site, and of every site by its name."""
     del given
     if not incomplete.startswith("sites."):
         return ["site", *SETTINGS]
-    names = [f"sites.{name}." for name in sites(context, {}, incomplete)]
+    names = [f"sites.{name}." for name in complete_sites(context, {}, incomplete)]
     return [f"{name}{key}" for name in names for key in SETTINGS]
 
 
-def setting_values(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_setting_values(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     """What the setting that was typed may be."""
     key = str(given.get("key"))
     if key == "site":
-        return sites(context, {}, incomplete)
+        return complete_sites(context, {}, incomplete)
     kind = SETTINGS.get(key.rpartition(".")[2], "")
     if kind == "boolean":
         return ["true", "false"]
@@ -134,7 +134,7 @@ def setting_values(context: Context, given: Mapping[str, Any], incomplete: str) 
     return context.catalog.ids(kind) if kind else []
 
 
-def files(incomplete: str) -> list[str]:
+def complete_files(incomplete: str) -> list[str]:
     """`@PATH` for a word that begins so; directories end with a slash."""
     folder, _, begun = incomplete.removeprefix("@").rpartition("/")
     slash = "/" if "/" in incomplete else ""
@@ -147,7 +147,7 @@ def files(incomplete: str) -> list[str]:
         return []
 
 
-def _column(context: Context, name: str) -> list[tuple[Any, ...]]:
+def _catalog_column(context: Context, name: str) -> list[tuple[Any, ...]]:
     return context.catalog.query(f"SELECT DISTINCT {name} FROM operation ORDER BY {name}")  # noqa: S608 - a column of this module
 
 
@@ -166,28 +166,28 @@ _POSITIONAL = "positional_"
 
 def values_for(context: Context, param: Param, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     if "complete" in param:
-        return _items(_local(context, param["complete"], ctx, incomplete))
+        return _completion_items(_local_words(context, param["complete"], ctx, incomplete))
     if incomplete.startswith("@") and ("convert" in param or "assign" in param):
-        return _items((name, "") for name in files(incomplete) if name.startswith(incomplete))
-    typed = _typed(ctx)
+        return _completion_items((name, "") for name in complete_files(incomplete) if name.startswith(incomplete))
+    typed = _typed_values(ctx)
     params: Sequence[Param] = getattr(ctx.command, "definition", {}).get("params", [])
     _take_options(context, ctx)
     found = [*_of_site(context, param, params, typed, incomplete)]
     if param.get("kind") == "argument" and param.get("multiple") and typed.get(param["name"]):
         last = [each for each in params if each.get("positional")]  # which may stand behind the list
         found = [words for each in last for words in _of_site(context, each, params, typed, incomplete)] + found
-    return _items(found)
+    return _completion_items(found)
 
 
-def _items(words: Iterable[tuple[str, str]]) -> list[CompletionItem]:
+def _completion_items(words: Iterable[tuple[str, str]]) -> list[CompletionItem]:
     return [CompletionItem(word, help=help or None) for word, help in words]
 
 
-def _local(context: Context, kind: str, ctx: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
+def _local_words(context: Context, kind: str, ctx: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
     if kind == "column":
-        return [(words, "") for words in _columns(ctx, context, incomplete)]
+        return [(words, "") for words in _complete_columns(ctx, context, incomplete)]
     if kind in COMPLETERS:
-        found = resolve_entry(COMPLETERS[kind])(context, _typed(ctx), incomplete)
+        found = resolve_entry(COMPLETERS[kind])(context, _typed_values(ctx), incomplete)
     else:
         found = context.catalog.ids(kind)
     return [(word, "") for word in found if word.startswith(incomplete)]
@@ -201,9 +201,9 @@ def _of_site(
         lookup, ending = context.catalog.get("assignment", param["assign"])["lookup"], "="
     if lookup is None:
         return
-    before, begun = _begun(param, incomplete)
+    before, begun = _split_begun(param, incomplete)
     given = typed.get(param["name"]) if param.get("multiple") else None
-    for word, help in _fitting(site_words(context, lookup, params, typed), begun):
+    for word, help in _fitting_words(site_words(context, lookup, params, typed), begun):
         if word not in (given or ()) and not (param.get("split") and "," in word):
             yield f"{before}{word}{ending}", help
 
@@ -217,7 +217,7 @@ def _take_options(context: Context, ctx: click.Context | None) -> None:
         ctx = ctx.parent
 
 
-def _begun(param: Param, incomplete: str) -> tuple[str, str]:
+def _split_begun(param: Param, incomplete: str) -> tuple[str, str]:
     """What stands before the word in a list, or says that it is left out; and the beginning of the word."""
     before, comma, last = incomplete.rpartition(",") if param.get("split") else ("", "", incomplete)
     sign = EXCEPT if param.get("excludes") else TAKEN_AWAY if param.get("removes") else ""
@@ -225,14 +225,14 @@ def _begun(param: Param, incomplete: str) -> tuple[str, str]:
     return f"{before}{comma}{leaves_out}", last.removeprefix(leaves_out)
 
 
-def _fitting(words: Words, begun: str) -> Words:
+def _fitting_words(words: Words, begun: str) -> Words:
     """Those that begin so, else those that do in other letters, begun as the person did: shells compare them."""
     exact = [(word, help) for word, help in words if word.startswith(begun)]
     rest = [(word, help) for word, help in words if word.casefold().startswith(begun.casefold())]
     return exact or [(begun + word[len(begun) :], help) for word, help in rest]
 
 
-def _typed(ctx: click.Context) -> dict[str, Any]:
+def _typed_values(ctx: click.Context) -> dict[str, Any]:
     """The values typed so far; behind an option that still waits click leaves arguments where they are."""
     values, rest = dict(ctx.params), list(ctx.args)
     for param in ctx.command.params:
@@ -243,7 +243,7 @@ def _typed(ctx: click.Context) -> dict[str, Any]:
     return values
 
 
-def _columns(ctx: click.Context, context: Context, incomplete: str) -> list[str]:
+def _complete_columns(ctx: click.Context, context: Context, incomplete: str) -> list[str]:
     """The columns of the command's view, after those that stand there already."""
     before, comma, last = incomplete.rpartition(",")
     view = getattr(ctx.command, "definition", {}).get("view")
@@ -257,7 +257,7 @@ def _columns(ctx: click.Context, context: Context, incomplete: str) -> list[str]
 REFRESH = "refresh"
 
 
-def complete(context: Context, root: Command, asked: str, arguments: Sequence[str]) -> int:
+def answer_shell(context: Context, root: Command, asked: str, arguments: Sequence[str]) -> int:
     """`asked` is the shell's name, or `refresh` for the process in the background; the exit code.
 
     The words go to the shell through a pipe, and from there to the screen and into the line that is typed.
@@ -265,9 +265,9 @@ def complete(context: Context, root: Command, asked: str, arguments: Sequence[st
     from click.shell_completion import ShellComplete
 
     if asked == REFRESH:
-        from .refresh import refresh
+        from .refresh import refresh_words
 
-        return refresh(context)
+        return refresh_words(context)
     if asked not in SHELLS:
         return 1
     typed = SHELLS[asked].typed(context.environ, arguments)

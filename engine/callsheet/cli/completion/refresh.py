@@ -41,7 +41,7 @@ _LIFETIME = 30.0  # seconds, waiting for another one and for the site included
 _PATIENCE = 10.0
 
 
-def refresh(context: Context) -> int:
+def refresh_words(context: Context) -> int:
     """Do what standard input says, one process at a time for each site; the exit code."""
     end = threading.Timer(_LIFETIME, os._exit, (1,))
     end.daemon = True
@@ -50,7 +50,7 @@ def refresh(context: Context) -> int:
         os.nice(10)
     try:
         asked = json.loads(context.streams.input.read(_ASKED))
-        _refresh(context, asked)
+        _refresh_site(context, asked)
     except (CallsheetError, TemplateError, OSError, ValueError, KeyError, TypeError):
         return 1
     finally:
@@ -58,7 +58,7 @@ def refresh(context: Context) -> int:
     return 0
 
 
-def _refresh(parent: Context, asked: Mapping[str, Any]) -> None:
+def _refresh_site(parent: Context, asked: Mapping[str, Any]) -> None:
     silent = Streams(io.StringIO(), io.StringIO(), io.StringIO())
     restrictions = [read_only("completion"), *parent.restrictions]
     context = Context(parent.program, parent.environ, silent, restrictions=restrictions, ask_person=lambda _: None)
@@ -84,7 +84,7 @@ def words_of(context: Context, asked: Mapping[str, Any]) -> Words:
     if table is None:
         raise UsageError("this lookup has nothing to list")
     dispatcher = StepDispatcher(context)
-    if dispatcher.safety(table["call"]) != "read":
+    if dispatcher.safety_of(table["call"]) != "read":
         raise UsageError("completion only uses operations that read")
     if site.place_of_secret(dispatcher.builder.operation_call(table["call"]).service) == "key store":
         key_store_is_silent()
@@ -94,16 +94,16 @@ def words_of(context: Context, asked: Mapping[str, Any]) -> Words:
     known = {each["name"]: each["lookup"] for each in asked["params"]}
     for name, word in asked["needed"].items():
         lookup = known.get(name)
-        scope[to_identifier(name)] = lookups.resolve(lookup, word, scope) if lookup else word
-    request = dispatcher.build(table["call"], fill_template(table.get("args", {}), scope) or {})
-    answer = dispatcher.answer(table["call"], request, Extent(most=_MOST))
+        scope[to_identifier(name)] = lookups.resolve_word(lookup, word, scope) if lookup else word
+    request = dispatcher.build_request(table["call"], fill_template(table.get("args", {}), scope) or {})
+    answer = dispatcher.fetch_answer(table["call"], request, Extent(most=_MOST))
     items = list_in_answer(evaluate(table["items"], answer) if "items" in table else answer)
-    return list(_words(table, items))[:_MOST]
+    return list(_unambiguous_words(table, items))[:_MOST]
 
 
-def _words(table: ListedWords, items: list[Any]) -> Iterator[tuple[str, str]]:
+def _unambiguous_words(table: ListedWords, items: list[Any]) -> Iterator[tuple[str, str]]:
     """Those that mean one thing, and nothing else than a name. Where two things have a name, their ids are given."""
-    rows = [row for item in items if (row := _row(table, item)) is not None]
+    rows = [row for item in items if (row := _word_row(table, item)) is not None]
     times: dict[str, set[str]] = {}
     for word, id, _ in rows:
         times.setdefault(word, set()).add(id)
@@ -113,7 +113,7 @@ def _words(table: ListedWords, items: list[Any]) -> Iterator[tuple[str, str]]:
             yield chosen, escape_line(" ".join(about.split()))[:_LONGEST_HELP]
 
 
-def _row(table: ListedWords, item: Any) -> tuple[str, str, str] | None:
+def _word_row(table: ListedWords, item: Any) -> tuple[str, str, str] | None:
     if "where" in table and not evaluate(table["where"], item):
         return None
     word = to_text(evaluate(table["word"], item))

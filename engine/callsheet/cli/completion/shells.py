@@ -37,7 +37,7 @@ class BashLine(NamedTuple):
     kept: str
     quote: str
 
-    def quoted(self, word: str) -> str | None:
+    def quote_word(self, word: str) -> str | None:
         """What replaces the end of the line so that the last word is `word`; None where that cannot be written."""
         if not word.startswith(self.kept):
             return None
@@ -55,7 +55,7 @@ def read_line(line: str, breaks: str) -> BashLine:
     """`line` ends where the cursor is. Nothing in it is expanded: `$HOME` is these five characters."""
     found = _Words(breaks)
     for sign in line:
-        found.take(sign)
+        found.take_sign(sign)
     words = found.words
     while words and _ASSIGNMENT.match(words[0]):  # `NAME=value program ...`
         del words[0]
@@ -72,29 +72,29 @@ class _Words:
         self.quote = ""
         self.escaped = False
 
-    def take(self, sign: str) -> None:
+    def take_sign(self, sign: str) -> None:
         if self.escaped:
             self.escaped = False
-            self._add(sign if not self.quote or sign in '$`"\\' else "\\" + sign)
+            self._add_sign(sign if not self.quote or sign in '$`"\\' else "\\" + sign)
         elif sign == "\\" and self.quote != "'":
             self.escaped = True
         elif self.quote and sign != self.quote:
-            self._add(sign)
+            self._add_sign(sign)
         elif self.quote or sign in "'\"":
             self.quote = "" if self.quote else sign
             self.begun, self.kept = True, len(self.word)
         elif sign in " \t\n":
-            self._end()
+            self._end_word()
         else:
-            self._add(sign)
+            self._add_sign(sign)
             if sign in self.breaks:
                 self.kept = len(self.word)
 
-    def _add(self, sign: str) -> None:
+    def _add_sign(self, sign: str) -> None:
         self.word += sign
         self.begun = True
 
-    def _end(self) -> None:
+    def _end_word(self) -> None:
         if self.begun:
             self.words.append(self.word)
         self.word, self.begun, self.kept = "", False, 0
@@ -213,13 +213,13 @@ class Shell(NamedTuple):
     use: str
 
 
-def _line(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
+def _typed_line(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
     del arguments
     line = read_line(environ.get("COMP_LINE", ""), environ.get("COMP_WORDBREAKS", ""))
-    return TypedLine(line.words, line.last, line.quoted)
+    return TypedLine(line.words, line.last, line.quote_word)
 
 
-def _arguments(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
+def _typed_arguments(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
     del environ
     return TypedLine([*arguments[:-1]], arguments[-1] if arguments else "", str)
 
@@ -243,23 +243,23 @@ def powershell_quoted(word: str) -> str | None:
 
 
 SHELLS: dict[str, Shell] = {
-    "bash": Shell(_BASH, _line, 'put  eval "$({program} completion bash)"  into ~/.bashrc'),
-    "zsh": Shell(_ZSH, _arguments, 'put  eval "$({program} completion zsh)"  into ~/.zshrc, after compinit'),
-    "fish": Shell(_FISH, _arguments, "{program} completion fish > ~/.config/fish/completions/{program}.fish"),
+    "bash": Shell(_BASH, _typed_line, 'put  eval "$({program} completion bash)"  into ~/.bashrc'),
+    "zsh": Shell(_ZSH, _typed_arguments, 'put  eval "$({program} completion zsh)"  into ~/.zshrc, after compinit'),
+    "fish": Shell(_FISH, _typed_arguments, "{program} completion fish > ~/.config/fish/completions/{program}.fish"),
     "powershell": Shell(
         _POWERSHELL, _json_words, "put  {program} completion powershell | Out-String | Invoke-Expression  into $PROFILE"
     ),
 }
 
 
-def variable(program: str) -> str:
+def completion_variable(program: str) -> str:
     """The environment variable that makes a program answer a shell instead of running a command."""
     return f"_{program.replace('-', '_').upper()}_COMPLETE"
 
 
-def script(shell: str, program: str) -> str:
+def completion_script(shell: str, program: str) -> str:
     function = f"_{program.replace('-', '_')}_completion"
-    return SHELLS[shell].script % {"function": function, "program": program, "variable": variable(program)}
+    return SHELLS[shell].script % {"function": function, "program": program, "variable": completion_variable(program)}
 
 
 def answer_line(item: CompletionItem, word: str) -> str:

@@ -20,7 +20,7 @@ from ...language.parameters import to_identifier
 from ...paths import cache_directory
 from ...patterns import lazy_pattern
 from ...registry import SITE_SETTINGS
-from .shells import variable
+from .shells import completion_variable
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -54,17 +54,17 @@ class WordCache:
     """The lists of one site, as one person sees it there: `identity` tells both."""
 
     def __init__(self, environ: Mapping[str, str], program: str, site: str, identity: Any) -> None:
-        self.directory = _directory(environ, program, site)
+        self.directory = _cache_directory(environ, program, site)
         self._identity = identity
 
     def read_words(self, key: Any) -> Entry | None:
-        path = self._path(key)
+        path = self._file_path(key)
         if changeable_by_others(path) is not None:  # somebody else may have written it
             return None
         try:
             with open_regular(path) as file:
                 kept = json.loads(file.read(_LARGEST))
-            if kept["key"] != self._whole(key):
+            if kept["key"] != self._read_whole(key):
                 return None
             age = time() - kept["at"]
             words = [(str(word), str(help)) for word, help in kept["words"]]
@@ -74,14 +74,14 @@ class WordCache:
 
     def write_words(self, key: Any, words: Words) -> None:
         """Raises `CallsheetError` where nothing can be written."""
-        content = json.dumps({"key": self._whole(key), "at": time(), "words": words}).encode()
+        content = json.dumps({"key": self._read_whole(key), "at": time(), "words": words}).encode()
         if len(content) < _LARGEST:
-            write_atomically(self._path(key), content, follow=False)
+            write_atomically(self._file_path(key), content, follow=False)
         _remove_oldest(self.directory)
 
     def may_ask(self, key: Any) -> bool:
         """Whether nobody has tried within the last minute; from now on somebody has."""
-        path = f"{self._path(key)}.asked"
+        path = f"{self._file_path(key)}.asked"
         try:
             if 0 <= time() - os.stat(path).st_mtime < _PAUSE:
                 return False
@@ -89,33 +89,33 @@ class WordCache:
             pass
         try:
             make_private_directory(self.directory)
-            with open(path, "wb", opener=_private):
+            with open(path, "wb", opener=_open_private):
                 os.utime(path)
         except (CallsheetError, OSError):  # without a place for the answer there is nothing to ask for
             return False
         return True
 
-    def _path(self, key: Any) -> str:
-        return os.path.join(self.directory, f"{crc32(json.dumps(self._whole(key)).encode()):08x}{_ENDING}")
+    def _file_path(self, key: Any) -> str:
+        return os.path.join(self.directory, f"{crc32(json.dumps(self._read_whole(key)).encode()):08x}{_ENDING}")
 
-    def _whole(self, key: Any) -> list[Any]:
+    def _read_whole(self, key: Any) -> list[Any]:
         whole: list[Any] = json.loads(json.dumps([self._identity, key]))  # as it comes back from a file
         return whole
 
 
 def forget_words(environ: Mapping[str, str], program: str, site: str) -> None:
     """Remove what is kept of a site."""
-    directory = _directory(environ, program, site)
-    for name in _names(directory):
+    directory = _cache_directory(environ, program, site)
+    for name in _file_names(directory):
         with contextlib.suppress(OSError):
             os.remove(os.path.join(directory, name))
 
 
-def _directory(environ: Mapping[str, str], program: str, site: str) -> str:
+def _cache_directory(environ: Mapping[str, str], program: str, site: str) -> str:
     return os.path.join(cache_directory(environ), "completion", f"{program}-{crc32(site.encode()):08x}")
 
 
-def _names(directory: str) -> list[str]:
+def _file_names(directory: str) -> list[str]:
     try:
         return os.listdir(directory)
     except OSError:
@@ -123,22 +123,22 @@ def _names(directory: str) -> list[str]:
 
 
 def _remove_oldest(directory: str) -> None:
-    names = _names(directory)
+    names = _file_names(directory)
     if len(names) <= _MOST_FILES:
         return
-    for _, path in sorted(_ages(directory, names))[: -_MOST_FILES // 2]:
+    for _, path in sorted(_file_ages(directory, names))[: -_MOST_FILES // 2]:
         with contextlib.suppress(OSError):
             os.remove(path)
 
 
-def _ages(directory: str, names: Sequence[str]) -> Iterator[tuple[float, str]]:
+def _file_ages(directory: str, names: Sequence[str]) -> Iterator[tuple[float, str]]:
     for name in names:
         path = os.path.join(directory, name)
         with contextlib.suppress(OSError):
             yield os.stat(path).st_mtime, path
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
@@ -221,7 +221,7 @@ def site_words(context: Context, lookup: str, params: Sequence[Param], typed: Ma
     entry = cache.read_words(key)
     if (entry is None or not entry.fresh) and cache.may_ask(key):
         asked = [{"name": each["name"], "lookup": each.get("lookup")} for each in params if each["name"] in needed]
-        _start(context, {"site": context.option("site"), "lookup": lookup, "needed": needed, "params": asked})
+        _start_refresh(context, {"site": context.option("site"), "lookup": lookup, "needed": needed, "params": asked})
     return entry.words if entry is not None else []
 
 
@@ -234,17 +234,17 @@ def cache_of(context: Context, site: Site) -> WordCache:
     return WordCache(context.environ, context.program, site.name, site.identity_key)
 
 
-def _start(context: Context, asked: dict[str, Any]) -> None:
+def _start_refresh(context: Context, asked: dict[str, Any]) -> None:
     """In a process of its own, which nobody waits for and which prints nothing."""
     command = own_command(context.program)
-    environ = {**context.environ, variable(context.program): "refresh"}
+    environ = {**context.environ, completion_variable(context.program): "refresh"}
     told = json.dumps(asked).encode(errors="surrogatepass")  # not in its arguments, which others can read
     with contextlib.suppress(OSError):
-        if not _spawned(command, environ, told):
-            _opened(command, environ, told)
+        if not _spawn_process(command, environ, told):
+            _open_process(command, environ, told)
 
 
-def _spawned(command: list[str], environ: Mapping[str, str], told: bytes) -> bool:
+def _spawn_process(command: list[str], environ: Mapping[str, str], told: bytes) -> bool:
     """Whether the system can do it by one call: a person waits, and loading `subprocess` alone takes longer."""
     if sys.platform == "win32" or not hasattr(os, "posix_spawn") or len(told) > _FITS:
         return False
@@ -262,7 +262,7 @@ def _spawned(command: list[str], environ: Mapping[str, str], told: bytes) -> boo
     return True
 
 
-def _opened(command: list[str], environ: Mapping[str, str], told: bytes) -> None:
+def _open_process(command: list[str], environ: Mapping[str, str], told: bytes) -> None:
     import subprocess
 
     detached: dict[str, Any] = {"start_new_session": True}

@@ -53,10 +53,10 @@ def read_declared(root: str, declarable: Callable[[], Mapping[str, Things]]) -> 
     known: Mapping[str, Things] | None = None  # which are many, and few directories name any
     for path, file in walk_directory(root).found.items():
         if path.lower().endswith(_ENDINGS) and posixpath.basename(path) != _OWN:
-            table = _table(path, file)
+            table = _file_table(path, file)
             if isinstance(table, dict) and isinstance(table.get(_RESOURCE), str):
                 known = declarable() if known is None else known
-                found += _declared(path, table, known)
+                found += _things_in_table(path, table, known)
     first: dict[tuple[Any, ...], str] = {}
     for each in found:
         key = (each.resource, to_text(dict(each.parents)), each.name, each.id)
@@ -69,21 +69,21 @@ def is_reference(value: Any) -> bool:
     return isinstance(value, Mapping) and value.keys() == {_RESOURCE, _NAME}
 
 
-def _table(path: str, file: str) -> Any:
+def _file_table(path: str, file: str) -> Any:
     """What a file says; None for one of others that cannot be read."""
     with open(file, "rb") as opened:
         data = opened.read(_LARGEST)
     if b"resource" not in data:
         return None
     try:
-        return tomllib.loads(data.decode()) if path.lower().endswith(".toml") else _yaml(data)
+        return tomllib.loads(data.decode()) if path.lower().endswith(".toml") else _parse_yaml(data)
     except ValueError as error:
         if _NAMES_RESOURCE.search(data):
             raise UsageError(f"{path}: {error}") from None
         return None
 
 
-def _yaml(data: bytes) -> Any:
+def _parse_yaml(data: bytes) -> Any:
     import yaml
 
     try:
@@ -95,7 +95,7 @@ def _yaml(data: bytes) -> Any:
         raise ValueError(str(error).replace("\n", " ")) from None
 
 
-def _declared(path: str, table: Mapping[str, Any], known: Mapping[str, Things]) -> Iterator[Declared]:
+def _things_in_table(path: str, table: Mapping[str, Any], known: Mapping[str, Things]) -> Iterator[Declared]:
     resource = table[_RESOURCE]
     if resource not in known:
         hint = f"there are: {', '.join(known)}"
@@ -106,30 +106,34 @@ def _declared(path: str, table: Mapping[str, Any], known: Mapping[str, Things]) 
     if several is not None and not (isinstance(several, list) and all(isinstance(each, dict) for each in several)):
         raise UsageError(f"{path}: {_THINGS}: expected a list of tables")
     for number, own in enumerate(several if several is not None else [{}]):
-        yield _one(path if several is None else f"{path}#{number}", {**shared, **own}, things)
+        yield _declared_thing(path if several is None else f"{path}#{number}", {**shared, **own}, things)
 
 
-def _one(path: str, said: Mapping[str, Any], things: Things) -> Declared:
-    known = [_ID, *things.parents, *things.fields]
+def _declared_thing(path: str, said: Mapping[str, Any], things: Things) -> Declared:
+    known = [_ID, *things.parent_resources, *things.field_expressions]
     for key in said:
         if key not in known:
             hint = f"there are: {', '.join(dict.fromkeys(known))}"
             raise UsageError(f"{path}: a {things.title} has no {key!r}{did_you_mean(key, known)}", hint=hint)
     name = said.get(things.name_field) if things.name_field else None
-    fields = {key: _plain(value) for key, value in said.items() if key in things.fields and key not in things.parents}
-    parents = {key: _plain(value) for key, value in said.items() if key in things.parents}
+    fields = {
+        key: _plain_value(value)
+        for key, value in said.items()
+        if key in things.field_expressions and key not in things.parent_resources
+    }
+    parents = {key: _plain_value(value) for key, value in said.items() if key in things.parent_resources}
     own = path.partition("#")[0] + f"#{to_text(name)}" if "#" in path and name is not None else path
     id = said.get(_ID)
     return Declared(own, things.resource, None if name is None else to_text(name), id and to_text(id), parents, fields)
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """Dates as services write them."""
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, list) else value
+        return {str(key): _plain_value(part) for key, part in value.items()}
+    return [_plain_value(part) for part in value] if isinstance(value, list) else value
 
 
 # Things that files declare compared with those of a site: only fields that a file names are managed.
@@ -154,25 +158,25 @@ class DeclaredThings:
 
     @property
     def resources(self) -> list[str]:
-        known = (id for id in self._dispatcher.context.catalog.all("resource") if self._lock.entries(id))
+        known = (id for id in self._dispatcher.context.catalog.all("resource") if self._lock.applied_entries(id))
         return list(dict.fromkeys([*(each.resource for each in self._declared.values()), *known]))
 
-    def things(self, resource: str) -> Things:
+    def things_of_resource(self, resource: str) -> Things:
         if resource not in self._things:
             self._things[resource] = Things(self._dispatcher, resource)
         return self._things[resource]
 
-    def changes(self, *, prune: bool = False) -> list[PlannedChange]:
+    def compare_all(self, *, prune: bool = False) -> list[PlannedChange]:
         """Each after those that it refers to."""
         for path in self._declared:
-            self._change(path)
-        return [*self._changes.values(), *self._gone(prune=prune)]
+            self._planned_change(path)
+        return [*self._changes.values(), *self._gone_changes(prune=prune)]
 
-    def _gone(self, *, prune: bool) -> list[PlannedChange]:
+    def _gone_changes(self, *, prune: bool) -> list[PlannedChange]:
         taken = {(change.resource, change.id) for change in self._changes.values()}
         found: list[PlannedChange] = []
         for resource in self.resources:
-            for id, base in self._lock.entries(resource).items():
+            for id, base in self._lock.applied_entries(resource).items():
                 if (resource, id) in taken or base.body is not None:  # a page, which its own comparison knows
                     continue
                 change = PlannedChange(resource, base.path, base.path, "remove" if prune else "keep", id)
@@ -184,49 +188,49 @@ class DeclaredThings:
 
     # One thing
 
-    def _change(self, path: str) -> PlannedChange:
+    def _planned_change(self, path: str) -> PlannedChange:
         if path in self._changes:
             return self._changes[path]
         if path in self._under_way:
             raise UsageError(f"{path} refers to itself: {' -> '.join([*self._under_way, path])}")
         self._under_way.append(path)
         declared = self._declared[path]
-        change = self._compared(declared)
+        change = self._compare_declared(declared)
         self._under_way.pop()
         self._changes[path] = change
         return change
 
-    def _compared(self, declared: Declared) -> PlannedChange:
-        things = self.things(declared.resource)
-        parents = {id: self._parent(declared, id, word) for id, word in declared.parents.items()}
-        wanted = {name: self._value(declared, value) for name, value in declared.fields.items()}
+    def _compare_declared(self, declared: Declared) -> PlannedChange:
+        things = self.things_of_resource(declared.resource)
+        parents = {id: self._parent_id(declared, id, word) for id, word in declared.parents.items()}
+        wanted = {name: self._field_value(declared, value) for name, value in declared.fields.items()}
         change = PlannedChange(declared.resource, declared.path, declared.name or declared.path)
         change.parents = parents
         applied = {name: value for name, value in wanted.items() if not isinstance(value, Of)}
         ids = {id: found for id, found in parents.items() if isinstance(found, str)}
         change.base = Applied(declared.path, fields=applied, parents=ids)
-        thing = self._found(declared, things, ids) if len(ids) == len(parents) else None
+        thing = self._find_thing(declared, things, ids) if len(ids) == len(parents) else None
         if thing is None:
             change.verb = "create"
             change.fields = {name: Field(None, value) for name, value in wanted.items()}
             return change
         change.id = things.id_of(thing)
-        self._differ(change, things, thing, wanted)
+        self._add_differences(change, things, thing, wanted)
         return change
 
-    def _differ(self, change: PlannedChange, things: Things, thing: Thing, wanted: Mapping[str, Any]) -> None:
+    def _add_differences(self, change: PlannedChange, things: Things, thing: Thing, wanted: Mapping[str, Any]) -> None:
         """The fields that the file changed. What a list leaves out is read before it is called different."""
         id = change.id or ""
         change.thing, change.version = thing, things.version_of(thing)
-        base = self._lock.entries(change.resource).get(id)
+        base = self._lock.applied_entries(change.resource).get(id)
         before = base.fields if base is not None else {}
         now = things.fields_of(thing)
-        if any(not is_same_value(now[name], value) for name, value in wanted.items()) and things.can("read"):
-            change.thing = thing = things.read(id, _known(change.parents))
+        if any(not is_same_value(now[name], value) for name, value in wanted.items()) and things.supports("read"):
+            change.thing = thing = things.read_thing(id, _known_ids(change.parents))
             now = things.fields_of(thing)
         for name, value in wanted.items():
             sides = three_way(value, now[name], before.get(name), has_base=name in before, prefer=self._prefer)
-            if sides.send and name not in things.changeable:
+            if sides.send and name not in things.changeable_fields:
                 change.details.append(f"{name} cannot be changed once a {things.title} is made")
             elif sides.send:
                 change.fields[name] = Field(now[name], value)
@@ -243,9 +247,9 @@ class DeclaredThings:
             if kept == (change.path, dict(change.base.fields), dict(change.base.parents)):
                 change.base = None
 
-    def _found(self, declared: Declared, things: Things, parents: Mapping[str, str]) -> Thing:
+    def _find_thing(self, declared: Declared, things: Things, parents: Mapping[str, str]) -> Thing:
         """The thing that is there; None where there is none."""
-        listed = self._listed(things, parents)
+        listed = self._listed_things(things, parents)
         if declared.id is not None:
             if declared.id not in listed:
                 raise UsageError(f"{declared.path}: there is no {things.title} {declared.id}")
@@ -260,27 +264,27 @@ class DeclaredThings:
             )
         if named:
             return named[0]
-        known = self._lock.entries(declared.resource).items()
+        known = self._lock.applied_entries(declared.resource).items()
         return next((listed[id] for id, base in known if base.path == declared.path and id in listed), None)
 
-    def _listed(self, things: Things, parents: Mapping[str, str]) -> dict[str, Thing]:
+    def _listed_things(self, things: Things, parents: Mapping[str, str]) -> dict[str, Thing]:
         key = (things.resource, *sorted(parents.items()))
         if key not in self._lists:
-            self._lists[key] = {things.id_of(thing): thing for thing in things.all(parents)}
+            self._lists[key] = {things.id_of(thing): thing for thing in things.list_things(parents)}
         return self._lists[key]
 
     # What it refers to
 
-    def _parent(self, declared: Declared, resource: str, word: Any) -> str | Of:
+    def _parent_id(self, declared: Declared, resource: str, word: Any) -> str | Of:
         if is_reference(word):
             resource, word = word["resource"], word["name"]
         return self._id_of(declared, resource, str(word))
 
-    def _value(self, declared: Declared, value: Any) -> Any:
+    def _field_value(self, declared: Declared, value: Any) -> Any:
         if is_reference(value):
             return self._id_of(declared, str(value["resource"]), str(value["name"]))
         if isinstance(value, list):
-            found = [self._value(declared, part) for part in value]
+            found = [self._field_value(declared, part) for part in value]
         elif isinstance(value, Mapping):
             return {key: self._known_value(declared, part) for key, part in value.items()}
         else:
@@ -290,7 +294,7 @@ class DeclaredThings:
         return found
 
     def _known_value(self, declared: Declared, value: Any) -> Any:
-        found = self._value(declared, value)
+        found = self._field_value(declared, value)
         if isinstance(found, Of):
             raise UsageError(f"{declared.path}: {found.path} is not there yet: apply it first")
         return found
@@ -301,37 +305,37 @@ class DeclaredThings:
             raise UsageError(f"{declared.path}: no resource {resource!r}")
         other = self._by_name.get((resource, word))
         if other is not None and other.path != declared.path:
-            return self._change(other.path).id or Of(other.path)
-        things = self.things(resource)
+            return self._planned_change(other.path).id or Of(other.path)
+        things = self.things_of_resource(resource)
         try:
-            return things.id_of(things.find(word))
+            return things.id_of(things.find_thing(word))
         except UsageError as error:
             raise UsageError(f"{declared.path}: {error.message}", hint=error.hint) from None
 
     # What is asked of it while it is done
 
-    def prepare(self, changes: Sequence[PlannedChange]) -> None:
+    def prepare_changes(self, changes: Sequence[PlannedChange]) -> None:
         """Nothing has to be made before."""
 
-    def again(self, change: PlannedChange) -> PlannedChange:
+    def compare_again(self, change: PlannedChange) -> PlannedChange:
         """One thing compared once more."""
         self._lists.clear()
-        return self._compared(self._declared[change.path])
+        return self._compare_declared(self._declared[change.path])
 
-    def keep(self, change: PlannedChange, id: str, base: Applied | None) -> None:
+    def keep_base(self, change: PlannedChange, id: str, base: Applied | None) -> None:
         """In the lock file: at once where a thing has no name to be found by."""
         if base is None:
-            self._lock.remove(change.resource, id)
+            self._lock.remove_entry(change.resource, id)
         else:
-            self._lock.put_applied(change.resource, id, replace(base, parents=_known(change.parents)))
-        if self.things(change.resource).definition.get("name") is None:
-            self._lock.save()
+            self._lock.put_applied(change.resource, id, replace(base, parents=_known_ids(change.parents)))
+        if self.things_of_resource(change.resource).definition.get("name") is None:
+            self._lock.save_file()
 
     def close(self) -> None:
-        self._lock.save()
+        self._lock.save_file()
 
 
-def _known(parents: Mapping[str, Any]) -> dict[str, str]:
+def _known_ids(parents: Mapping[str, Any]) -> dict[str, str]:
     return {resource: id for resource, id in parents.items() if isinstance(id, str)}
 
 

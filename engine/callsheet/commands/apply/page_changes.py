@@ -55,36 +55,36 @@ class Texts(NamedTuple):
     format: str
     nodes: dict[str, NodeDefinition]
 
-    def written(self, text: str) -> tuple[Any, list[str]]:
+    def to_format(self, text: str) -> tuple[Any, list[str]]:
         """The Markdown in the format, and what that could not say."""
         done = convert_rich_text(text, "markdown", self.format, nodes=self.nodes)
         return done.value, done.losses
 
-    def shown(self, source: Any) -> list[str]:
+    def markdown_lines(self, source: Any) -> list[str]:
         """A text of the site as lines of Markdown."""
         if not source:
             return []
         return Editing(source, self.format, self.nodes).markdown().splitlines()
 
-    def edited(self, source: Any, text: str) -> tuple[Any, list[str]]:
+    def edit_source(self, source: Any, text: str) -> tuple[Any, list[str]]:
         """The source with what the text says differently; all else in it stays."""
         if not source:
-            return self.written(text)
+            return self.to_format(text)
         edit = Editing(source, self.format, self.nodes)
         return edit.edited(text), edit.losses.list()
 
-    def merged(self, source: Any, since: Any, text: str) -> tuple[Any, list[str]]:
+    def merge_source(self, source: Any, since: Any, text: str) -> tuple[Any, list[str]]:
         """The source with what became of `since` in the text. Raises `Conflict` where both changed the same."""
         edit = Editing(source, self.format, self.nodes)
         return edit.merged(Editing(since, self.format, self.nodes), text), edit.losses.list()
 
-    def says(self, source: Any, text: str) -> bool:
+    def says_same(self, source: Any, text: str) -> bool:
         """Whether a source is what the text says, and nothing else."""
-        return bool(self.edited(source, text)[0] == source) if source else not text.strip()
+        return bool(self.edit_source(source, text)[0] == source) if source else not text.strip()
 
-    def differences(self, was: Any, now: Any) -> list[str]:
+    def text_differences(self, was: Any, now: Any) -> list[str]:
         """Lines that are removed (`-`), added (`+`) or near (` `)."""
-        return line_differences(self.shown(was), self.shown(now))
+        return line_differences(self.markdown_lines(was), self.markdown_lines(now))
 
 
 def line_differences(old: Iterable[str], new: Iterable[str]) -> list[str]:
@@ -123,7 +123,7 @@ class PageTarget(NamedTuple):
     directory: str
 
     @property
-    def key(self) -> str:
+    def directory_key(self) -> str:
         """What tells the pages of this directory from those of another one below the same page."""
         return f"{self.root or ''}/{self.directory}"
 
@@ -144,7 +144,7 @@ def applied_text(folder: Folder, page: FolderPage) -> str:
     """The Markdown of a page, with the addresses that its links have on a site."""
 
     def address_of(path: str, anchor: str) -> str:
-        return page_reference("" if path == page.path else folder.page(path).title, anchor)
+        return page_reference("" if path == page.path else folder.page_at_path(path).title, anchor)
 
     return filled_body(page, address_of, attachment_reference)
 
@@ -177,28 +177,28 @@ class Pages:
         self.problems: list[str] = []
 
     @property
-    def parents(self) -> Parents:
+    def parent_ids(self) -> Parents:
         return self._target.parents
 
-    def again(self, change: PlannedChange) -> PlannedChange:
+    def compare_again(self, change: PlannedChange) -> PlannedChange:
         """One page compared once more, because it was changed meanwhile."""
-        thing = self.things.read(change.id or "", self.parents)
-        self._note(thing)
+        thing = self.things.read_thing(change.id or "", self.parent_ids)
+        self._note_page(thing)
         base = self.bases.read_applied(change.id or "")
         if base is not None:
             self._known[change.id or ""] = base
-        return self._change(self._folder.page(change.path))
+        return self._planned_change(self._folder.page_at_path(change.path))
 
-    def keep(self, change: PlannedChange, id: str, base: Applied | None) -> None:
+    def keep_base(self, change: PlannedChange, id: str, base: Applied | None) -> None:
         """Remember what was applied; None: it is gone."""
         del change
         if base is not None:
-            self.bases.keep(id, base)
+            self.bases.keep_base(id, base)
 
     def close(self) -> None:
         """All is remembered on the site, thing by thing."""
 
-    def prepare(self, changes: Sequence[PlannedChange]) -> None:
+    def prepare_changes(self, changes: Sequence[PlannedChange]) -> None:
         """Makes the pictures that are to be attached and are not there yet."""
         wanted = {change.path for change in changes if change.uploads and change.conflict is None}
         files = [(page.path, file) for page in self._folder.pages if page.path in wanted for file in page.files]
@@ -211,14 +211,14 @@ class Pages:
 
     # What is there
 
-    def _list(self) -> None:
-        for thing in self.things.all(self._target.parents, ids_only=True):
-            self._note(thing)
-        found = self.bases.all(self._target.parents)
-        found = latest_applied(found, self._lock.entries(self.things.resource))
+    def _list_pages(self) -> None:
+        for thing in self.things.list_things(self._target.parents, ids_only=True):
+            self._note_page(thing)
+        found = self.bases.all_bases(self._target.parents)
+        found = latest_applied(found, self._lock.applied_entries(self.things.resource))
         self._known = {id: base for id, base in found.items() if id in self.listed}
 
-    def _note(self, thing: Thing) -> None:
+    def _note_page(self, thing: Thing) -> None:
         id = self.things.id_of(thing)
         parents = self.things.parents_of(thing)
         fields = {name: part for name, part in self.things.fields_of(thing).items() if name != self._body}
@@ -227,9 +227,9 @@ class Pages:
         self.listed[id] = Listed(id, title, parents.get(self.things.resource), version, fields)
 
     def _is_ours(self, base: Applied) -> bool:
-        return base.root == self._target.key
+        return base.root == self._target.directory_key
 
-    def _match(self) -> None:
+    def _match_pages(self) -> None:
         """Path → id of the page that is there already."""
         pages = self._folder.pages
         free = set(self.listed)
@@ -252,10 +252,10 @@ class Pages:
         gone = {
             id: base for id, base in self._known.items() if id in free and self._is_ours(base) and base.path not in here
         }
-        by_body = _unique((base.body, id) for id, base in gone.items() if base.body)
+        by_body = _unique_values((base.body, id) for id, base in gone.items() if base.body)
         left = [page for page in pages if page.path not in self._ids]
         if gone:
-            texts = _unique((hash_of(self._text(page)), page.path) for page in left if page.file)
+            texts = _unique_values((hash_of(self._page_text(page)), page.path) for page in left if page.file)
             for body, path in texts.items():
                 take(path, by_body.get(body))
         titles = {listed.title.casefold(): id for id, listed in self.listed.items() if id in free}
@@ -270,20 +270,20 @@ class Pages:
 
     # What is wanted
 
-    def changes(self, *, prune: bool = False) -> list[PlannedChange]:
-        self._list()
-        self._match()
-        found = [self._change(page) for page in self._folder.pages]
+    def compare_all(self, *, prune: bool = False) -> list[PlannedChange]:
+        self._list_pages()
+        self._match_pages()
+        found = [self._planned_change(page) for page in self._folder.pages]
         taken = set(self._ids.values())
         # Others can write the property that names a file, so it never removes what is not below the root.
         ours = [id for id, base in self._known.items() if self._is_ours(base) and self._is_below_root(id)]
         gone = [id for id in ours if id not in taken]
         here = {page.path for page in self._folder.pages}
         is_new = any(change.verb == "create" and change.text for change in found)
-        for id in sorted(gone, key=lambda id: len(self._ancestors(id)), reverse=True):
+        for id in sorted(gone, key=lambda id: len(self._ancestor_ids(id)), reverse=True):
             listed, base = self.listed[id], self._known[id]
             change = PlannedChange(self.things.resource, base.path, listed.title, "remove" if prune else "keep", id)
-            change.parents, change.version = dict(self.parents), listed.version
+            change.parents, change.version = dict(self.parent_ids), listed.version
             if base.path in here:  # others can write that, too
                 change.verb = "keep"
                 change.site.append(f"{base.path} is {self.things.title} {self._ids[base.path]}, and not this one")
@@ -300,7 +300,7 @@ class Pages:
             found.append(change)
         return found
 
-    def _ancestors(self, id: str) -> list[str]:
+    def _ancestor_ids(self, id: str) -> list[str]:
         """The parent first."""
         found: list[str] = []
         while (listed := self.listed.get(id)) is not None and listed.parent and listed.parent not in found:
@@ -309,12 +309,12 @@ class Pages:
         return found
 
     def _is_below_root(self, id: str) -> bool:
-        return self._target.root is None or self._target.root in self._ancestors(id)
+        return self._target.root is None or self._target.root in self._ancestor_ids(id)
 
-    def _text(self, page: FolderPage) -> str:
+    def _page_text(self, page: FolderPage) -> str:
         return applied_text(self._folder, page)
 
-    def _wanted(self, page: FolderPage) -> dict[str, Any]:
+    def _wanted_fields(self, page: FolderPage) -> dict[str, Any]:
         wanted: dict[str, Any] = {}
         if self._title:
             wanted[self._title] = page.title
@@ -323,7 +323,7 @@ class Pages:
         elif self._above and self._target.root:
             wanted[self._above] = self._target.root
         for name, value in page.fields.items():
-            if name in self.things.fields and name != self._body:
+            if name in self.things.field_expressions and name != self._body:
                 wanted[name] = value
             elif name == RESTRICTIONS:
                 raise UsageError(
@@ -334,19 +334,19 @@ class Pages:
                 self.problems.append(f"{page.path}: {self.things.plural} here take no {name}: it is left out")
         return wanted
 
-    def _change(self, page: FolderPage) -> PlannedChange:
+    def _planned_change(self, page: FolderPage) -> PlannedChange:
         id = self._ids.get(page.path)
         change = PlannedChange(self.things.resource, page.path, page.title, id=id, above=page.parent, body=self._body)
-        wanted, text = self._wanted(page), self._text(page)
-        change.parents = dict(self.parents)
+        wanted, text = self._wanted_fields(page), self._page_text(page)
+        change.parents = dict(self.parent_ids)
         tags = {name: [to_text(tag).lower() for tag in page.fields.get(name, ())] for name in self._tags}
         files = {file.name: file.sha256 for file in page.files}
         change.text = text
         base = self._known.get(id or "")
         applied = {name: value for name, value in wanted.items() if not isinstance(value, Of)}
-        change.base = Applied(page.path, self._target.key, None, applied, tags, files, body=hash_of(text))
+        change.base = Applied(page.path, self._target.directory_key, None, applied, tags, files, body=hash_of(text))
         if id is None:
-            return self._created(change, page, wanted, text, tags)
+            return self._plan_creation(change, page, wanted, text, tags)
         listed = self.listed[id]
         change.version = listed.version
         if base is not None and not self._is_ours(base):
@@ -355,12 +355,12 @@ class Pages:
             base = None
         if listed.title != page.title and is_same_value(self._was_called(base), page.title):
             change.site.append(f"is called {listed.title!r} on the site: links of other files do not find it so")
-        if base is not None and base.path == page.path and not self._differs(change, base, wanted, listed):
+        if base is not None and base.path == page.path and not self._page_differs(change, base, wanted, listed):
             change.base = None
             if not is_same_value(base.version, listed.version) and not is_same_value(base.version, None):
                 change.site.append("changed on the site since it was applied: that stays")
             return change
-        self._updated(change, page, base, wanted, text, tags)
+        self._plan_update(change, page, base, wanted, text, tags)
         return change
 
     def _was_called(self, base: Applied | None) -> Any:
@@ -380,7 +380,7 @@ class Pages:
         change.hint = f"{is_this}--ours takes it over"
         return change
 
-    def _differs(self, change: PlannedChange, base: Applied, wanted: Mapping[str, Any], listed: Listed) -> bool:
+    def _page_differs(self, change: PlannedChange, base: Applied, wanted: Mapping[str, Any], listed: Listed) -> bool:
         """Whether its file says something else than when it was applied, or others made something else of a field."""
         now = change.base or base
         is_as_applied = (now.body, dict(now.tags), dict(now.files)) == (base.body, dict(base.tags), dict(base.files))
@@ -389,19 +389,19 @@ class Pages:
             self._prefer == "ours" and not is_same_value(base.version, listed.version)
         )
 
-    def _created(
+    def _plan_creation(
         self, change: PlannedChange, page: FolderPage, wanted: Mapping[str, Any], text: str, tags: dict[str, list[str]]
     ) -> PlannedChange:
         change.verb = "create"
-        body, losses = self.texts.written(text)
+        body, losses = self.texts.to_format(text)
         change.fields = {name: Field(None, value) for name, value in {**wanted, self._body: body}.items()}
-        change.lines = [f"+{line}" for line in self.texts.shown(body)]
+        change.lines = [f"+{line}" for line in self.texts.markdown_lines(body)]
         change.added = {name: found for name, found in tags.items() if found}
-        change.uploads = [self._upload(file) for file in page.files]
-        self._tell(page, losses)
+        change.uploads = [self._file_upload(file) for file in page.files]
+        self._tell_losses(page, losses)
         return change
 
-    def _tell(self, page: FolderPage, losses: Iterable[str]) -> None:
+    def _tell_losses(self, page: FolderPage, losses: Iterable[str]) -> None:
         """What a page cannot say. An address that leads nowhere was told with its line already."""
         told = " ".join(problem.message for problem in self._folder.problems if problem.path == page.path)
         for loss in losses:
@@ -409,7 +409,7 @@ class Pages:
             if address is None or address[0] not in told:
                 self.problems.append(f"{page.path}: {loss}")
 
-    def _updated(
+    def _plan_update(
         self,
         change: PlannedChange,
         page: FolderPage,
@@ -437,14 +437,14 @@ class Pages:
             added, removed = tag_changes(mine, before.tags.get(name, []))
             change.added |= {name: added} if added else {}
             change.removed |= {name: removed} if removed else {}
-        change.uploads = [self._upload(file) for file in page.files if before.files.get(file.name) != file.sha256]
+        change.uploads = [self._file_upload(file) for file in page.files if before.files.get(file.name) != file.sha256]
         needs_text = (
             base is None
             or before.body != hash_of(text)
             or (self._prefer == "ours" and not is_same_value(base.version, listed.version))
         )
         if needs_text or change.fields:
-            self._read(change)
+            self._read_page(change)
         if needs_text:
             self._put_text(change, page, base, text, conflicts)
         elif base is not None and change.base is not None:
@@ -456,8 +456,8 @@ class Pages:
         if change.fields or change.added or change.removed or change.uploads:
             change.verb = "update"
 
-    def _read(self, change: PlannedChange) -> None:
-        change.thing = self.things.read(change.id or "", self._target.parents)
+    def _read_page(self, change: PlannedChange) -> None:
+        change.thing = self.things.read_thing(change.id or "", self._target.parents)
 
     def _put_text(
         self, change: PlannedChange, page: FolderPage, base: Applied | None, text: str, conflicts: list[str]
@@ -466,7 +466,7 @@ class Pages:
         source = self.things.fields_of(change.thing)[self._body] or ""
         version = self.things.version_of(change.thing)
         try:
-            result, losses = self._merged(change, base, source, version, text)
+            result, losses = self._merge_text(change, base, source, version, text)
         except Conflict as error:
             if self._prefer is None:
                 versions = (
@@ -474,40 +474,40 @@ class Pages:
                 )
                 conflicts += [versions or error.message, *(error.details or ())]
                 return
-            result, losses = self.texts.edited(source, text) if self._prefer == "ours" else (source, [])
+            result, losses = self.texts.edit_source(source, text) if self._prefer == "ours" else (source, [])
         except CallsheetError as error:
             conflicts.append(error.message)
             return
-        self._tell(page, losses)
+        self._tell_losses(page, losses)
         if result != source:
             change.fields[self._body] = Field(source, result)
-            change.lines = self.texts.differences(source, result)
-        kept = None if self.texts.says(result, text) else text
+            change.lines = self.texts.text_differences(source, result)
+        kept = None if self.texts.says_same(result, text) else text
         if change.base is not None:
             change.base = replace(change.base, version=version, text=kept)
 
-    def _merged(
+    def _merge_text(
         self, change: PlannedChange, base: Applied | None, source: Any, version: Any, text: str
     ) -> tuple[Any, list[str]]:
-        if not source or self.texts.says(source, text):
-            return (source, []) if source else self.texts.written(text)
+        if not source or self.texts.says_same(source, text):
+            return (source, []) if source else self.texts.to_format(text)
         if base is None:
             raise Conflict(f"{self.things.title} {change.id} of this title is there already, with another text")
         if base.text is None and is_same_value(base.version, version):
-            return self.texts.edited(source, text)
-        since = self.texts.written(base.text)[0] if base.text is not None else self._at(change, base)
-        return self.texts.merged(source, since, text) if since else self.texts.edited(source, text)
+            return self.texts.edit_source(source, text)
+        since = self.texts.to_format(base.text)[0] if base.text is not None else self._text_at_base(change, base)
+        return self.texts.merge_source(source, since, text) if since else self.texts.edit_source(source, text)
 
-    def _at(self, change: PlannedChange, base: Applied) -> Any:
+    def _text_at_base(self, change: PlannedChange, base: Applied) -> Any:
         """The text of the page as it was at the version that was applied."""
-        before = self.things.read(change.id or "", self._target.parents, version=base.version)
+        before = self.things.read_thing(change.id or "", self._target.parents, version=base.version)
         return self.things.fields_of(before)[self._body] or ""
 
-    def _upload(self, file: PageFile) -> Upload:
+    def _file_upload(self, file: PageFile) -> Upload:
         return Upload(file.name, file.path, file.sha256)
 
 
-def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _unique_values(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Those whose key is that of one alone."""
     found: dict[str, list[str]] = {}
     for key, value in pairs:
@@ -558,11 +558,11 @@ def folder_settings(context: Context, said: Mapping[str, Any]) -> FolderSettings
 def page_target(dispatcher: StepDispatcher, things: Things, said: Mapping[str, Any], directory: str) -> PageTarget:
     """The ids of where pages go. Raises `UsageError` where it is not said."""
     lookups = Lookups(dispatcher.context, dispatcher, exact=True)
-    root = lookups.find(things.resource, str(said["parent"]), {}).value if said.get("parent") else None
-    outer = [id for id in things.parents if id != things.resource]
-    parents = {id: str(lookups.find(id, str(said[id]), {}).value) for id in outer if said.get(id)}
+    root = lookups.find_candidate(things.resource, str(said["parent"]), {}).value if said.get("parent") else None
+    outer = [id for id in things.parent_resources if id != things.resource]
+    parents = {id: str(lookups.find_candidate(id, str(said[id]), {}).value) for id in outer if said.get(id)}
     if root is not None:
-        above = things.read(str(root))
+        above = things.read_thing(str(root))
         known = {id: found for id, found in things.parents_of(above).items() if id in outer}
         for id, given in parents.items():
             if known.get(id, given) != given:

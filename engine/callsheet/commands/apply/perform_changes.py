@@ -42,7 +42,7 @@ def things_record(things: Things, changes: Sequence[PlannedChange], path: str | 
         yield None
         return
     snapshot = on_deployment(catalog.get("snapshot", things.resource), context.site().deployment)
-    if path is None and not context.journaling.keeps(len(changes), has_undo=True):
+    if path is None and not context.journaling.keeps_journal(len(changes), has_undo=True):
         yield None
         return
     if path is None:
@@ -61,13 +61,13 @@ def things_record(things: Things, changes: Sequence[PlannedChange], path: str | 
             "undo": False,
             "values": {"resource": things.resource, "parents": record.parents},
         }
-        journal.head(head, [change.id or change.path for change in changes])
-        context.note(context.journaling.note(path, has_undo=True))
+        journal.write_head(head, [change.id or change.path for change in changes])
+        context.note(context.journaling.journal_note(path, has_undo=True))
         try:
             yield record
         finally:
             failed = sum(change.conflict is not None for change in changes)
-            journal.ended(done=len(changes) - failed, failed=failed)
+            journal.write_counts(done=len(changes) - failed, failed=failed)
 
 
 class ThingsRecord:
@@ -78,33 +78,41 @@ class ThingsRecord:
         self._numbers = {id(change): number for number, change in enumerate(changes)}
         self.parents = {resource: above for resource, above in changes[0].parents.items() if isinstance(above, str)}
 
-    def has(self, change: PlannedChange) -> bool:
+    def has_change(self, change: PlannedChange) -> bool:
         return id(change) in self._numbers
 
-    def started(self, change: PlannedChange) -> None:
+    def change_started(self, change: PlannedChange) -> None:
         """One that is made is entered once its id is known: it was nothing before."""
         thing = change.was or change.thing
-        kept = {"was": self._state(thing)} if thing is not None else {"was": None} if change.verb == "create" else {}
-        self._journal.started(self._numbers[id(change)], change.id, kept)
+        kept = (
+            {"was": self._snapshot_state(thing)}
+            if thing is not None
+            else {"was": None}
+            if change.verb == "create"
+            else {}
+        )
+        self._journal.item_started(self._numbers[id(change)], change.id, kept)
 
-    def done(self, change: PlannedChange, parents: Parents, answer: Thing = None) -> None:
+    def change_done(self, change: PlannedChange, parents: Parents, answer: Thing = None) -> None:
         """What it is now: an undo tells by it whether somebody changed it since. Read again where no `answer` says."""
         number = self._numbers[id(change)]
-        self._journal.done(number, change.id)
+        self._journal.item_done(number, change.id)
         if change.verb == "remove":
-            self._journal.now([(number, change.id, None)])
+            self._journal.write_states([(number, change.id, None)])
         elif change.thing is not None or change.verb == "create":
-            now = self._told(change, answer) if not (change.added or change.removed or change.uploads) else None
-            now = self._state(self._things.read(change.id or "", parents) if now is None else now)
-            self._journal.now([(number, change.id, now)])
+            now = (
+                self._answered_thing(change, answer) if not (change.added or change.removed or change.uploads) else None
+            )
+            now = self._snapshot_state(self._things.read_thing(change.id or "", parents) if now is None else now)
+            self._journal.write_states([(number, change.id, now)])
 
-    def failed(self, change: PlannedChange, error: CallsheetError) -> None:
+    def change_failed(self, change: PlannedChange, error: CallsheetError) -> None:
         is_made = change.verb == "create" and change.id is not None  # and something that belongs to it failed
         known = not is_made and not isinstance(error, NetworkError) and (error.status or 0) < _SERVER_ERROR
         item = change.id or change.path
-        self._journal.failed(self._numbers[id(change)], item, error.message, known=known)
+        self._journal.item_failed(self._numbers[id(change)], item, error.message, known=known)
 
-    def _told(self, change: PlannedChange, answer: Thing) -> Thing:
+    def _answered_thing(self, change: PlannedChange, answer: Thing) -> Thing:
         """The thing as the service answered it after a change, with what was sent where it does not say that.
 
         None where that cannot be known.
@@ -114,15 +122,15 @@ class ThingsRecord:
         now = {**(change.thing or {}), **{name: part for name, part in answer.items() if part not in (None, {}, [])}}
         for name, part in change.fields.items():
             if self._things.fields_of(answer)[name] is None:
-                sent = put_at(now, self._things.fields[name], part.wanted)
+                sent = put_at(now, self._things.field_expressions[name], part.wanted)
                 if sent is None or self._things.fields_of(sent)[name] != part.wanted:
                     return None
                 now = sent
         return now
 
-    def _state(self, thing: Thing) -> Any:
+    def _snapshot_state(self, thing: Thing) -> Any:
         """What a snapshot keeps of a thing as it was read."""
-        return evaluate(self._snapshot["state"], {**self._things.scope(self.parents), "found": thing})
+        return evaluate(self._snapshot["state"], {**self._things.expression_scope(self.parents), "found": thing})
 
 
 def put_at(thing: Mapping[str, Any], where: str, value: Any) -> dict[str, Any] | None:
@@ -152,16 +160,16 @@ def meets_all(error: CallsheetError) -> bool:
 class Compared(Protocol):
     """Who compared the things of one resource."""
 
-    def prepare(self, changes: Sequence[PlannedChange]) -> None:
+    def prepare_changes(self, changes: Sequence[PlannedChange]) -> None:
         """What has to be made before anything is sent."""
 
     def close(self) -> None:
         """What is remembered at the end, whatever ends it."""
 
-    def again(self, change: PlannedChange) -> PlannedChange:
+    def compare_again(self, change: PlannedChange) -> PlannedChange:
         """Compares one thing once more, since it was changed meanwhile."""
 
-    def keep(self, change: PlannedChange, id: str, base: Applied | None) -> None:
+    def keep_base(self, change: PlannedChange, id: str, base: Applied | None) -> None:
         """Remembers what was applied of it; None: it is gone."""
 
 
@@ -183,7 +191,7 @@ class Performing:
             refuse_when_read_only(self._context)
         for resource, verb in needed:
             things = self._things[resource]
-            if not things.can(verb):
+            if not things.supports(verb):
                 raise UsageError(f"{things.plural} cannot be {verb}d")
             call: Any = things.definition.get(verb)
             check_operation(self._context, self._dispatcher.builder.operation_call(call["call"]))
@@ -200,17 +208,17 @@ class Performing:
             todo = [change for change in ordered if change.conflict is None]
             changed = [change for change in todo if change.verb in ("update", "keep")]
             # A title is free for a new page once the page that had it is called otherwise.
-            self._together([change for change in changed if not change.waits])
+            self._perform_together([change for change in changed if not change.waits_for_id])
             for change in todo:
                 if change.verb == "create":
-                    self._one(change)
-            self._together([change for change in changed if change.waits])
+                    self._perform_one(change)
+            self._perform_together([change for change in changed if change.waits_for_id])
             for change in todo:
                 if change.verb == "remove":
-                    self._one(change)
+                    self._perform_one(change)
         return ordered
 
-    def _together(self, changes: list[PlannedChange]) -> None:
+    def _perform_together(self, changes: list[PlannedChange]) -> None:
         """What depends on nothing any more, several at a time."""
         from ...client.pagination.in_parallel import in_order as at_once
 
@@ -220,71 +228,78 @@ class Performing:
             for pair in name_after_name([each for each in changes if each.resource == resource], things.name_field)
         ]
         for change, is_aside in in_turn:
-            self._one(change, self._put_aside if is_aside else self._do)
+            self._perform_one(change, self._put_aside if is_aside else self._perform_change)
         done = {id(change) for change, _ in in_turn}
         work = [change for change in changes if change.base is not None and id(change) not in done]
-        for _ in at_once(self._one, work, min(_WORKERS, len(work))) if len(work) > 1 else map(self._one, work):
+        for _ in (
+            at_once(self._perform_one, work, min(_WORKERS, len(work)))
+            if len(work) > 1
+            else map(self._perform_one, work)
+        ):
             pass
 
-    def _one(self, change: PlannedChange, do: Callable[[PlannedChange], None] | None = None) -> None:
+    def _perform_one(self, change: PlannedChange, do: Callable[[PlannedChange], None] | None = None) -> None:
         if change.conflict is not None:
             return
         if self._end.is_set():
             change.conflict = "not tried"
             return
         try:
-            (do or self._do)(change)
+            (do or self._perform_change)(change)
         except CallsheetError as error:
             change.conflict, change.details, change.hint = error.message, list(error.details or ()), error.hint
-            if (record := self._record(change)) is not None:
-                record.failed(change, error)
+            if (record := self._record_of_change(change)) is not None:
+                record.change_failed(change, error)
             if meets_all(error):
                 self._end.set()
 
-    def _do(self, change: PlannedChange) -> None:
-        things, parents = self._things[change.resource], self._parents(change)
+    def _perform_change(self, change: PlannedChange) -> None:
+        things, parents = self._things[change.resource], self._parent_ids(change)
         change.parents = dict(parents)
-        compared, record = self._compared[change.resource], self._record(change)
+        compared, record = self._compared[change.resource], self._record_of_change(change)
         if change.verb == "remove":
             with suppress(NotFound):  # somebody else removed it
                 if change.thing is None and (record is not None or "id" in things.definition):
-                    change.thing = things.read(change.id or "", parents)
+                    change.thing = things.read_thing(change.id or "", parents)
                 if record is not None:
-                    record.started(change)
-                things.delete(change.thing or {"id": change.id}, parents)
+                    record.change_started(change)
+                things.delete_thing(change.thing or {"id": change.id}, parents)
                 if record is not None:
-                    record.done(change, parents)
-            compared.keep(change, change.id or "", None)
+                    record.change_done(change, parents)
+            compared.keep_base(change, change.id or "", None)
             return
         version, answer = change.base.version if change.base is not None else None, None
         if change.verb == "create":
-            answer = things.create(self._fields(change), parents)
+            answer = things.create_thing(self._fields_to_send(change), parents)
             change.id = things.id_of(answer)
             self.ids[change.path] = change.id
             version = things.version_of(answer)
             if record is not None:
-                record.started(change)
+                record.change_started(change)
         elif change.fields:
-            answer = self._update(change, things, parents, record)
+            answer = self._update_thing(change, things, parents, record)
             version = things.version_of(answer)
         elif change.verb == "update" and record is not None:
-            record.started(change)
-        self._attach(change, things)
-        self._tag(change, things)
+            record.change_started(change)
+        self._attach_files(change, things)
+        self._change_tags(change, things)
         if record is not None:
-            record.done(change, parents, answer)
+            record.change_done(change, parents, answer)
         if change.base is not None:
-            fields = {**change.base.fields, **{n: v for n, v in self._fields(change).items() if n != change.body}}
-            compared.keep(change, change.id or "", replace(change.base, version=version, fields=fields))
+            fields = {
+                **change.base.fields,
+                **{n: v for n, v in self._fields_to_send(change).items() if n != change.body},
+            }
+            compared.keep_base(change, change.id or "", replace(change.base, version=version, fields=fields))
 
-    def _record(self, change: PlannedChange) -> ThingsRecord | None:
+    def _record_of_change(self, change: PlannedChange) -> ThingsRecord | None:
         record = self._records.get(change.resource)
-        return record if record is not None and record.has(change) else None
+        return record if record is not None and record.has_change(change) else None
 
-    def _parents(self, change: PlannedChange) -> dict[str, str]:
+    def _parent_ids(self, change: PlannedChange) -> dict[str, str]:
         return {resource: self._id_of(id) for resource, id in change.parents.items()}
 
-    def _fields(self, change: PlannedChange) -> dict[str, Any]:
+    def _fields_to_send(self, change: PlannedChange) -> dict[str, Any]:
         return {name: self._id_of(part.wanted) for name, part in change.fields.items()}
 
     def _id_of(self, value: Any) -> Any:
@@ -296,27 +311,29 @@ class Performing:
 
     def _put_aside(self, change: PlannedChange) -> None:
         """Frees the name of a thing for another one."""
-        things, record, was = self._things[change.resource], self._record(change), change.thing
+        things, record, was = self._things[change.resource], self._record_of_change(change), change.thing
         field = things.name_field or ""
         if record is not None:
-            record.started(change)
+            record.change_started(change)
         aside = {field: set_aside(change.fields[field].wanted, change.id or "")}
-        things.update(change.thing, aside, self._parents(change))
+        things.update_thing(change.thing, aside, self._parent_ids(change))
         self._compare_again(change)
         change.was = was
 
     def _compare_again(self, change: PlannedChange) -> None:
-        fresh = self._compared[change.resource].again(change)
+        fresh = self._compared[change.resource].compare_again(change)
         if fresh.conflict is not None:
             raise Conflict(fresh.conflict, details=fresh.details, hint=fresh.hint)
         vars(change).update(vars(fresh))
 
-    def _update(self, change: PlannedChange, things: Things, parents: Parents, record: ThingsRecord | None) -> Thing:
+    def _update_thing(
+        self, change: PlannedChange, things: Things, parents: Parents, record: ThingsRecord | None
+    ) -> Thing:
         """What the service answers. Compares anew once where the thing was changed meanwhile."""
         if record is not None:
-            record.started(change)
+            record.change_started(change)
         try:
-            return things.update(change.thing, self._fields(change), parents)
+            return things.update_thing(change.thing, self._fields_to_send(change), parents)
         except Conflict as error:
             if error.status != _CONFLICT:
                 raise
@@ -324,11 +341,11 @@ class Performing:
         if not change.fields:
             return change.thing
         if record is not None:
-            record.started(change)
-        return things.update(change.thing, self._fields(change), parents)
+            record.change_started(change)
+        return things.update_thing(change.thing, self._fields_to_send(change), parents)
 
-    def _attach(self, change: PlannedChange, things: Things) -> None:
-        files = things.files
+    def _attach_files(self, change: PlannedChange, things: Things) -> None:
+        files = things.file_resource
         if not change.uploads or files is None or change.id is None:
             return
         attached = Things(self._dispatcher, files)
@@ -336,25 +353,25 @@ class Performing:
         kept = attached.definition.get("hash")
         there = {}
         if kept is not None and change.verb != "create":
-            there = {attached.name_of(each): each for each in attached.all(parents)}
+            there = {attached.name_of(each): each for each in attached.list_things(parents)}
         for upload in change.uploads:
             digest = f"sha256:{upload.hash}"
             fields = {kept: digest} if kept is not None else {}
             file = {"path": upload.path, "name": upload.name}
             if upload.name not in there:
-                attached.create(fields, parents, [file])
-            elif attached.differences(there[upload.name], fields):
-                attached.replace(there[upload.name], file, fields, parents)
+                attached.create_thing(fields, parents, [file])
+            elif attached.field_differences(there[upload.name], fields):
+                attached.replace_file(there[upload.name], file, fields, parents)
 
-    def _tag(self, change: PlannedChange, things: Things) -> None:
+    def _change_tags(self, change: PlannedChange, things: Things) -> None:
         for name, resource in things.definition.get("tags", {}).items():
             tags = Things(self._dispatcher, resource)
             parents = {things.resource: change.id or ""}
             for tag in change.added.get(name, ()):
-                tags.create({"name": tag}, parents)
+                tags.create_thing({"name": tag}, parents)
             for tag in change.removed.get(name, ()):
                 try:
-                    tags.delete({"name": tag}, parents)
+                    tags.delete_thing({"name": tag}, parents)
                 except NotFound:
                     continue
 
@@ -375,10 +392,10 @@ class Lock:
         """Raises `UsageError` for a file that is none."""
         self.path = os.path.join(directory, NAME)
         self._site = site
-        self._all = self._read()
+        self._all = self._read_file()
         self._changed = False
 
-    def _read(self) -> dict[str, Any]:
+    def _read_file(self) -> dict[str, Any]:
         if os.path.islink(self.path):
             raise UsageError(f"{self.path} is a link: nothing is written to where it leads", hint="remove it")
         try:
@@ -396,33 +413,33 @@ class Lock:
             raise UsageError(f"{self.path} is of another version, or something else")
         return dict(found["sites"])
 
-    def entries(self, resource: str) -> dict[str, Applied]:
+    def applied_entries(self, resource: str) -> dict[str, Applied]:
         """Key → what was applied or pulled."""
-        table = self._table(resource)
+        table = self._resource_entries(resource)
         read = {key: applied_of(value) for key, value in table.items()}
         return {key: found for key, found in read.items() if found is not None}
 
-    def _table(self, resource: str) -> Mapping[str, Any]:
+    def _resource_entries(self, resource: str) -> Mapping[str, Any]:
         here = self._all.get(self._site)
         table = here.get(resource) if isinstance(here, dict) else None
         return table if isinstance(table, dict) else {}
 
     def put_applied(self, resource: str, key: str, applied: Applied) -> None:
-        if self._table(resource).get(key) != applied.value():
-            self._all.setdefault(self._site, {}).setdefault(resource, {})[key] = applied.value()
+        if self._resource_entries(resource).get(key) != applied.packed_value():
+            self._all.setdefault(self._site, {}).setdefault(resource, {})[key] = applied.packed_value()
             self._changed = True
 
-    def remove(self, resource: str, key: str) -> None:
-        if key in self._table(resource):
+    def remove_entry(self, resource: str, key: str) -> None:
+        if key in self._resource_entries(resource):
             del self._all[self._site][resource][key]
             self._changed = True
 
-    def save(self) -> None:
+    def save_file(self) -> None:
         """Written whole, and only where something in it changed."""
         if not self._changed:
             return
         with locked_file(self.path, 10.0):
-            text = dump_json({"version": _VERSION, "sites": _sorted(self._all)}, indent=1)
+            text = dump_json({"version": _VERSION, "sites": _sort_keys(self._all)}, indent=1)
             write_atomically(self.path, f"{text}\n".encode())
         with suppress(OSError):
             os.remove(f"{self.path}.lock")
@@ -430,6 +447,6 @@ class Lock:
         self._changed = False
 
 
-def _sorted(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     """Keys in order, so that two versions of the file are easy to compare."""
-    return {key: _sorted(value[key]) for key in sorted(value)} if isinstance(value, dict) else value
+    return {key: _sort_keys(value[key]) for key in sorted(value)} if isinstance(value, dict) else value

@@ -47,7 +47,7 @@ class Applied:
     body: str | None = None
     text: str | None = None
 
-    def value(self) -> dict[str, Any]:
+    def packed_value(self) -> dict[str, Any]:
         """As JSON; a text that is too long to be kept is left out."""
         packed = base64.b85encode(zlib.compress(self.text.encode(), 9)).decode() if self.text is not None else None
         kept = packed if packed is not None and len(packed) <= _LARGEST else None
@@ -72,11 +72,11 @@ def applied_of(value: Any) -> Applied | None:
         files={name: to_text(digest) for name, digest in tables["files"].items()},
         parents={name: to_text(id) for name, id in tables["parents"].items()},
         body=to_text(value["body"]) if value.get("body") else None,
-        text=_unpacked(value.get("text")),
+        text=_unpack_text(value.get("text")),
     )
 
 
-def _unpacked(packed: Any) -> str | None:
+def _unpack_text(packed: Any) -> str | None:
     if not isinstance(packed, str):
         return None
     try:
@@ -98,56 +98,60 @@ class Bases:
         self._there: dict[str, Thing] = {}  # id of a thing → its property
         self.tags: dict[str, dict[str, list[str]]] = {}  # id of a thing → its tags, by what files call them
 
-    def all(self, parents: Parents) -> dict[str, Applied]:
+    def all_bases(self, parents: Parents) -> dict[str, Applied]:
         """Id → base of every thing under these parents that has one. Notes the `tags` of all things, too."""
         said = self._definition.get("tags", {})
         found: dict[str, Applied] = {}
-        for id, item in self._items(parents):
+        for id, item in self._listed_things(parents):
             if said:
                 self.tags[id] = {
                     name: [to_text(tag) for tag in evaluate(where, item) or ()] for name, where in said.items()
                 }
             there = evaluate(self._definition["found"], item)
             if isinstance(there, Mapping) and "value" in there:
-                base = self._base(id, there)
+                base = self._base_of_thing(id, there)
                 if base is not None:
                     found[id] = base
         return found
 
     def read_applied(self, id: str) -> Applied | None:
         """The base of one thing."""
-        for there in self._properties.all({self.things.resource: id}):
+        for there in self._properties.list_things({self.things.resource: id}):
             if self._properties.name_of(there) == self._definition["name"]:
-                return self._base(id, there)
+                return self._base_of_thing(id, there)
         return None
 
-    def _base(self, id: str, there: Thing) -> Applied | None:
+    def _base_of_thing(self, id: str, there: Thing) -> Applied | None:
         """What a property says; None for one that came along with a copy of another thing."""
-        self._there[id] = self._slim(there)
+        self._there[id] = self._slim_thing(there)
         value = self._properties.fields_of(there).get("value")
         is_own = not isinstance(value, Mapping) or to_text(value.get(_OF, id)) == id
         return applied_of(value) if is_own else None
 
-    def keep(self, id: str, base: Applied) -> None:
-        parents, value = {self.things.resource: id}, {**base.value(), _OF: id}
+    def keep_base(self, id: str, base: Applied) -> None:
+        parents, value = {self.things.resource: id}, {**base.packed_value(), _OF: id}
         if (there := self._there.get(id)) is not None:
-            there = self._properties.update(there, {"value": value}, parents)
+            there = self._properties.update_thing(there, {"value": value}, parents)
         else:
-            there = self._properties.create({"key": self._definition["name"], "value": value}, parents)
+            there = self._properties.create_thing({"key": self._definition["name"], "value": value}, parents)
         if there is not None:
-            self._there[id] = self._slim(there)
+            self._there[id] = self._slim_thing(there)
 
-    def _slim(self, there: Thing) -> Thing:
+    def _slim_thing(self, there: Thing) -> Thing:
         return {name: part for name, part in there.items() if name != "value"} if isinstance(there, dict) else there
 
-    def _items(self, parents: Parents) -> Iterator[tuple[str, Any]]:
-        first = self.things.parents[0]
-        within = Things(self._dispatcher, first).read(parents[first], parents)
+    def _listed_things(self, parents: Parents) -> Iterator[tuple[str, Any]]:
+        first = self.things.parent_resources[0]
+        within = Things(self._dispatcher, first).read_thing(parents[first], parents)
         listing = self._definition["list"]
-        scope = {**self.things.scope(parents), "within": within}
-        request = self._dispatcher.build(listing["call"], fill_template(listing.get("args", {}), scope) or {})
-        plan = self._dispatcher.plan(listing["call"])
-        answer = self._dispatcher.stream(plan, request) if plan else self._dispatcher.answer(listing["call"], request)
+        scope = {**self.things.expression_scope(parents), "within": within}
+        request = self._dispatcher.build_request(listing["call"], fill_template(listing.get("args", {}), scope) or {})
+        plan = self._dispatcher.page_plan(listing["call"])
+        answer = (
+            self._dispatcher.stream_items(plan, request)
+            if plan
+            else self._dispatcher.fetch_answer(listing["call"], request)
+        )
         for item in answer:
             yield to_text(evaluate(self._definition["of"], item)), item
 
@@ -229,13 +233,13 @@ class PlannedChange:
         return self.conflict is None and self.verb != "keep"
 
     @property
-    def waits(self) -> bool:
+    def waits_for_id(self) -> bool:
         """Whether it needs the id of a thing that may not be there yet."""
         return any(
             isinstance(value, Of) for value in (*self.parents.values(), *(f.wanted for f in self.fields.values()))
         )
 
-    def row(self) -> dict[str, Any]:
+    def plan_row(self) -> dict[str, Any]:
         """What a plan says of it, as JSON."""
         found: dict[str, Any] = {
             "change": "conflict" if self.conflict else self.verb,
@@ -332,7 +336,7 @@ def in_order(changes: Sequence[PlannedChange]) -> list[PlannedChange]:
     return [*done.values(), *(change for change in changes if change.verb == "remove")]
 
 
-def counts(changes: Sequence[PlannedChange]) -> Mapping[str, int]:
+def action_counts(changes: Sequence[PlannedChange]) -> Mapping[str, int]:
     found = {"create": 0, "update": 0, "remove": 0, "conflict": 0}
     for change in changes:
         if change.conflict is not None or change.verb != "keep":
@@ -350,7 +354,7 @@ _MOST_TOLD = 10
 
 def write_plan(path: str, changes: Sequence[PlannedChange], site: str, given: Mapping[str, Any]) -> None:
     """`given` are the values that another run has to have to come to the same plan."""
-    found = {"plan": _VERSION, "site": site, "given": dict(given), "changes": _rows(changes)}
+    found = {"plan": _VERSION, "site": site, "given": dict(given), "changes": _shown_rows(changes)}
     with output_file(path) as file:
         file.write(f"{dump_json(found, indent=1)}\n".encode())
 
@@ -375,17 +379,17 @@ def read_plan(path: str, site: str) -> dict[str, Any]:
 
 def refuse_another(plan: Mapping[str, Any], changes: Sequence[PlannedChange]) -> None:
     """Raises `Conflict` naming what is not as it was planned: files or site were changed since."""
-    was, now = _by_path(plan["changes"]), _by_path(_rows(changes))
+    was, now = _by_path(plan["changes"]), _by_path(_shown_rows(changes))
     other = [path for path in dict.fromkeys((*was, *now)) if was.get(path) != now.get(path)]
     if other:
         more = [f"and {len(other) - _MOST_TOLD} more"] if len(other) > _MOST_TOLD else []
-        details = [f"{path}: {_differing(was.get(path), now.get(path))}" for path in other[:_MOST_TOLD]]
+        details = [f"{path}: {_difference_text(was.get(path), now.get(path))}" for path in other[:_MOST_TOLD]]
         hint = "nothing was sent; make a new plan, and look at it"
         raise Conflict("the site or the files were changed since the plan was made", details=details + more, hint=hint)
 
 
-def _rows(changes: Sequence[PlannedChange]) -> list[dict[str, Any]]:
-    rows = [change.row() for change in changes if change.conflict is not None or change.verb != "keep"]
+def _shown_rows(changes: Sequence[PlannedChange]) -> list[dict[str, Any]]:
+    rows = [change.plan_row() for change in changes if change.conflict is not None or change.verb != "keep"]
     return list(parse_json(dump_json(rows)))
 
 
@@ -393,7 +397,7 @@ def _by_path(rows: Sequence[Any]) -> dict[str, Any]:
     return {str(row.get("path")): row for row in rows if isinstance(row, dict)}
 
 
-def _differing(was: Any, now: Any) -> str:
+def _difference_text(was: Any, now: Any) -> str:
     if was is None:
         return "it was not in the plan"
     if now is None:
@@ -410,7 +414,7 @@ _MOST_LINES = 40  # of one thing's text
 _LONGEST = 200
 
 
-def tree(changes: Sequence[PlannedChange], *, whole: bool = False) -> Iterator[str]:
+def plan_tree(changes: Sequence[PlannedChange], *, whole: bool = False) -> Iterator[str]:
     """Lines: each thing that differs below its parents, with its differences."""
     by_path = {change.path: change for change in changes}
     wanted = [change for change in changes if _is_told(change)]
@@ -424,29 +428,29 @@ def tree(changes: Sequence[PlannedChange], *, whole: bool = False) -> Iterator[s
         for depth, each in enumerate([*reversed(way), change]):
             if each.path not in shown:
                 shown.add(each.path)
-                yield from _one(each, "  " * depth, whole=whole)
+                yield from _change_lines(each, "  " * depth, whole=whole)
 
 
 _PLANNED = {"create": "to create", "update": "to change", "remove": "to remove", "conflict": "in conflict"}
 _DONE = {"create": "created", "update": "changed", "remove": "removed", "conflict": "in conflict"}
 
 
-def summary(changes: Sequence[PlannedChange], *, done: bool = False) -> str:
-    found = counts(changes)
+def plan_summary(changes: Sequence[PlannedChange], *, done: bool = False) -> str:
+    found = action_counts(changes)
     words = _DONE if done else _PLANNED
     told = [f"{number} {words[verb]}" for verb, number in found.items() if number]
     return ", ".join(told) or "nothing to do"
 
 
-def markdown(changes: Sequence[PlannedChange]) -> Iterator[str]:
+def plan_markdown(changes: Sequence[PlannedChange]) -> Iterator[str]:
     """For a comment in a review: a line for each thing, its differences folded."""
-    yield f"**{summary(changes)}**"
+    yield f"**{plan_summary(changes)}**"
     for change in changes:
         if not _is_told(change):
             continue
         yield ""
-        lines = [*_facts(change), *change.lines]
-        yield f"- `{_sign(change)}` {_code(change.path)}: {_plain(change.title)}"
+        lines = [*_fact_lines(change), *change.lines]
+        yield f"- `{_change_sign(change)}` {_code_span(change.path)}: {_escaped_markdown(change.title)}"
         if lines:
             fence = "`" * max(3, 1 + max((_ticks(line) for line in lines), default=0))
             yield f"\n  <details><summary>{count_of(len(lines), 'line')}</summary>\n"
@@ -458,15 +462,15 @@ def _is_told(change: PlannedChange) -> bool:
     return change.conflict is not None or change.verb != "keep" or bool(change.site)
 
 
-def _sign(change: PlannedChange) -> str:
+def _change_sign(change: PlannedChange) -> str:
     return "!" if change.conflict is not None else _SIGNS[change.verb]
 
 
-def _one(change: PlannedChange, indent: str, *, whole: bool) -> Iterator[str]:
+def _change_lines(change: PlannedChange, indent: str, *, whole: bool) -> Iterator[str]:
     name = change.path.rstrip("/").rsplit("/", 1)[-1] + ("/" if change.path.endswith("/") else "")
-    yield f"{_sign(change)} {indent}{name}: {change.title}".rstrip()
+    yield f"{_change_sign(change)} {indent}{name}: {change.title}".rstrip()
     inner = f"  {indent}    "
-    for fact in _facts(change):
+    for fact in _fact_lines(change):
         yield inner + fact
     lines = change.lines
     if change.verb == "create" and not whole:
@@ -479,14 +483,14 @@ def _one(change: PlannedChange, indent: str, *, whole: bool) -> Iterator[str]:
         yield f"{inner}... and {count_of(len(lines) - _MOST_LINES, 'more line')}"
 
 
-def _facts(change: PlannedChange) -> Iterator[str]:
+def _fact_lines(change: PlannedChange) -> Iterator[str]:
     if change.conflict is not None:
         yield f"conflict: {change.conflict}"
         yield from change.details
     if change.verb == "update":
         for name, part in change.fields.items():
             if name != change.body:
-                yield f"{name}: {_said(part.was)} -> {_said(part.wanted)}"
+                yield f"{name}: {_value_text(part.was)} -> {_value_text(part.wanted)}"
     for sign, tags in (("+", change.added), ("-", change.removed)):
         for name, words in tags.items():
             yield f"{name}: {', '.join(sign + word for word in words)}"
@@ -495,7 +499,7 @@ def _facts(change: PlannedChange) -> Iterator[str]:
     yield from change.site
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = to_text(value_in_plan(value)) if value is not None else "nothing"
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
@@ -504,10 +508,10 @@ def _ticks(line: str) -> int:
     return max((len(run) for run in "".join(c if c == "`" else " " for c in line).split()), default=0)
 
 
-def _code(text: str) -> str:
+def _code_span(text: str) -> str:
     ticks = "`" * (_ticks(text) + 1)
     return f"{ticks}{text}{ticks}"
 
 
-def _plain(text: str) -> str:
+def _escaped_markdown(text: str) -> str:
     return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>()#!|~" else letter for letter in " ".join(text.split()))

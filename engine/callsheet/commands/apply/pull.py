@@ -96,24 +96,24 @@ class PagesPull:
         self._reader = PlaceReader()
         self.notes: list[str] = []
 
-    def run(self, *, dry: bool) -> Iterator[Pulled]:
+    def pull_pages(self, *, dry: bool) -> Iterator[Pulled]:
         """One row for each page that is written or in conflict."""
         is_new = not os.path.lexists(self.root)
         here = Folder(self.root, self._settings, (), ()) if is_new else read_folder(self.root, self._settings)
-        pulled = self._lock.entries(self.things.resource)
-        known = latest_applied(self.bases.all(self._target.parents), pulled)
-        known = {id: base for id, base in known.items() if base.root == self._target.key}
-        found = self._found()
+        pulled = self._lock.applied_entries(self.things.resource)
+        known = latest_applied(self.bases.all_bases(self._target.parents), pulled)
+        known = {id: base for id, base in known.items() if base.root == self._target.directory_key}
+        found = self._find_pages()
         local = {page.id: page for page in here.pages if page.id is not None}
         by_path = {page.path: page for page in here.pages}
         for id, base in known.items():
             if id in found and id not in local and (page := by_path.get(base.path)) is not None:
                 local[id] = page
-        paths = self._paths(found, local)
+        paths = self._file_paths(found, local)
         titles = {page.title: id for id, page in found.items()}
         done: dict[str, str] = {}  # path → id
         for id, wanted in found.items():
-            row = self._one(wanted, paths, titles, local.get(id), known.get(id), here, dry=dry)
+            row = self._pull_page(wanted, paths, titles, local.get(id), known.get(id), here, dry=dry)
             if row.conflict is None and row.change != "keep":
                 done[paths[id]] = id
             if row.conflict is not None or row.change != "keep":
@@ -122,20 +122,20 @@ class PagesPull:
             if id not in found and base.path in by_path:
                 yield Pulled("keep", base.path, by_path[base.path].title, id, "its page is gone from the site")
         if done and not dry:
-            self._remember(found, paths, done)
+            self._remember_bases(found, paths, done)
 
     # What is there
 
-    def _found(self) -> dict[str, Found]:
+    def _find_pages(self) -> dict[str, Found]:
         """Parents first."""
         tags = self.bases.tags
         every: dict[str, Found] = {}
-        for thing in self.things.all(self._target.parents):
-            page = self._page(thing, tags)
+        for thing in self.things.list_things(self._target.parents):
+            page = self._found_page(thing, tags)
             every[page.id] = page
-        return {id: every[id] for id in self._below(every)}
+        return {id: every[id] for id in self._wanted_ids(every)}
 
-    def _page(self, thing: Thing, tags: Mapping[str, Mapping[str, list[str]]]) -> Found:
+    def _found_page(self, thing: Thing, tags: Mapping[str, Mapping[str, list[str]]]) -> Found:
         id = self.things.id_of(thing)
         fields = self.things.fields_of(thing)
         parent = self.things.parents_of(thing).get(self.things.resource)
@@ -143,7 +143,7 @@ class PagesPull:
         title = self.things.name_of(thing) or ""
         return Found(id, title, parent, self.things.version_of(thing), source, tags.get(id, {}), fields)
 
-    def _below(self, every: Mapping[str, Found]) -> Iterator[str]:
+    def _wanted_ids(self, every: Mapping[str, Found]) -> Iterator[str]:
         """The ids of the pages that are wanted: all, or those below the root."""
         children: dict[str | None, list[str]] = {}
         for id, page in every.items():
@@ -155,7 +155,7 @@ class PagesPull:
             yield id
             pending += reversed(children.get(id, []))
 
-    def _paths(self, found: Mapping[str, Found], local: Mapping[str, FolderPage]) -> dict[str, str]:
+    def _file_paths(self, found: Mapping[str, Found], local: Mapping[str, FolderPage]) -> dict[str, str]:
         """Id → path of its file. A file that is there already stays where it is."""
         is_parent = {page.parent for page in found.values()}
         paths: dict[str, str] = {}
@@ -183,7 +183,7 @@ class PagesPull:
 
     # One page
 
-    def _one(
+    def _pull_page(
         self,
         page: Found,
         paths: Mapping[str, str],
@@ -205,15 +205,15 @@ class PagesPull:
         if dry:
             return row
         try:
-            text = self._markdown(page, paths, titles)
-            self._write(path, self._front(page, there) + text)
+            text = self._page_markdown(page, paths, titles)
+            self._write_file(path, self._front_matter(page, there) + text)
         except CallsheetError as error:
             if meets_all(error):
                 raise
             return row._replace(conflict=error.message)
         return row
 
-    def _front(self, page: Found, there: FolderPage | None) -> str:
+    def _front_matter(self, page: Found, there: FolderPage | None) -> str:
         """What stands above the text. Of a file that is there it stays where it says more than a pull writes there."""
         if there is not None and there.file:
             whole = text_of(there.file)[0]
@@ -231,7 +231,7 @@ class PagesPull:
         heading = f"# {page.title}\n\n" if is_plain else ""
         return "\n".join([*lines, "---", "", heading])
 
-    def _markdown(self, page: Found, paths: Mapping[str, str], titles: Mapping[str, str]) -> str:
+    def _page_markdown(self, page: Found, paths: Mapping[str, str], titles: Mapping[str, str]) -> str:
         """The text of a page, with the links and files that it has here."""
         if not page.source:
             return ""
@@ -239,14 +239,14 @@ class PagesPull:
         changes: list[tuple[int, int, str]] = []
         files: dict[str, tuple[str, str]] = {}
         for address in self._reader.find_places(text).addresses:
-            words = self._address(address, page, paths, titles, files)
+            words = self._local_address(address, page, paths, titles, files)
             if words is not None:
                 changes.append((address.start, address.end, words))
         if files:
             self._save_files(page, paths[page.id], files.values())
         return replace_ranges(text, changes).rstrip("\n") + "\n"
 
-    def _address(
+    def _local_address(
         self,
         address: Address,
         page: Found,
@@ -277,24 +277,24 @@ class PagesPull:
 
     def _save_files(self, page: Found, path: str, files: Iterable[tuple[str, str]]) -> None:
         """The attached files that the text shows, beside it; one that is missing is told."""
-        resource = self.things.files
+        resource = self.things.file_resource
         if resource is None:
             return
         attached = Things(self._dispatcher, resource)
         parents = {self.things.resource: page.id}
-        there = {attached.name_of(each): each for each in attached.all(parents)}
+        there = {attached.name_of(each): each for each in attached.list_things(parents)}
         for safe, name in files:
             if name not in there:
                 self.notes.append(f"{path}: {name!r} is not attached to the page")
                 continue
-            target = self._place(f"{_files_of(path)}/{safe}")
-            attached.save(there[name], target, parents)
+            target = self._path_in_directory(f"{_files_of(path)}/{safe}")
+            attached.save_file(there[name], target, parents)
 
-    def _write(self, path: str, text: str) -> None:
-        with output_file(self._place(path), named=False, mode=0o666) as file:
+    def _write_file(self, path: str, text: str) -> None:
+        with output_file(self._path_in_directory(path), named=False, mode=0o666) as file:
             file.write(text.encode("utf-8", "replace"))
 
-    def _place(self, path: str) -> str:
+    def _path_in_directory(self, path: str) -> str:
         """Where a path of the directory lies. Raises `UsageError` where a link leads out of it."""
         whole = os.path.join(self.root, *path.split("/"))
         above = os.path.dirname(whole)
@@ -312,7 +312,7 @@ class PagesPull:
 
     # What is remembered
 
-    def _remember(self, found: Mapping[str, Found], paths: Mapping[str, str], done: Mapping[str, str]) -> None:
+    def _remember_bases(self, found: Mapping[str, Found], paths: Mapping[str, str], done: Mapping[str, str]) -> None:
         """What the files say now that they are read again is what was pulled."""
         folder = read_folder(self.root, self._settings)
         for page in folder.pages:
@@ -320,12 +320,12 @@ class PagesPull:
                 continue
             of = found[id]
             above = next((each.id for each in found.values() if paths[each.id] == page.parent), self._target.root)
-            self._lock.put_applied(self.things.resource, id, self._applied(folder, page, of, above))
-        for id in set(self._lock.entries(self.things.resource)) - found.keys():
-            self._lock.remove(self.things.resource, id)
-        self._lock.save()
+            self._lock.put_applied(self.things.resource, id, self._applied_base(folder, page, of, above))
+        for id in set(self._lock.applied_entries(self.things.resource)) - found.keys():
+            self._lock.remove_entry(self.things.resource, id)
+        self._lock.save_file()
 
-    def _applied(self, folder: Folder, page: FolderPage, of: Found, above: str | None) -> Applied:
+    def _applied_base(self, folder: Folder, page: FolderPage, of: Found, above: str | None) -> Applied:
         """Of what the page is beside its text, what the file says: else what others did to it would be undone."""
         files = {file.name: file.sha256 for file in page.files}
         body = hash_of(applied_text(folder, page))
@@ -334,7 +334,7 @@ class PagesPull:
         fields = {**of.fields, self.things.name_field or "": page.title}
         if place is not None and (above is not None or page.parent is not None):
             fields[place] = above
-        return Applied(page.path, self._target.key, of.version, fields, tags, files, body=body)
+        return Applied(page.path, self._target.directory_key, of.version, fields, tags, files, body=body)
 
 
 def _tags_of(things: Things) -> list[str]:
@@ -373,7 +373,7 @@ def pull_things(things: Things, parents: Mapping[str, tuple[str, str]], root: st
     path = f"{file_name(' '.join([things.plural, *names]), things.resource)}.toml"
     whole = os.path.join(os.path.realpath(root), path)
     ids = {resource: id for resource, (id, _) in parents.items()}
-    found = [(things.id_of(thing), _said(things, thing)) for thing in things.all(ids)]
+    found = [(things.id_of(thing), _sendable_fields(things, thing)) for thing in things.list_things(ids)]
     row = Pulled("create", path, things.plural, "")
     if os.path.lexists(whole):
         return row._replace(change="keep", conflict="is there already: it is left as it is")
@@ -381,20 +381,20 @@ def pull_things(things: Things, parents: Mapping[str, tuple[str, str]], root: st
         return row
     table: dict[str, Any] = {"resource": things.resource}
     table |= {resource: name for resource, (_, name) in parents.items()}
-    named = [fields if _name(things, fields) is not None else {"id": id, **fields} for id, fields in found]
+    named = [fields if _thing_name(things, fields) is not None else {"id": id, **fields} for id, fields in found]
     table["things"] = named
     os.makedirs(os.path.dirname(whole), exist_ok=True)
     with output_file(whole, named=False, mode=0o666) as file:
         file.write(tomlkit.dumps(table).encode("utf-8", "replace"))
     for number, (id, fields) in enumerate(found):
-        name = _name(things, fields)
+        name = _thing_name(things, fields)
         key = f"{path}#{name if name is not None else number}"
         lock.put_applied(things.resource, id, Applied(key, fields=fields, parents=ids))
-    lock.save()
+    lock.save_file()
     return row
 
 
-def _said(things: Things, thing: Thing) -> dict[str, Any]:
+def _sendable_fields(things: Things, thing: Thing) -> dict[str, Any]:
     """The fields that a thing has and that can be sent back; TOML has no word for nothing."""
     fields = things.fields_of(thing)
     return {name: _without_nothing(value) for name, value in fields.items() if value is not None}
@@ -406,5 +406,5 @@ def _without_nothing(value: Any) -> Any:
     return [_without_nothing(part) for part in value if part is not None] if isinstance(value, list) else value
 
 
-def _name(things: Things, fields: Mapping[str, Any]) -> Any:
+def _thing_name(things: Things, fields: Mapping[str, Any]) -> Any:
     return fields.get(things.name_field) if things.name_field else None

@@ -52,14 +52,14 @@ def render_pictures(
         if file.diagram is None or os.path.isfile(file.path):
             continue
         if file.path not in failed:
-            failed[file.path] = _render(file.diagram, file.path, variables)
+            failed[file.path] = _render_diagram(file.diagram, file.path, variables)
         if failed[file.path]:
             words = f"no picture of this {file.diagram.language}: {failed[file.path]}"
             problems.append(FolderProblem(page, file.diagram.line, words, stops=True))
     return problems
 
 
-def _render(diagram: Diagram, path: str, environ: Mapping[str, str]) -> str:
+def _render_diagram(diagram: Diagram, path: str, environ: Mapping[str, str]) -> str:
     """Why there is no picture; empty where there is one."""
     make_private_directory(os.path.dirname(path))
     program = diagram.program
@@ -69,7 +69,7 @@ def _render(diagram: Diagram, path: str, environ: Mapping[str, str]) -> str:
         with open(given, "w", encoding="utf-8", newline="\n") as file:
             file.write(diagram.code)
         places = {"{input}": given, "{output}": made}
-        command = [_filled(word, places) for word in program.run]
+        command = [_fill_word(word, places) for word in program.run]
         try:
             done = subprocess.run(
                 command,
@@ -96,7 +96,7 @@ def _render(diagram: Diagram, path: str, environ: Mapping[str, str]) -> str:
     return ""
 
 
-def _filled(word: str, places: dict[str, str]) -> str:
+def _fill_word(word: str, places: dict[str, str]) -> str:
     for name, path in places.items():
         word = word.replace(name, path)
     return word

@@ -137,7 +137,7 @@ class Folder:
     pages: tuple[FolderPage, ...]
     problems: tuple[FolderProblem, ...]
 
-    def page(self, path: str) -> FolderPage:
+    def page_at_path(self, path: str) -> FolderPage:
         return self._by_path[path]
 
     @property
@@ -182,17 +182,17 @@ class FrontMatter:
     def __init__(self, said: Mapping[str, Any]) -> None:
         self.said = said
         self.problems: list[str] = []
-        self.title = " ".join((self._text("title") or "").split())
-        self.id = self._text("page-id")
-        self.order = next((number for key in ORDER if (number := self._number(key)) is not None), None)
+        self.title = " ".join((self._text_value("title") or "").split())
+        self.id = self._text_value("page-id")
+        self.order = next((number for key in ORDER if (number := self._number_value(key)) is not None), None)
         self.is_draft = said.get(DRAFT) is True or str(said.get("status")).strip().lower() == DRAFT
         self.published = said.get("publish") is not False and said.get("published") is not False
         self.fields = {
             name: value
             for name, value in (
-                ("labels", self._labels()),
-                ("owner", self._text("owner")),
-                (RESTRICTIONS, self._restrictions()),
+                ("labels", self._label_list()),
+                ("owner", self._text_value("owner")),
+                (RESTRICTIONS, self._restriction_lists()),
             )
             if value
         }
@@ -200,19 +200,19 @@ class FrontMatter:
             if key not in OWN and (meant := slip_of(key, OWN)):
                 self.problems.append(f"{key} in the front matter is not known, did you mean {meant!r}?")
 
-    def _wrong(self, key: str, expected: str) -> None:
+    def _note_wrong(self, key: str, expected: str) -> None:
         self.problems.append(f"{key} in the front matter: expected {expected}, not {str(self.said[key])[:60]!r}")
 
-    def _text(self, key: str) -> str | None:
+    def _text_value(self, key: str) -> str | None:
         value = self.said.get(key)
         if value is None or value == "":
             return None
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             return str(value)
-        self._wrong(key, "a text")
+        self._note_wrong(key, "a text")
         return None
 
-    def _number(self, key: str) -> float | None:
+    def _number_value(self, key: str) -> float | None:
         value = self.said.get(key)
         if value is None:
             return None
@@ -220,17 +220,17 @@ class FrontMatter:
             value = int(value)
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12:
             return value
-        self._wrong(key, "a number")
+        self._note_wrong(key, "a number")
         return None
 
-    def _labels(self) -> list[str] | None:
+    def _label_list(self) -> list[str] | None:
         found: dict[str, None] = {}
         for key in LABELS:
-            items = self._texts(key, self.said.get(key))
+            items = self._text_list(key, self.said.get(key))
             found.update(dict.fromkeys(items or ()))
         return list(found) or None
 
-    def _texts(self, key: str, value: Any) -> list[str] | None:
+    def _text_list(self, key: str, value: Any) -> list[str] | None:
         items = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else [value]
         found = []
         for item in items:
@@ -238,20 +238,20 @@ class FrontMatter:
             if one is None:
                 continue
             if not isinstance(one, str | int | float) or isinstance(one, bool):
-                self._wrong(key, "a list of texts")
+                self._note_wrong(key, "a list of texts")
                 return None
             if words := str(one).strip():
                 found.append(words)
         return found
 
-    def _restrictions(self) -> dict[str, list[str]] | None:
+    def _restriction_lists(self) -> dict[str, list[str]] | None:
         value = self.said.get("restrictions")
         if value is None:
             return None
         if not isinstance(value, dict) or not all(str(key) in RESTRICTED for key in value):
-            self._wrong("restrictions", "a table of `view` and `edit`, each a list of people and groups")
+            self._note_wrong("restrictions", "a table of `view` and `edit`, each a list of people and groups")
             return None
-        return {RESTRICTED[key]: self._texts("restrictions", names) or [] for key, names in value.items()}
+        return {RESTRICTED[key]: self._text_list("restrictions", names) or [] for key, names in value.items()}
 
 
 # One file of Markdown: its front matter, its title, its body, and what stands where in it.
@@ -321,7 +321,7 @@ class TextReader:
             page.problems.append(FolderProblem(path, 1, f"the front matter cannot be read: {wrong}", stops=True))
         page.problems += [FolderProblem(path, 1, message, stops=True) for message in front.problems]
         above = source[: len(source) - len(text)].count("\n")
-        body, places = self._titled(page, text)
+        body, places = self._find_title(page, text)
         page.first_line = above + text.count("\n", 0, page.cut) + 1
         page.digest = digest_of(body)
         included = list(INCLUDED.finditer(body))
@@ -333,10 +333,10 @@ class TextReader:
                 why = "what this line includes is not read: it is shown as it is"
                 page.problems.append(FolderProblem(path, line, why))
         if places is not None:
-            self._keep(page, places)
+            self._keep_places(page, places)
         return page
 
-    def headings(self, page: PageText) -> tuple[list[Heading], set[str]]:
+    def read_headings(self, page: PageText) -> tuple[list[Heading], set[str]]:
         """The headings and the named elements of a body; raises `OSError`."""
         if page.headings is None:  # nothing else in it mattered
             text = split_front_matter(text_of(page.file)[0])[1]
@@ -347,35 +347,35 @@ class TextReader:
     def _matters(self, body: str) -> bool:
         return bool(SUSPECT.search(body)) or (bool(self._languages) and ("```" in body or "~~~" in body))
 
-    def _titled(self, page: PageText, text: str) -> tuple[str, Places | None]:
+    def _find_title(self, page: PageText, text: str) -> tuple[str, Places | None]:
         """Finds title and body; the places, too, where the whole text had to be read and nothing of it was cut."""
         start = _behind_comments(text)
         first = FIRST_HEADING.match(text, start)
         if first is not None and PLAIN.fullmatch(first["words"]):
-            return self._cut(page, text, first["words"].strip(), first.end()), None
+            return self._cut_title(page, text, first["words"].strip(), first.end()), None
         places = self._reader.find_places(text)
         heading = places.headings[0] if places.headings else None
         if heading is not None and heading.level == 1 and heading.start == start:
-            return self._cut(page, text, heading.words, heading.end), None
-        self._entitle(page, heading.words if heading else "")
+            return self._cut_title(page, text, heading.words, heading.end), None
+        self._set_title(page, heading.words if heading else "")
         return text, places
 
-    def _cut(self, page: PageText, text: str, words: str, end: int) -> str:
+    def _cut_title(self, page: PageText, text: str, words: str, end: int) -> str:
         """The body behind the heading that is the title; another title keeps the heading."""
-        self._entitle(page, words)
+        self._set_title(page, words)
         if words and page.title != words:
             return text
         page.heading = words
         page.cut = end + len(text[end:]) - len(text[end:].lstrip("\n"))
         return text[page.cut :]
 
-    def _entitle(self, page: PageText, words: str) -> None:
+    def _set_title(self, page: PageText, words: str) -> None:
         said = page.front.title or words
         above = posixpath.dirname(page.path)
         page.title = said or (name_of(above + "/") if above and is_index(page.path) else name_of(page.path))
         page.is_named = not said
 
-    def _keep(self, page: PageText, places: Places) -> None:
+    def _keep_places(self, page: PageText, places: Places) -> None:
         page.headings, page.names = places.headings, places.names
         page.addresses = places.addresses
         page.fences = [fence for fence in places.fences if fence.language in self._languages]
@@ -411,11 +411,12 @@ def filled_body(page: FolderPage, address_of: AddressOf, file_reference: FileRef
     """Markdown with `address_of(path, anchor)` for links to pages and `file_reference(file, reference)` for files."""
     changes = [(place, place, f" {{#{name}}}") for place, name in page.anchors]
     changes += [
-        (link.start, link.end, _written(address_of(link.path, link.anchor), html=link.html)) for link in page.links
+        (link.start, link.end, _written_address(address_of(link.path, link.anchor), html=link.html))
+        for link in page.links
     ]
     for file in page.files:
         for reference in file.references:
-            words = _written(file_reference(file, reference), html=reference.html)
+            words = _written_address(file_reference(file, reference), html=reference.html)
             if reference.block:
                 language = file.diagram.language if file.diagram else ""
                 words = f"![{language}]({words})"
@@ -435,7 +436,7 @@ def page_reference(title: str, anchor: str) -> str:
     return f"page:{quote(title, safe='')}{place}"
 
 
-def _written(address: str, *, html: bool) -> str:
+def _written_address(address: str, *, html: bool) -> str:
     return escape(address) if html else link_target(address)
 
 
@@ -466,8 +467,8 @@ def named_headings(headings: Iterable[Heading]) -> tuple[list[str], dict[str, in
     counts: dict[tuple[str, str], int] = {}
     for index, heading in enumerate(headings):
         found = [
-            _numbered(counts, "-", hosts_name(heading.words) or "section"),
-            _numbered(counts, "_", generators_name(heading.words)),
+            _numbered_name(counts, "-", hosts_name(heading.words) or "section"),
+            _numbered_name(counts, "_", generators_name(heading.words)),
             ANCHOR_GAPS.sub("-", hosts_name(heading.words)),
         ]
         name = heading.name or found[0]
@@ -478,7 +479,7 @@ def named_headings(headings: Iterable[Heading]) -> tuple[list[str], dict[str, in
     return names, others | known
 
 
-def _numbered(counts: dict[tuple[str, str], int], sign: str, name: str) -> str:
+def _numbered_name(counts: dict[tuple[str, str], int], sign: str, name: str) -> str:
     number = counts.get((sign, name), 0)
     counts[sign, name] = number + 1
     return f"{name}{sign}{number}" if number else name

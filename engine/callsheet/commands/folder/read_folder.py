@@ -54,7 +54,7 @@ class Arrangement(NamedTuple):
     folders: dict[str, str]
 
 
-def arrange(texts: Mapping[str, PageText], navigation: Navigation) -> Arrangement:
+def arrange_pages(texts: Mapping[str, PageText], navigation: Navigation) -> Arrangement:
     return _Arranging(texts, navigation).arrangement()
 
 
@@ -63,11 +63,11 @@ class _Arranging:
         self.texts = texts
         self.titles = dict(navigation.titles)
         self.orders = dict(navigation.orders)
-        self.folders = _folders(texts)
+        self.folders = _directory_pages(texts)
         self.own = {page: directory for directory, page in self.folders.items() if page != directory}
         self.parents: dict[str, str | None] = {}
         self.ranks: dict[str, int] = {}  # of what a navigation lists
-        self._enter(navigation.entries, self.folders.get(""))
+        self._enter_entries(navigation.entries, self.folders.get(""))
 
     def arrangement(self) -> Arrangement:
         below: dict[str | None, list[str]] = {}
@@ -78,7 +78,7 @@ class _Arranging:
             if path in known:
                 continue
             known.add(path)
-            parent = self._parent(path)
+            parent = self._parent_path(path)
             below.setdefault(parent, []).append(path)
             if parent is not None:
                 pending.append(parent)
@@ -86,18 +86,18 @@ class _Arranging:
         waiting: list[tuple[str | None, str]] = []
 
         def enter(parent: str | None) -> None:
-            children = sorted(below.get(parent, []), key=self._rank)
+            children = sorted(below.get(parent, []), key=self._sort_rank)
             waiting.extend((parent, path) for path in reversed(children))
 
         enter(None)
         while waiting:
             parent, path = waiting.pop()
-            places.append(Place(path, self._title(path), parent))
+            places.append(Place(path, self._page_title(path), parent))
             enter(path)
         folders = {directory: page for directory, page in self.folders.items() if page in known}
-        return Arrangement(self._apart(places), folders)
+        return Arrangement(self._tell_titles_apart(places), folders)
 
-    def _apart(self, places: list[Place]) -> list[Place]:
+    def _tell_titles_apart(self, places: list[Place]) -> list[Place]:
         """Titles that came from names of files and directories, with that of the parent where others are the same."""
         counts = Counter(place.title.casefold() for place in places)
         titles = {place.path: place.title for place in places}
@@ -111,11 +111,11 @@ class _Arranging:
 
         return [apart(place) for place in places]
 
-    def _title(self, path: str) -> str:
+    def _page_title(self, path: str) -> str:
         text = self.texts.get(path)
         return text.title if text is not None else self.titles.get(path) or name_of(path)
 
-    def _parent(self, path: str) -> str | None:
+    def _parent_path(self, path: str) -> str | None:
         if path in self.parents:
             return self.parents[path]
         directory = self.own.get(path)
@@ -126,7 +126,7 @@ class _Arranging:
         found = self.folders.get(key)
         return None if found == path else found
 
-    def _rank(self, path: str) -> tuple[int, float, list[tuple[int, str]]]:
+    def _sort_rank(self, path: str) -> tuple[int, float, list[tuple[int, str]]]:
         text = self.texts.get(path)
         directory = self.own.get(path, path)
         order = next((self.orders[key] for key in (path, directory) if key in self.orders), None)
@@ -134,27 +134,27 @@ class _Arranging:
             order = text.front.order
         name = posixpath.splitext(directory.rstrip("/"))[0]
         listed = self.ranks.get(path, len(self.ranks))
-        return listed, LAST if order is None else order, natural(name.casefold())
+        return listed, LAST if order is None else order, natural_key(name.casefold())
 
     # --- what a navigation lists ---
 
-    def _enter(self, entries: list[NavigationEntry], parent: str | None) -> None:
+    def _enter_entries(self, entries: list[NavigationEntry], parent: str | None) -> None:
         for entry in entries:
-            page = self._section(entry, parent) if entry.inside else entry.path
+            page = self._section_page(entry, parent) if entry.inside else entry.path
             if not page or page in self.ranks or (page not in self.texts and not entry.inside):
                 continue
             self.ranks[page] = len(self.ranks)
             if page != parent:
                 self.parents[page] = parent
             if entry.inside:
-                self._enter(entry.inside, page)
+                self._enter_entries(entry.inside, page)
 
-    def _section(self, entry: NavigationEntry, parent: str | None) -> str:
+    def _section_page(self, entry: NavigationEntry, parent: str | None) -> str:
         """The page of a section: its index, else that of the directory it is all of, else one of its own."""
         first = entry.inside[0].path
         if first in self.texts and is_index(first) and first != parent and first not in self.ranks:
             return first
-        inside = list(_paths(entry.inside))
+        inside = list(_entry_paths(entry.inside))
         directory = posixpath.commonpath(list(map(posixpath.dirname, inside))) if inside else ""
         page = self.folders.get(directory + "/", "") if directory else ""
         if not page.endswith("/") or page in self.ranks:
@@ -163,15 +163,15 @@ class _Arranging:
         return page
 
 
-def _paths(entries: list[NavigationEntry]) -> Iterable[str]:
+def _entry_paths(entries: list[NavigationEntry]) -> Iterable[str]:
     for entry in entries:
         if entry.inside:
-            yield from _paths(entry.inside)
+            yield from _entry_paths(entry.inside)
         elif entry.path.lower().endswith(PAGES) and not entry.path.startswith(("/", "..")):
             yield entry.path
 
 
-def _folders(texts: Iterable[str]) -> dict[str, str]:
+def _directory_pages(texts: Iterable[str]) -> dict[str, str]:
     """The page of each directory that has pages below it: its index, else the file of its name beside it, else none."""
     folders: dict[str, str] = {}
     for path in texts:
@@ -191,7 +191,7 @@ def _folders(texts: Iterable[str]) -> dict[str, str]:
     return folders
 
 
-def natural(name: str) -> list[tuple[int, str]]:
+def natural_key(name: str) -> list[tuple[int, str]]:
     """A key that puts 10 behind 9."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in NUMBERS.split(name[:500])]
 
@@ -217,7 +217,7 @@ def attached_files(
             problems.append(FolderProblem(path, 0, f"cannot be read: {reason}", stops=True))
             continue
         files.append(PageFile(found[path], names[path], digest, tuple(references)))
-    return files + _diagrams(text, settings), problems
+    return files + _diagram_files(text, settings), problems
 
 
 def unique_names(paths: Mapping[str, object]) -> dict[str, str]:
@@ -232,15 +232,15 @@ def unique_names(paths: Mapping[str, object]) -> dict[str, str]:
         for path, name in short.items()
     }
     counts = Counter(name.casefold() for name in names.values())
-    return {path: name if counts[name.casefold()] == 1 else _hashed(path, name) for path, name in names.items()}
+    return {path: name if counts[name.casefold()] == 1 else _hashed_name(path, name) for path, name in names.items()}
 
 
-def _hashed(path: str, name: str) -> str:
+def _hashed_name(path: str, name: str) -> str:
     stem, suffix = posixpath.splitext(name)
     return f"{stem}-{hashlib.sha256(path.encode()).hexdigest()[:8]}{suffix}"
 
 
-def _diagrams(text: PageText, settings: FolderSettings) -> list[PageFile]:
+def _diagram_files(text: PageText, settings: FolderSettings) -> list[PageFile]:
     made: dict[str, PageFile] = {}
     for fence, line in zip(text.fences, text.lines[len(text.addresses) :], strict=True):
         program = settings.programs[fence.language]
@@ -285,7 +285,7 @@ class AddressBook:
             self._named.setdefault(posixpath.basename(path).casefold(), []).append(path)
         self._looked_up = 0
 
-    def target(self, page: str, address: str) -> Target | None:
+    def resolve_address(self, page: str, address: str) -> Target | None:
         """Where an address leads; None for one that is whole. Raises `LeadsNowhereError`."""
         if address.startswith("#"):
             return Target(page, unquote(address[1:]))
@@ -295,12 +295,12 @@ class AddressBook:
         words = [whole, SAID.split(whole)[0]]
         base = posixpath.dirname(page)
         for word in dict.fromkeys(unquote(word) for word in words):
-            if found := self._file(base, word):
+            if found := self._file_path(base, word):
                 return Target(found, unquote(anchor))
-        raise LeadsNowhereError(self._reason(base, unquote(words[-1])))
+        raise LeadsNowhereError(self._missing_reason(base, unquote(words[-1])))
 
-    def _file(self, base: str, words: str) -> str | None:
-        path = _joined(base, words)
+    def _file_path(self, base: str, words: str) -> str | None:
+        path = _join_path(base, words)
         if path is None:
             return None
         if path in self._found:
@@ -313,8 +313,8 @@ class AddressBook:
                     return path + suffix
         return None
 
-    def _reason(self, base: str, words: str) -> str:
-        path = _joined(base, words)
+    def _missing_reason(self, base: str, words: str) -> str:
+        path = _join_path(base, words)
         if path is None:
             return "is outside of the directory"
         if "\\" in words:
@@ -323,9 +323,9 @@ class AddressBook:
             return "does not exist: it starts at the top of the directory"
         if other := self._folded.get(path.casefold()):
             return f"does not exist, but {other!r} does, in other letters"
-        return "does not exist" + self._closest(base, path)
+        return "does not exist" + self._closest_path(base, path)
 
-    def _closest(self, base: str, path: str) -> str:
+    def _closest_path(self, base: str, path: str) -> str:
         self._looked_up += 1
         if self._looked_up > MOST_LOOKED_UP:
             return ""
@@ -339,7 +339,7 @@ class AddressBook:
         return did_you_mean(prefix + posixpath.basename(path), beside[:2000])
 
 
-def _joined(base: str, words: str) -> str | None:
+def _join_path(base: str, words: str) -> str | None:
     """The path from the root; None where it leaves it."""
     if "\0" in words:
         return None
@@ -375,27 +375,27 @@ class _Reading:
         self._hashes: dict[str, str] = {}
 
     def folder(self) -> Folder:
-        for path in self.files.pages([*self.navigation.exclude, *self.settings.exclude]):
+        for path in self.files.page_paths([*self.navigation.exclude, *self.settings.exclude]):
             text = self.reader.read_page(path, self.files.found[path])
             if text.front.is_draft:  # which no list of a site has: the next run would make it again
-                self._tell(path, 0, "is a draft: it is left out until its front matter says otherwise")
+                self._tell_problem(path, 0, "is a draft: it is left out until its front matter says otherwise")
             elif text.front.published:
                 self.texts[path] = text
                 self.problems += text.problems
-        arranged = arrange(self.texts, self.navigation)
-        self._follow(arranged)
+        arranged = arrange_pages(self.texts, self.navigation)
+        self._follow_addresses(arranged)
         self._settle_anchors()
         titles = {place.path: self.settings.title_prefix + place.title for place in arranged.places}
         self._refuse_same(titles, "the title", "titles must differ, give one in the front matter")
         ids = {path: text.front.id for path, text in self.texts.items() if text.front.id is not None}
         self._refuse_same(ids, "the page-id", "take it out of the front matter of one of them")
-        pages = tuple(self._page(place, titles) for place in arranged.places)
+        pages = tuple(self._folder_page(place, titles) for place in arranged.places)
         problems = tuple(sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.path, problem.line)))
         return Folder(self.files.root, self.settings, pages, problems)
 
     # --- links and files ---
 
-    def _follow(self, arranged: Arrangement) -> None:
+    def _follow_addresses(self, arranged: Arrangement) -> None:
         """Finds what the addresses of each page lead to."""
         book = AddressBook(self.files.found, arranged.folders)
         for path, text in self.texts.items():
@@ -403,10 +403,10 @@ class _Reading:
             shown: dict[str, list[Reference]] = {}
             for address, line in zip(text.addresses, text.lines, strict=False):
                 try:
-                    target = book.target(path, address.address)
+                    target = book.resolve_address(path, address.address)
                 except LeadsNowhereError as error:
                     kind = "image" if address.image else "link"
-                    self._tell(path, line, f"the {kind} to {address.address!r} does not work: it {error}")
+                    self._tell_problem(path, line, f"the {kind} to {address.address!r} does not work: it {error}")
                     continue
                 if target is None:
                     continue
@@ -416,16 +416,18 @@ class _Reading:
                     reference = Reference(address.start, address.end, address.image, address.html)
                     shown.setdefault(target.path, []).append(reference)
                 else:
-                    self._tell(path, line, f"the link to {address.address!r} does not work: that page is left out")
+                    self._tell_problem(
+                        path, line, f"the link to {address.address!r} does not work: that page is left out"
+                    )
             self.links[path] = links
-            self.attached[path] = self._attached(text, shown)
+            self.attached[path] = self._attached_files(text, shown)
 
-    def _attached(self, text: PageText, shown: dict[str, list[Reference]]) -> list[PageFile]:
-        found, problems = attached_files(text, shown, self.files.found, self._hash, self.settings)
+    def _attached_files(self, text: PageText, shown: dict[str, list[Reference]]) -> list[PageFile]:
+        found, problems = attached_files(text, shown, self.files.found, self._file_hash, self.settings)
         self.problems += problems
         return found
 
-    def _hash(self, path: str) -> str:
+    def _file_hash(self, path: str) -> str:
         if path not in self._hashes:
             with open(self.files.found[path], "rb") as file:
                 self._hashes[path] = hashlib.file_digest(file, "sha256").hexdigest()
@@ -443,7 +445,7 @@ class _Reading:
 
     def _settle(self, path: str, places: list[tuple[str, int]]) -> None:
         text = self.texts.get(path)
-        headings, elements = self.reader.headings(text) if text is not None else ([], set[str]())
+        headings, elements = self.reader.read_headings(text) if text is not None else ([], set[str]())
         names, known = named_headings(headings)
         put: dict[int, tuple[int, str]] = {}
         for page, index in places:
@@ -460,7 +462,7 @@ class _Reading:
                 why = f"no such heading{did_you_mean(link.anchor, known)}"
                 if link.anchor in elements:
                     why = f"only headings keep a name, write {{#{link.anchor}}} behind one"
-                self._tell(page, line, f"the link to {link.path + '#' + link.anchor!r} does not work: {why}")
+                self._tell_problem(page, line, f"the link to {link.path + '#' + link.anchor!r} does not work: {why}")
             self.links[page][index] = link._replace(anchor=anchor), line
         self.anchors[path] = sorted(put.values())
 
@@ -476,7 +478,7 @@ class _Reading:
             elif not words.strip():
                 self.problems.append(FolderProblem(path, 0, f"{what} is empty: {instead}", stops=True))
 
-    def _page(self, place: Place, titles: dict[str, str]) -> FolderPage:
+    def _folder_page(self, place: Place, titles: dict[str, str]) -> FolderPage:
         path = place.path
         text = self.texts.get(path)
         links = tuple(link for link, _line in self.links.get(path, ()))
@@ -497,7 +499,7 @@ class _Reading:
             digest=text.digest if text is not None else b"",
         )
 
-    def _tell(self, path: str, line: int, message: str) -> None:
+    def _tell_problem(self, path: str, line: int, message: str) -> None:
         self.problems.append(FolderProblem(path, line, message))
 
 

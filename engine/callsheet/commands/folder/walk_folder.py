@@ -58,13 +58,13 @@ def site_of(root: str) -> tuple[str, Navigation]:
         path = next((path for name in SITE if os.path.isfile(path := os.path.join(folder, name))), None)
         if path is None:
             continue
-        said = _read(path, os.path.basename(path), navigation.problems if folder == real else [])
+        said = _read_table(path, os.path.basename(path), navigation.problems if folder == real else [])
         pages = said.get("docs_dir", "docs")
         where = os.path.realpath(os.path.join(folder, pages)) if isinstance(pages, str) else folder
         is_inside = folder != where and where.startswith(real + os.sep)
         if where != real and not (folder == real and is_inside and os.path.isdir(where)):
             continue
-        navigation.entries = list(_entries(said.get("nav"), [MOST_ENTRIES], 0))
+        navigation.entries = list(_navigation_entries(said.get("nav"), [MOST_ENTRIES], 0))
         for key in ("exclude_docs",):
             if isinstance(said.get(key), str):
                 navigation.exclude += [line for line in said[key].splitlines() if line.strip()[:1] not in ("", "#")]
@@ -75,26 +75,26 @@ def site_of(root: str) -> tuple[str, Navigation]:
 def take_beside(navigation: Navigation, directory: str, path: str) -> None:
     """Takes what a file beside the pages of a directory (with a slash, or empty) says of them."""
     name = os.path.basename(path)
-    said = _read(path, directory + name, navigation.problems)
+    said = _read_table(path, directory + name, navigation.problems)
     title = said.get("label" if name in CATEGORY else "title")
     if isinstance(title, str) and title.strip():
         navigation.titles[directory] = " ".join(title.split())
     position = said.get("position")
     if isinstance(position, int | float) and not isinstance(position, bool):
         navigation.orders[directory] = float(position)
-    for number, item in enumerate(_items(said.get("nav") if name in ORDERED else None)):
+    for number, item in enumerate(_items_of_value(said.get("nav") if name in ORDERED else None)):
         words = next(iter(item.values()), None) if isinstance(item, dict) else item
         if isinstance(words, str) and words != "...":
             for key in (directory + words, directory + words + "/"):
                 navigation.orders[posixpath.normpath(key) + ("/" if key.endswith("/") else "")] = float(number)
 
 
-def _items(value: Any) -> list[Any]:
+def _items_of_value(value: Any) -> list[Any]:
     return value[:MOST_ENTRIES] if isinstance(value, list) else []
 
 
-def _entries(value: Any, left: list[int], depth: int) -> Iterator[NavigationEntry]:
-    for item in _items(value):
+def _navigation_entries(value: Any, left: list[int], depth: int) -> Iterator[NavigationEntry]:
+    for item in _items_of_value(value):
         left[0] -= 1
         if left[0] < 0 or depth > DEEPEST:
             return
@@ -105,15 +105,17 @@ def _entries(value: Any, left: list[int], depth: int) -> Iterator[NavigationEntr
                 if isinstance(inner, str):
                     yield NavigationEntry(str(title), posixpath.normpath(inner))
                 elif isinstance(inner, list):
-                    yield NavigationEntry(" ".join(str(title).split()), "", list(_entries(inner, left, depth + 1)))
+                    yield NavigationEntry(
+                        " ".join(str(title).split()), "", list(_navigation_entries(inner, left, depth + 1))
+                    )
 
 
-def _read(path: str, shown: str, problems: list[FolderProblem]) -> dict[str, Any]:
+def _read_table(path: str, shown: str, problems: list[FolderProblem]) -> dict[str, Any]:
     """The table in a file of JSON or YAML; empty, and a problem, where it is none."""
     try:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
             words = file.read(LONGEST)
-        found = json.loads(words) if path.endswith(".json") else _yaml(words)
+        found = json.loads(words) if path.endswith(".json") else _parse_yaml(words)
     except OSError as error:
         problems.append(FolderProblem(shown, 0, f"cannot be read: {(error.strerror or str(error)).lower()}"))
         return {}
@@ -123,7 +125,7 @@ def _read(path: str, shown: str, problems: list[FolderProblem]) -> dict[str, Any
     return found if isinstance(found, dict) else {}
 
 
-def _yaml(words: str) -> Any:
+def _parse_yaml(words: str) -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -164,8 +166,8 @@ class Files:
         """Whether it would be a page, or is one for others."""
         return path.lower().endswith((*PAGES, *PROGRAMS))
 
-    def pages(self, exclude: Sequence[str]) -> list[str]:
-        is_excluded = excluder(exclude)
+    def page_paths(self, exclude: Sequence[str]) -> list[str]:
+        is_excluded = path_excluder(exclude)
         return [path for path in self.found if path.lower().endswith(PAGES) and not is_excluded(path)]
 
 
@@ -174,11 +176,11 @@ def walk_directory(root: str) -> Files:
     if not os.path.isdir(root):
         raise UsageError(f"{root} is not a directory" if os.path.lexists(root) else f"{root} does not exist")
     files = Files(os.path.realpath(root))
-    _enter(files, files.root, "", 0)
+    _enter_directory(files, files.root, "", 0)
     return files
 
 
-def _enter(files: Files, directory: str, prefix: str, depth: int) -> None:
+def _enter_directory(files: Files, directory: str, prefix: str, depth: int) -> None:
     try:
         with os.scandir(directory) as entries:
             inside = sorted(entries, key=lambda entry: entry.name)
@@ -192,11 +194,11 @@ def _enter(files: Files, directory: str, prefix: str, depth: int) -> None:
         if entry.name.startswith(".") or entry.name in SKIPPED:
             continue
         path = prefix + unicodedata.normalize("NFC", entry.name)
-        if problem := _take(files, entry, path, depth):
+        if problem := _take_entry(files, entry, path, depth):
             files.problems.append(FolderProblem(path if path.isprintable() else ascii(path), 0, problem))
 
 
-def _take(files: Files, entry: os.DirEntry[str], path: str, depth: int) -> str | None:
+def _take_entry(files: Files, entry: os.DirEntry[str], path: str, depth: int) -> str | None:
     """Takes a file, or all of a directory; what is wrong with it, else None."""
     if not entry.name.isprintable():
         return "is left out: its name has signs that cannot be shown"
@@ -213,7 +215,7 @@ def _take(files: Files, entry: os.DirEntry[str], path: str, depth: int) -> str |
     if is_directory:
         if depth >= DEEPEST_DIRECTORY:
             return f"is left out: more than {DEEPEST_DIRECTORY} directories in one another"
-        _enter(files, entry.path, path + "/", depth + 1)
+        _enter_directory(files, entry.path, path + "/", depth + 1)
     elif is_file:
         if len(files.found) >= MOST_FILES:
             raise UsageError(f"{files.root}: more than {MOST_FILES} files")
@@ -223,9 +225,9 @@ def _take(files: Files, entry: os.DirEntry[str], path: str, depth: int) -> str |
     return None
 
 
-def excluder(patterns: Sequence[str]) -> Callable[[str], bool]:
+def path_excluder(patterns: Sequence[str]) -> Callable[[str], bool]:
     """Whether a path is excluded by patterns as .gitignore has them; a later one wins, and `!` takes one back."""
-    rules = [(not line.startswith("!"), _compiled(line.removeprefix("!"))) for line in patterns if line.strip()]
+    rules = [(not line.startswith("!"), _compile_pattern(line.removeprefix("!"))) for line in patterns if line.strip()]
 
     def is_excluded(path: str) -> bool:
         excluded = False
@@ -237,7 +239,7 @@ def excluder(patterns: Sequence[str]) -> Callable[[str], bool]:
     return is_excluded
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     words = pattern.strip()
     rooted = "/" in words.rstrip("/")
     below = words.endswith("/")

@@ -47,25 +47,25 @@ class ResourceTable:
 
     def __init__(self, things: Things, view: ViewDefinition | None, text: Callable[[Thing], str | None]) -> None:
         self.things, self.name = things, table_name(things.resource)
-        self.parents = {id: f"{column_name(id)}_id" for id in things.parents}
+        self.parents = {id: f"{column_name(id)}_id" for id in things.parent_resources}
         self._text = text
-        self._view = {name: value for name, value in columns_of_view(view) if name not in self._fixed}
+        self._view = {name: value for name, value in columns_of_view(view) if name not in self._fixed_columns}
 
     @property
-    def _fixed(self) -> set[str]:
-        return {"rowid", "id", *self.parents.values(), *self.kept}
+    def _fixed_columns(self) -> set[str]:
+        return {"rowid", "id", *self.parents.values(), *self.kept_columns}
 
     @property
-    def columns(self) -> list[str]:
-        return ["id", *self.parents.values(), *self._view, *self.kept]
+    def column_names(self) -> list[str]:
+        return ["id", *self.parents.values(), *self._view, *self.kept_columns]
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def kept_columns(self) -> tuple[str, ...]:
         """With where the bytes of a file are."""
         return (*KEPT, FILE) if "content" in self.things.definition else KEPT
 
     @property
-    def key(self) -> list[str]:
+    def key_columns(self) -> list[str]:
         """A thing that is read by its id alone has one of its own; another one has it below its parent."""
         definition = self.things.definition
         reading = dump_json(definition.get("read", {}).get("args", {}))
@@ -74,27 +74,27 @@ class ResourceTable:
             return ["id"]
         return [next(iter(self.parents.values())), "id"]
 
-    def sql(self) -> str:
+    def create_sql(self) -> str:
         """The statements that make the table, one a line."""
         parents = {column: table_name(id) for id, column in self.parents.items()}
         lines = ["id TEXT NOT NULL"]
         lines += [
-            f'"{column}" TEXT{" REFERENCES " + quoted(table) if self.things.resource != table else ""}'
+            f'"{column}" TEXT{" REFERENCES " + quoted_name(table) if self.things.resource != table else ""}'
             for column, table in parents.items()
         ]
         lines += [f'"{column}"' for column in self._view]
-        lines += [f"{column} TEXT" for column in self.kept]
-        lines.append(f"PRIMARY KEY ({', '.join(quoted(column) for column in self.key)})")
-        indexed = ["read_at", *[column for column in list(self.parents.values())[:1] if column not in self.key]]
+        lines += [f"{column} TEXT" for column in self.kept_columns]
+        lines.append(f"PRIMARY KEY ({', '.join(quoted_name(column) for column in self.key_columns)})")
+        indexed = ["read_at", *[column for column in list(self.parents.values())[:1] if column not in self.key_columns]]
         made = [f'CREATE TABLE "{self.name}" ({", ".join(lines)})']
         made += [f'CREATE INDEX "{self.name} by {each}" ON "{self.name}" ("{each}")' for each in indexed]
         return "\n".join(made)
 
-    def words(self, values: Mapping[str, Any]) -> str:
+    def indexed_words(self, values: Mapping[str, Any]) -> str:
         """What a list shows of the thing, for the full-text index."""
         return " ".join(found for name in self._view if isinstance(found := values.get(name), str))
 
-    def row(self, thing: Thing, parents: Mapping[str, str], read_at: str) -> MirrorRow:
+    def mirror_row(self, thing: Thing, parents: Mapping[str, str], read_at: str) -> MirrorRow:
         things = self.things
         found = things.parents_of(thing, parents)
         changed = things.changed_of(thing)
@@ -109,12 +109,12 @@ class ResourceTable:
             "gone_at": None,
         }
         return MirrorRow(
-            storable(things.id_of(thing)),
-            {column: storable(each) if isinstance(each, str) else each for column, each in values.items()},
+            storable_text(things.id_of(thing)),
+            {column: storable_text(each) if isinstance(each, str) else each for column, each in values.items()},
         )
 
 
-def storable(text: str) -> str:
+def storable_text(text: str) -> str:
     """SQLite has no half of a surrogate pair."""
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
@@ -141,12 +141,13 @@ def view_name(resource: str) -> str:
 def view_sql(view: str, table: str, columns: Sequence[str], parents: Mapping[str, str]) -> str:
     """`parents` are the columns with the id of another thing → the table of that."""
     names = {
-        column.removesuffix("_id"): f"(SELECT name FROM {quoted(parent)} p WHERE p.id = t.{quoted(column)})"
+        column.removesuffix("_id"): f"(SELECT name FROM {quoted_name(parent)} p WHERE p.id = t.{quoted_name(column)})"
         for column, parent in parents.items()
     }
-    listed = [quoted(column) for column in columns if column != "gone_at" and column not in names]
-    listed += [f"{value} AS {quoted(name)}" for name, value in names.items()]
-    return f"CREATE VIEW {quoted(view)} AS SELECT {', '.join(listed)} FROM {quoted(table)} t WHERE gone_at IS NULL"
+    listed = [quoted_name(column) for column in columns if column != "gone_at" and column not in names]
+    listed += [f"{value} AS {quoted_name(name)}" for name, value in names.items()]
+    select = f"SELECT {', '.join(listed)} FROM {quoted_name(table)} t WHERE gone_at IS NULL"
+    return f"CREATE VIEW {quoted_name(view)} AS {select}"
 
 
 def columns_of_view(view: ViewDefinition | None) -> Iterator[tuple[str, Callable[[Any], Any]]]:
@@ -182,7 +183,7 @@ def sql_value(value: Any) -> Any:
     return value if value is None or isinstance(value, str | float) else dump_json(value)
 
 
-def quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     return f'"{name}"'
 
 
@@ -219,7 +220,7 @@ class MirrorFile:
         self.path = path
         if os.path.isdir(path):
             raise UsageError(f"{path} is a directory", hint="name a file")
-        with _told(path):
+        with _faults_in_words(path):
             self._is_new = not os.path.exists(path)
             if not self._is_new:
                 refuse_irregular(path)
@@ -227,13 +228,13 @@ class MirrorFile:
             self._status = os.stat(path)
             self._connection = sqlite3.connect(path, isolation_level=None, timeout=30)
         try:
-            with _told(path):
-                self._open(program, site)
+            with _faults_in_words(path):
+                self._open_database(program, site)
         except BaseException:
             self._connection.close()
             raise
 
-    def _open(self, program: str, site: str) -> None:
+    def _open_database(self, program: str, site: str) -> None:
         with self.transaction():  # of two runs that make the same file, one finds it made
             application, version, objects = (
                 self._connection.execute(sql).fetchone()[0]
@@ -269,7 +270,7 @@ class MirrorFile:
         is_empty = False
         with closing(self._connection), suppress(sqlite3.Error):
             self._connection.execute("PRAGMA journal_mode = DELETE")
-            is_empty = self._is_new and self._one("SELECT 1 FROM mirror_part") is None
+            is_empty = self._is_new and self._one_row("SELECT 1 FROM mirror_part") is None
         if is_empty:
             with suppress(OSError):
                 os.remove(self.path)
@@ -285,7 +286,7 @@ class MirrorFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with _told(self.path):
+        with _faults_in_words(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -297,13 +298,13 @@ class MirrorFile:
 
     def add_table(self, table: ResourceTable) -> None:
         """Make the table, or make it anew out of the JSON that is kept where its definition has changed."""
-        schema = table.sql()
+        schema = table.create_sql()
         with self.transaction():
-            known = self._one("SELECT schema FROM mirror_resource WHERE resource = ?", table.things.resource)
+            known = self._one_row("SELECT schema FROM mirror_resource WHERE resource = ?", table.things.resource)
             if known == (schema,):
                 return
             if known is None:
-                self._make(schema)
+                self._make_schema(schema)
                 values = (table.things.resource, table.name, schema)
                 self._connection.execute(
                     "INSERT INTO mirror_resource (resource, name, schema) VALUES (?, ?, ?)", values
@@ -313,24 +314,24 @@ class MirrorFile:
             self._connection.execute(f'ALTER TABLE "{table.name}" RENAME TO "{old}"')
             for (name,) in self._connection.execute(_INDEXES, (old,)).fetchall():
                 self._connection.execute(f'DROP INDEX "{name}"')
-            self._make(schema)
+            self._make_schema(schema)
             sql = "UPDATE mirror_resource SET schema = ? WHERE resource = ?"
             self._connection.execute(sql, (schema, table.things.resource))
             self._forget_texts(table)
             columns = {row[1] for row in self._connection.execute(f'PRAGMA table_info("{old}")')}
             parents = {id: column for id, column in table.parents.items() if column in columns}
-            file = FILE if FILE in columns and FILE in table.kept else "NULL"
+            file = FILE if FILE in columns and FILE in table.kept_columns else "NULL"
             listed = ", ".join(["data", "read_at", "gone_at", file, *(f'"{name}"' for name in parents.values())])
             for data, read_at, gone_at, place, *ids in self._connection.execute(
                 f'SELECT {listed} FROM "{old}"'
             ).fetchall():
                 under = {id: found for id, found in zip(parents, ids, strict=True) if found is not None}
-                row = table.row(parse_json(data), under, read_at)
+                row = table.mirror_row(parse_json(data), under, read_at)
                 row.values.update({"gone_at": gone_at, FILE: place})
-                self._put(table, row.id, row.values)
+                self._put_row(table, row.id, row.values)
             self._connection.execute(f'DROP TABLE "{old}"')
 
-    def _make(self, schema: str) -> None:
+    def _make_schema(self, schema: str) -> None:
         for statement in schema.splitlines():
             self._connection.execute(statement)
 
@@ -340,23 +341,23 @@ class MirrorFile:
         tables = {name: resource for resource, name in self._connection.execute(listed)}
         with self.transaction():
             for table, resource in tables.items():
-                above = self._connection.execute(f"PRAGMA foreign_key_list({quoted(table)})").fetchall()
-                names = {column: parent for _, _, parent, column, *_ in above if self.key(parent) == ["id"]}
+                above = self._connection.execute(f"PRAGMA foreign_key_list({quoted_name(table)})").fetchall()
+                names = {column: parent for _, _, parent, column, *_ in above if self.key_of_table(parent) == ["id"]}
                 view = view_name(resource)
-                sql = view_sql(view, table, self.columns(table), names)
-                if self._one("SELECT sql FROM sqlite_schema WHERE name = ?", view) != (sql,):
-                    self._connection.execute(f"DROP VIEW IF EXISTS {quoted(view)}")
+                sql = view_sql(view, table, self.columns_of_table(table), names)
+                if self._one_row("SELECT sql FROM sqlite_schema WHERE name = ?", view) != (sql,):
+                    self._connection.execute(f"DROP VIEW IF EXISTS {quoted_name(view)}")
                     self._connection.execute(sql)
 
     def put_rows(self, table: ResourceTable, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         for id, values in rows:
-            self._put(table, id, values)
+            self._put_row(table, id, values)
 
-    def _put(self, table: ResourceTable, id: str, values: Mapping[str, Any]) -> None:
-        columns = table.columns
+    def _put_row(self, table: ResourceTable, id: str, values: Mapping[str, Any]) -> None:
+        columns = table.column_names
         holes = ", ".join("?" * len(columns))
-        changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in table.key)
-        key = ", ".join(f'"{name}"' for name in table.key)
+        changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in table.key_columns)
+        key = ", ".join(f'"{name}"' for name in table.key_columns)
         listed = ", ".join(f'"{name}"' for name in columns)
         sql = f'INSERT INTO "{table.name}" ({listed}) VALUES ({holes})'
         said = [id if name == "id" else values.get(name) for name in columns]
@@ -365,12 +366,12 @@ class MirrorFile:
         place = self._first_row(table) + row
         self._connection.execute("DELETE FROM search WHERE rowid = ?", (place,))
         sql = "INSERT INTO search (rowid, resource, id, name, words, text) VALUES (?, ?, ?, ?, ?, ?)"
-        words = values.get("name"), table.words(values), values.get("text")
+        words = values.get("name"), table.indexed_words(values), values.get("text")
         if any(words):
             self._connection.execute(sql, (place, table.things.resource, id, *words))
 
     def _first_row(self, table: ResourceTable) -> int:
-        number = self._one("SELECT number FROM mirror_resource WHERE resource = ?", table.things.resource)
+        number = self._one_row("SELECT number FROM mirror_resource WHERE resource = ?", table.things.resource)
         return int(number[0] if number else 0) * _ROWS_OF_ONE
 
     def _forget_texts(self, table: ResourceTable) -> None:
@@ -391,60 +392,63 @@ class MirrorFile:
     # What other stores get
 
     @property
-    def identity(self) -> str:
+    def file_identity(self) -> str:
         """Another one for each file, also for one that is made anew under the same name."""
-        return str((self._one("SELECT id FROM mirror_site") or ("",))[0])
+        return str((self._one_row("SELECT id FROM mirror_site") or ("",))[0])
 
-    def tables(self) -> dict[str, str]:
+    def table_statements(self) -> dict[str, str]:
         """Table → the statements that made it."""
         return dict(self._connection.execute("SELECT name, schema FROM mirror_resource ORDER BY number"))
 
-    def columns(self, table: str) -> list[str]:
-        return [row[1] for row in self._connection.execute(f"PRAGMA table_info({quoted(table)})")]
+    def columns_of_table(self, table: str) -> list[str]:
+        return [row[1] for row in self._connection.execute(f"PRAGMA table_info({quoted_name(table)})")]
 
-    def key(self, table: str) -> list[str]:
+    def key_of_table(self, table: str) -> list[str]:
         """The columns that tell one row from all others, as `pruned_since` has their values."""
-        found = [(row[5], row[1]) for row in self._connection.execute(f"PRAGMA table_info({quoted(table)})")]
+        found = [(row[5], row[1]) for row in self._connection.execute(f"PRAGMA table_info({quoted_name(table)})")]
         return [name for place, name in sorted(found) if place]
 
-    def kinds(self, table: str, column: str) -> tuple[set[str], bool]:
+    def value_kinds(self, table: str, column: str) -> tuple[set[str], bool]:
         """SQLite's types of the values of a column, and whether each is a time."""
-        sql = f"SELECT DISTINCT typeof({quoted(column)}), {quoted(column)} GLOB ? FROM {quoted(table)} WHERE "
-        found = self._connection.execute(f"{sql}{quoted(column)} IS NOT NULL", (_TIME,)).fetchall()
+        name = quoted_name(column)
+        sql = f"SELECT DISTINCT typeof({name}), {name} GLOB ? FROM {quoted_name(table)} WHERE {name} IS NOT NULL"
+        found = self._connection.execute(sql, (_TIME,)).fetchall()
         return {kind for kind, _ in found}, bool(found) and all(is_time for _, is_time in found)
 
     def changed_since(self, table: str, since: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """What was written or found gone later than at a time; all where that is empty."""
-        listed = ", ".join(map(quoted, columns))
-        sql = f"SELECT {listed} FROM {quoted(table)} WHERE read_at > ? OR gone_at > ?"
+        listed = ", ".join(map(quoted_name, columns))
+        sql = f"SELECT {listed} FROM {quoted_name(table)} WHERE read_at > ? OR gone_at > ?"
         yield from self._connection.execute(sql, (since, since))
 
     def pruned_since(self, table: str, since: str) -> Iterator[list[Any]]:
         """The keys of what was deleted later than at a time and did not come back."""
-        same = " AND ".join(f"{quoted(name)} IS p.key ->> {place}" for place, name in enumerate(self.key(table)))
+        same = " AND ".join(
+            f"{quoted_name(name)} IS p.key ->> {place}" for place, name in enumerate(self.key_of_table(table))
+        )
         sql = (
             "SELECT DISTINCT p.key FROM mirror_pruned p WHERE p.table_name = ? AND p.at > ? "
-            f"AND NOT EXISTS (SELECT 1 FROM {quoted(table)} WHERE {same})"
+            f"AND NOT EXISTS (SELECT 1 FROM {quoted_name(table)} WHERE {same})"
         )
         for (text,) in self._connection.execute(sql, (table, since)):
             yield parse_json(text)
 
     # What was read
 
-    def cursor(self, resource: str, part: str) -> str | None:
+    def part_cursor(self, resource: str, part: str) -> str | None:
         """The latest change that was read, as the service tells it."""
-        row = self._one("SELECT cursor FROM mirror_part WHERE resource = ? AND part = ?", resource, part)
+        row = self._one_row("SELECT cursor FROM mirror_part WHERE resource = ? AND part = ?", resource, part)
         return row[0] if row else None
 
-    def state(self, resource: str, part: str) -> str | None:
-        row = self._one("SELECT state FROM mirror_part WHERE resource = ? AND part = ?", resource, part)
+    def part_state(self, resource: str, part: str) -> str | None:
+        row = self._one_row("SELECT state FROM mirror_part WHERE resource = ? AND part = ?", resource, part)
         return row[0] if row else None
 
     def compared_at(self, resource: str, part: str) -> str | None:
-        row = self._one("SELECT compared_at FROM mirror_part WHERE resource = ? AND part = ?", resource, part)
+        row = self._one_row("SELECT compared_at FROM mirror_part WHERE resource = ? AND part = ?", resource, part)
         return row[0] if row else None
 
-    def note(self, resource: str, part: str, **said: str | None) -> None:
+    def note_part(self, resource: str, part: str, **said: str | None) -> None:
         names = ", ".join(said)
         changed = ", ".join(f"{name} = excluded.{name}" for name in said)
         self._connection.execute(
@@ -453,10 +457,10 @@ class MirrorFile:
             (resource, part, *said.values()),
         )
 
-    def rows(self, table: ResourceTable, part: str | None, *columns: str) -> Iterator[tuple[Any, ...]]:
+    def read_rows(self, table: ResourceTable, part: str | None, *columns: str) -> Iterator[tuple[Any, ...]]:
         """Columns of the things that are there, below one parent or all."""
         names = ", ".join(f'"{name}"' for name in columns)
-        where, values = self._below(table, part)
+        where, values = self._below_part(table, part)
         sql = f'SELECT {names} FROM "{table.name}" WHERE gone_at IS NULL AND {where}'
         yield from self._connection.execute(sql, values)
 
@@ -464,7 +468,7 @@ class MirrorFile:
         self, table: ResourceTable, part: str | None, since: str, most: int
     ) -> Iterator[list[tuple[int, str, str]]]:
         """Row, id and JSON of the things that were new or different since a run, so many at once."""
-        where, values = self._below(table, part)
+        where, values = self._below_part(table, part)
         sql = f'SELECT DISTINCT read_at FROM "{table.name}" WHERE read_at >= ? ORDER BY 1'
         for (stamp,) in self._connection.execute(sql, (since,)).fetchall():
             sql = (
@@ -476,10 +480,10 @@ class MirrorFile:
                 yield batch
                 row = batch[-1][0]
 
-    def kept(self, table: ResourceTable, row: MirrorRow) -> tuple[str | None, str | None]:
+    def kept_json(self, table: ResourceTable, row: MirrorRow) -> tuple[str | None, str | None]:
         """The JSON that is kept of the same thing, None where it is new or was gone, and when that was written."""
-        where = " AND ".join(f'"{name}" IS ?' for name in table.key)
-        values = [row.id if name == "id" else row.values.get(name) for name in table.key]
+        where = " AND ".join(f'"{name}" IS ?' for name in table.key_columns)
+        values = [row.id if name == "id" else row.values.get(name) for name in table.key_columns]
         columns = "CASE WHEN gone_at IS NULL THEN data END, coalesce(gone_at, read_at)"
         sql = f'SELECT {columns} FROM "{table.name}" WHERE {where}'
         found: tuple[str | None, str | None] | None = self._connection.execute(sql, values).fetchone()
@@ -501,8 +505,8 @@ class MirrorFile:
 
     def mark_gone(self, table: ResourceTable, part: str | None, present: Callable[[str], bool], when: str) -> int:
         """Mark what is not present any more; returns how many."""
-        gone = [id for (id,) in self.rows(table, part, "id") if not present(id)]
-        where, values = self._below(table, part)
+        gone = [id for (id,) in self.read_rows(table, part, "id") if not present(id)]
+        where, values = self._below_part(table, part)
         for id in gone:
             self._connection.execute(
                 f'UPDATE "{table.name}" SET gone_at = ? WHERE id = ? AND gone_at IS NULL AND {where}',
@@ -510,12 +514,12 @@ class MirrorFile:
             )
         return len(gone)
 
-    def prune(self, table: ResourceTable, when: str) -> int:
+    def prune_deleted(self, table: ResourceTable, when: str) -> int:
         """Delete what is gone; returns how many."""
         first = self._first_row(table)
-        key = ", ".join(quoted(column) for column in table.key)
+        key = ", ".join(quoted_name(column) for column in table.key_columns)
         self._connection.execute(
-            f"INSERT INTO mirror_pruned SELECT ?, json_array({key}), ? FROM {quoted(table.name)} "
+            f"INSERT INTO mirror_pruned SELECT ?, json_array({key}), ? FROM {quoted_name(table.name)} "
             "WHERE gone_at IS NOT NULL",
             (table.name, when),
         )
@@ -525,18 +529,18 @@ class MirrorFile:
         )
         return self._connection.execute(f'DELETE FROM "{table.name}" WHERE gone_at IS NOT NULL').rowcount
 
-    def _below(self, table: ResourceTable, part: str | None) -> tuple[str, Sequence[Any]]:
+    def _below_part(self, table: ResourceTable, part: str | None) -> tuple[str, Sequence[Any]]:
         if part is None or not table.parents:
             return "1", ()
         return f'"{next(iter(table.parents.values()))}" = ?', (part,)
 
-    def _one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
+    def _one_row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
         row: tuple[Any, ...] | None = self._connection.execute(sql, values).fetchone()
         return row
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def _faults_in_words(path: str) -> Iterator[None]:
     """A fault of the file in words."""
     try:
         yield

@@ -39,7 +39,7 @@ def run_query(
     tables: list[str] = []
     columns: set[str] = set()
     with closing(sqlite3.connect(address, uri=True)) as connection:
-        connection.text_factory = _decoded
+        connection.text_factory = _decode_text
         connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         if most_seconds is not None:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
@@ -52,10 +52,10 @@ def run_query(
                 # Before questions are watched: what sets such a table up asks for more than they may.
                 connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchall()  # noqa: S608 - three fixed names
             columns = {name for (name,) in connection.execute(_COLUMNS)}
-            connection.set_authorizer(_authorized)
+            connection.set_authorizer(_authorize_action)
             cursor = connection.execute(query)
-            names = _names([each[0] for each in cursor.description or ()])
-            yield names, (dict(zip(names, map(_shown, row), strict=True)) for row in cursor)
+            names = _distinct_names([each[0] for each in cursor.description or ()])
+            yield names, (dict(zip(names, map(_shown_value, row), strict=True)) for row in cursor)
         except sqlite3.Warning:
             raise UsageError("one query at a time") from None
         except sqlite3.Error as error:
@@ -64,10 +64,12 @@ def run_query(
                     raise KeyboardInterrupt from None
                 hint = "ask for less: a condition, or a limit within a recursive table"
                 raise UsageError(f"the query was stopped after {most_seconds:g} s", hint=hint) from None
-            raise UsageError(f"{path}: {_worded(str(error), tables, columns)}") from None
+            raise UsageError(f"{path}: {_message_in_words(str(error), tables, columns)}") from None
 
 
-def _authorized(action: int, first: str | None, second: str | None, database: str | None, inner: str | None) -> int:
+def _authorize_action(
+    action: int, first: str | None, second: str | None, database: str | None, inner: str | None
+) -> int:
     del database, inner
     if action == sqlite3.SQLITE_PRAGMA:
         return sqlite3.SQLITE_OK if first in _PRAGMAS else sqlite3.SQLITE_DENY
@@ -76,7 +78,7 @@ def _authorized(action: int, first: str | None, second: str | None, database: st
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def _worded(message: str, tables: Iterable[str], columns: Iterable[str]) -> str:
+def _message_in_words(message: str, tables: Iterable[str], columns: Iterable[str]) -> str:
     if message in ("not authorized", "attempt to write a readonly database"):
         return "only questions are answered here: a query begins with SELECT or WITH"
     if message == "You can only execute one statement at a time.":
@@ -88,7 +90,7 @@ def _worded(message: str, tables: Iterable[str], columns: Iterable[str]) -> str:
     return message
 
 
-def _names(found: list[str]) -> list[str]:
+def _distinct_names(found: list[str]) -> list[str]:
     """Two columns of one name would be one in an object."""
     names: list[str] = []
     for name in found:
@@ -99,11 +101,11 @@ def _names(found: list[str]) -> list[str]:
     return names
 
 
-def _shown(value: Any) -> Any:
+def _shown_value(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # JSON has no word for it
-    return _decoded(value) if isinstance(value, bytes) else value
+    return _decode_text(value) if isinstance(value, bytes) else value
 
 
-def _decoded(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     return data.decode("utf-8", "replace")

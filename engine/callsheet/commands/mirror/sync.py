@@ -20,7 +20,7 @@ from ...jsontext import dump_json, parse_json
 from ...language.template import fill_template
 from ...richtext import convert_rich_text
 from ..resources import Thing, Things, parents_first
-from .mirror_file import QUERY, WHOLE, MirrorFile, MirrorRow, ResourceTable, resource_called, storable
+from .mirror_file import QUERY, WHOLE, MirrorFile, MirrorRow, ResourceTable, resource_called, storable_text
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -38,13 +38,13 @@ class FileStore:
         self._root = os.path.dirname(os.path.abspath(mirror))
         self._name = f"{os.path.basename(mirror)}.files"
 
-    def save(self, things: Things, thing: Thing, parents: Parents) -> str:
+    def save_content(self, things: Things, thing: Thing, parents: Parents) -> str:
         """The path of what the service answers as the content; others' names say nothing but how it ends."""
         directory = os.path.join(self._root, self._name)
         make_private_directory(directory)
         fresh = os.path.join(directory, f".{os.urandom(8).hex()}.part")
         try:
-            things.save(thing, fresh, parents)
+            things.save_file(thing, fresh, parents)
             with open(fresh, "rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             ending = os.path.splitext(things.name_of(thing) or "")[1].lower()
@@ -98,7 +98,7 @@ class ThingChange(NamedTuple):
 Listing = tuple[str, datetime | None, Callable[[], Iterator[Thing]]]  # a part, since when, and what is there
 
 
-def _raised(error: CallsheetError) -> Iterator[Thing]:
+def _raising_iterator(error: CallsheetError) -> Iterator[Thing]:
     raise error
 
 
@@ -137,16 +137,20 @@ class Mirror:
         self.on_change: Callable[[ThingChange], None] | None = None  # before it is kept, so that nothing is kept untold
         known = self._context.catalog.all("resource")
         wanted = [resource_called(word, known) for word in wanted]
-        found = ((id, self._known(id, wanted)) for id in known)
+        found = ((id, self._listable_things(id, wanted)) for id in known)
         self._things = {id: things for id, things in found if things is not None}
         for name in wanted:
             if name not in self._things:
                 hint = f"there are: {', '.join(self._things)}"
                 raise UsageError(f"no resource {name!r}{did_you_mean(name, self._things)}", hint=hint)
         self._tables: dict[str, ResourceTable] = {}
-        self._within = {id: [self._id(id, word) for word in words] for id, words in (within or {}).items() if words}
+        self._within = {
+            id: [self._id_of_word(id, word) for word in words] for id, words in (within or {}).items() if words
+        }
         self._is_chosen = bool(wanted)
-        self._wanted = [*self._needed(wanted)] if wanted else [id for id in self._things if not self._is_deep(id)]
+        self._wanted = (
+            [*self._needed_resources(wanted)] if wanted else [id for id in self._things if not self._is_deep(id)]
+        )
         if not self._wanted:
             raise UsageError(
                 "there is nothing here that can be listed", hint="a [resource.NAME] with a `list` says how"
@@ -158,12 +162,14 @@ class Mirror:
         self._now = datetime.now(UTC)
         for id in parents_first(self._context.catalog, self._wanted):
             things = self._things[id]
-            table = self._tables[id] = ResourceTable(things, self._view(things), partial(self._text, things))
+            table = self._tables[id] = ResourceTable(
+                things, self._view_of_resource(things), partial(self._markdown_text, things)
+            )
             self.file.add_table(table)
             done = Mirrored(id, table.name)
-            for part, since, listed in self._listings(things):
+            for part, since, listed in self._part_listings(things):
                 try:
-                    done = self._part(table, part, since, listed, done)
+                    done = self._mirror_part(table, part, since, listed, done)
                 except CallsheetError as error:
                     if error.status in _FOR_ALL and not isinstance(error, UsageError):
                         raise  # no answer, no credential, too many requests: the others would meet it, too
@@ -171,9 +177,9 @@ class Mirror:
                     done = done._replace(problem=done.problem or error.message, failed=done.failed or not is_missing)
                     if error.status not in _NOT_THERE:
                         break  # what one person may not see of one thing is no reason to read none of the others
-            if self._store is not None and things.can("content"):
+            if self._store is not None and things.supports("content"):
                 done = self._save_files(table, self._store, done)
-            yield self._ended(table, done)
+            yield self._end_table(table, done)
         self.file.make_views()
 
     def _save_files(self, table: ResourceTable, store: FileStore, done: Mirrored) -> Mirrored:
@@ -183,7 +189,9 @@ class Mirror:
         def save(job: tuple[int, str | None, str]) -> tuple[int, str | CallsheetError]:
             row, above, data = job
             try:
-                return row, store.save(things, parse_json(data), {things.parents[0]: above} if above else {})
+                return row, store.save_content(
+                    things, parse_json(data), {things.parent_resources[0]: above} if above else {}
+                )
             except CallsheetError as error:
                 return row, error
 
@@ -205,14 +213,14 @@ class Mirror:
         if self._query and not narrowed:
             raise UsageError("nothing that is wanted here takes a query")
         for things in narrowed:
-            known = self.file.state(things.resource, QUERY)
+            known = self.file.part_state(things.resource, QUERY)
             if known is not None and known != (self._query or ""):
                 found = f"those {things.plural} that {known!r} finds" if known else f"all {things.plural}"
                 raise UsageError(
                     f"{self.file.path} mirrors {found}", hint="ask for the same again, or take a file of its own"
                 )
 
-    def _known(self, id: str, wanted: Collection[str]) -> Things | None:
+    def _listable_things(self, id: str, wanted: Collection[str]) -> Things | None:
         """None for what cannot be listed here; raises `UsageError` where just that is wanted."""
         try:
             things = Things(self.dispatcher, id)
@@ -221,37 +229,37 @@ class Mirror:
                 raise
             del error
             return None
-        if not things.can("list"):
+        if not things.supports("list"):
             if id in wanted:
                 raise UsageError(f"{things.plural} cannot be listed on this site")
             return None
         return things
 
-    def _needed(self, wanted: Sequence[str]) -> Iterator[str]:
+    def _needed_resources(self, wanted: Sequence[str]) -> Iterator[str]:
         """The resources, and those that they are listed under."""
         for id in wanted:
             things = self._things[id]
-            first = things.parents[0] if things.parents else None
+            first = things.parent_resources[0] if things.parent_resources else None
             if first in self._things and first not in self._within and self._needs_parent(things):
-                yield from self._needed([first])
+                yield from self._needed_resources([first])
             yield id
 
     def _needs_parent(self, things: Things) -> bool:
         """Whether its list is that of one parent alone."""
-        if not things.parents:
+        if not things.parent_resources:
             return False
-        return self._is_inside(things) or not self._builds(things, {})
+        return self._is_inside(things) or not self._builds_list(things, {})
 
     def _is_inside(self, things: Things) -> bool:
         """Whether its things stand in the one that they belong to."""
         return "inside" in things.definition.get("list", {})
 
-    def _builds(self, things: Things, parents: Mapping[str, str]) -> bool:
+    def _builds_list(self, things: Things, parents: Mapping[str, str]) -> bool:
         """Whether these parents are all that its list has to be asked with."""
         listing = things.definition["list"]
         try:
-            self.dispatcher.build(
-                listing["call"], fill_template(listing.get("args", {}), things.scope(parents)) or {}, None
+            self.dispatcher.build_request(
+                listing["call"], fill_template(listing.get("args", {}), things.expression_scope(parents)) or {}, None
             )
         except (MissingArguments, CallsheetError):
             return False
@@ -260,53 +268,57 @@ class Mirror:
     def _is_deep(self, id: str) -> bool:
         """Whether each of many things would have to be asked for what it has: that is only done when it is named."""
         things = self._things[id]
-        if self._is_inside(things) or self._builds(things, {}):
+        if self._is_inside(things) or self._builds_list(things, {}):
             return False
-        first = self._things.get(things.parents[0]) if things.parents else None
-        return first is None or bool(first.parents) or not self._builds(things, {first.resource: "1"})
+        first = self._things.get(things.parent_resources[0]) if things.parent_resources else None
+        return first is None or bool(first.parent_resources) or not self._builds_list(things, {first.resource: "1"})
 
-    def _parts(self, things: Things) -> Iterator[str]:
-        if not things.parents:
+    def _part_names(self, things: Things) -> Iterator[str]:
+        if not things.parent_resources:
             yield WHOLE
             return
-        first = things.parents[0]
+        first = things.parent_resources[0]
         chosen = self._within.get(first)
         if not self._needs_parent(things):
             yield from chosen or [WHOLE]
         elif chosen is None or self._is_inside(things):
             parent = self._tables.get(first)
-            above = self._within.get(parent.things.parents[0]) if parent is not None and parent.parents else None
+            above = (
+                self._within.get(parent.things.parent_resources[0]) if parent is not None and parent.parents else None
+            )
             if parent is not None and self._is_inside(things):
                 yield from above or [WHOLE]
             elif parent is not None:
                 for part in above or (None,):
-                    yield from [id for (id,) in self.file.rows(parent, part, "id")]
+                    yield from [id for (id,) in self.file.read_rows(parent, part, "id")]
         else:
             yield from chosen
 
-    def _listings(self, things: Things) -> Iterator[Listing]:
+    def _part_listings(self, things: Things) -> Iterator[Listing]:
         """Each part in turn; what is asked for thing by thing is asked several at a time, as it is little of each."""
-        jobs = ((part, self._since(things, part)) for part in self._parts(things))
+        jobs = ((part, self._since_moment(things, part)) for part in self._part_names(things))
         if self._is_deep(things.resource):
-            yield from in_order(partial(self._fetched, things), jobs, _WORKERS)
+            yield from in_order(partial(self._fetch_listing, things), jobs, _WORKERS)
         else:
-            yield from ((part, since, partial(self._listed, things, part, since)) for part, since in jobs)
+            yield from ((part, since, partial(self._listed_things, things, part, since)) for part, since in jobs)
 
-    def _since(self, things: Things, part: str) -> datetime | None:
-        cursor = self.file.cursor(things.resource, part) if things.asks_since else None
+    def _since_moment(self, things: Things, part: str) -> datetime | None:
+        cursor = self.file.part_cursor(things.resource, part) if things.asks_since else None
         return datetime.fromisoformat(cursor) if cursor else None
 
-    def _listed(self, things: Things, part: str, since: datetime | None) -> Iterator[Thing]:
-        yield from things.all({things.parents[0]: part} if part else {}, since=since, query=self._asked(things))
+    def _listed_things(self, things: Things, part: str, since: datetime | None) -> Iterator[Thing]:
+        yield from things.list_things(
+            {things.parent_resources[0]: part} if part else {}, since=since, query=self._asked_query(things)
+        )
 
-    def _fetched(self, things: Things, job: tuple[str, datetime | None]) -> Listing:
+    def _fetch_listing(self, things: Things, job: tuple[str, datetime | None]) -> Listing:
         try:
-            found = [*self._listed(things, *job)]
+            found = [*self._listed_things(things, *job)]
         except CallsheetError as error:
-            return *job, partial(_raised, error)
+            return *job, partial(_raising_iterator, error)
         return *job, found.__iter__
 
-    def _part(
+    def _mirror_part(
         self,
         table: ResourceTable,
         part: str,
@@ -315,22 +327,24 @@ class Mirror:
         done: Mirrored,
     ) -> Mirrored:
         things = table.things
-        parents = {things.parents[0]: part} if part else {}
+        parents = {things.parent_resources[0]: part} if part else {}
         if self._is_inside(things):
-            return self._inside(table, part, done)
+            return self._mirror_inside(table, part, done)
         latest, seen = since, set[str]()
-        is_in_order = self._asked(things) is None and bool(things.definition.get("changed", {}).get("oldest_first"))
+        is_in_order = self._asked_query(things) is None and bool(
+            things.definition.get("changed", {}).get("oldest_first")
+        )
         try:
             listed = listing()
-            while batch := list(islice(listed, self._batch)):
-                rows = [table.row(thing, parents, self.stamp) for thing in batch]
+            while batch := list(islice(listed, self._batch_size)):
+                rows = [table.mirror_row(thing, parents, self.run_stamp) for thing in batch]
                 seen.update(row.id for row in rows)
                 latest = max([latest, *map(things.changed_of, batch)], key=lambda at: at.timestamp() if at else 0)
                 with self.file.transaction():
                     self._note_query(things)
-                    done = self._put(table, rows, done)
+                    done = self._put_rows(table, rows, done)
                     if latest is not None and is_in_order:
-                        self.file.note(things.resource, part, cursor=min(latest, self._now).isoformat())
+                        self.file.note_part(things.resource, part, cursor=min(latest, self._now).isoformat())
         except NotFound:
             if part == WHOLE:
                 raise
@@ -339,35 +353,37 @@ class Mirror:
         with self.file.transaction():
             self._note_query(things)
             if latest is not None:
-                self.file.note(things.resource, part, cursor=latest.isoformat())
+                self.file.note_part(things.resource, part, cursor=latest.isoformat())
             if since is None:
-                done = self._compared(table, part, seen, done)
-        return self._compare(table, part, parents, done) if since is not None else done
+                done = self._mark_deleted(table, part, seen, done)
+        return self._compare_part(table, part, parents, done) if since is not None else done
 
-    def _inside(self, table: ResourceTable, part: str, done: Mirrored) -> Mirrored:
+    def _mirror_inside(self, table: ResourceTable, part: str, done: Mirrored) -> Mirrored:
         """What stands in things that were read already costs no request, and is the same as long as these are."""
-        things, parent = table.things, self._tables[table.things.parents[0]]
-        since = self.file.cursor(things.resource, part) or ""
-        since = since if since <= self.stamp else ""  # somebody set the clock back
-        for batch in self.file.written_since(parent, part or None, since, self._batch):
+        things, parent = table.things, self._tables[table.things.parent_resources[0]]
+        since = self.file.part_cursor(things.resource, part) or ""
+        since = since if since <= self.run_stamp else ""  # somebody set the clock back
+        for batch in self.file.written_since(parent, part or None, since, self._batch_size):
             with self.file.transaction():
                 for _, id, data in batch:
-                    inside = things.all({things.parents[0]: id}, inside=parse_json(data))
-                    rows = [table.row(thing, {things.parents[0]: id}, self.stamp) for thing in inside]
-                    done = self._put(table, rows, done)
-                    gone = self.file.mark_gone(table, id, {row.id for row in rows}.__contains__, self.stamp)
+                    inside = things.list_things({things.parent_resources[0]: id}, inside=parse_json(data))
+                    rows = [
+                        table.mirror_row(thing, {things.parent_resources[0]: id}, self.run_stamp) for thing in inside
+                    ]
+                    done = self._put_rows(table, rows, done)
+                    gone = self.file.mark_gone(table, id, {row.id for row in rows}.__contains__, self.run_stamp)
                     done = done._replace(gone=done.gone + gone)
         with self.file.transaction():
-            self.file.note(things.resource, part, cursor=self.stamp)
+            self.file.note_part(things.resource, part, cursor=self.run_stamp)
         return done
 
     def _note_query(self, things: Things) -> None:
         """With the first answer: a query that the site refuses has found nothing."""
         if things.takes_query:
-            self.file.note(things.resource, QUERY, state=self._query or "")
+            self.file.note_part(things.resource, QUERY, state=self._query or "")
 
-    def _put(self, table: ResourceTable, rows: Sequence[MirrorRow], done: Mirrored) -> Mirrored:
-        kept = [(row, *self.file.kept(table, row)) for row in rows]
+    def _put_rows(self, table: ResourceTable, rows: Sequence[MirrorRow], done: Mirrored) -> Mirrored:
+        kept = [(row, *self.file.kept_json(table, row)) for row in rows]
         changes = [ThingChange(table.things, *each) for each in kept if each[1] != each[0].values["data"]]
         if self.on_change is not None:
             for change in changes:
@@ -379,67 +395,68 @@ class Mirror:
         return done
 
     @property
-    def _batch(self) -> int:
+    def _batch_size(self) -> int:
         """What is told is kept at once, as all of a batch would be told again after a stop."""
         return _BATCH if self.on_change is None else 1
 
     # What is gone
 
-    def _compare(self, table: ResourceTable, part: str, parents: Mapping[str, str], done: Mirrored) -> Mirrored:
+    def _compare_part(self, table: ResourceTable, part: str, parents: Mapping[str, str], done: Mirrored) -> Mirrored:
         """What was deleted, or is not found by the query any more, says nothing of it: all ids are compared."""
         before = self.file.compared_at(table.things.resource, part)
         if not self.prune and before is not None and self._now - datetime.fromisoformat(before) < _COMPARED:
             return done
         things = table.things
         present = {
-            storable(things.id_of(each)) for each in things.all(parents, query=self._asked(things), ids_only=True)
+            storable_text(things.id_of(each))
+            for each in things.list_things(parents, query=self._asked_query(things), ids_only=True)
         }
-        known = {id for (id,) in self.file.rows(table, part or None, "id")}
-        if things.can("read"):
+        known = {id for (id,) in self.file.read_rows(table, part or None, "id")}
+        if things.supports("read"):
             for id in sorted(present - known):  # it came into the query, or changed within what clocks differ by
                 try:
-                    row = table.row(things.read(id, parents), parents, self.stamp)
+                    row = table.mirror_row(things.read_thing(id, parents), parents, self.run_stamp)
                 except NotFound:  # deleted meanwhile
                     continue
                 with self.file.transaction():
-                    done = self._put(table, [row], done)
+                    done = self._put_rows(table, [row], done)
         with self.file.transaction():
-            return self._compared(table, part, present, done)
+            return self._mark_deleted(table, part, present, done)
 
-    def _compared(self, table: ResourceTable, part: str, present: Collection[str], done: Mirrored) -> Mirrored:
-        gone = self.file.mark_gone(table, part or None, present.__contains__, self.stamp)
-        self.file.note(table.things.resource, part, compared_at=self.stamp)
+    def _mark_deleted(self, table: ResourceTable, part: str, present: Collection[str], done: Mirrored) -> Mirrored:
+        gone = self.file.mark_gone(table, part or None, present.__contains__, self.run_stamp)
+        self.file.note_part(table.things.resource, part, compared_at=self.run_stamp)
         return done._replace(gone=done.gone + gone)
 
-    def _ended(self, table: ResourceTable, done: Mirrored) -> Mirrored:
+    def _end_table(self, table: ResourceTable, done: Mirrored) -> Mirrored:
         with self.file.transaction():
-            for id in table.things.parents[:1]:
+            for id in table.things.parent_resources[:1]:
                 if id in self._tables and id != table.things.resource:
-                    gone = self.file.mark_orphans(table, self._tables[id], self.stamp, pruned=self.prune)
+                    gone = self.file.mark_orphans(table, self._tables[id], self.run_stamp, pruned=self.prune)
                     done = done._replace(gone=done.gone + gone)
-            return done._replace(pruned=self.file.prune(table, self.stamp)) if self.prune else done
+            return done._replace(pruned=self.file.prune_deleted(table, self.run_stamp)) if self.prune else done
 
     # What it takes
 
     @property
-    def stamp(self) -> str:
+    def run_stamp(self) -> str:
         """When this run began, as the file has it."""
         return self._now.isoformat(timespec="seconds")
 
-    def _asked(self, things: Things) -> str | None:
+    def _asked_query(self, things: Things) -> str | None:
         return self._query if things.takes_query else None
 
-    def _id(self, resource: str, word: str) -> str:
+    def _id_of_word(self, resource: str, word: str) -> str:
         things = self._things.get(resource)
         if things is None:
             raise UsageError(f"{resource} cannot be listed on this site")
-        return things.id_of(things.find(word))
+        return things.id_of(things.find_thing(word))
 
-    def _view(self, things: Things) -> Any:
+    def _view_of_resource(self, things: Things) -> Any:
         view = things.definition.get("view")
         return self._context.catalog.get("view", view) if view else None
 
-    def _text(self, things: Things, thing: Thing) -> str | None:
+    def _markdown_text(self, things: Things, thing: Thing) -> str | None:
         """Its rich text as Markdown; a text that cannot be read as what it should be, as it is."""
         format = things.body_format
         if format is None:

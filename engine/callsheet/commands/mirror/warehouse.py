@@ -78,74 +78,81 @@ class Warehouse:
             made = getattr(dlt.destinations, self.name)
             is_directory = "bucket_url" in made().spec.get_resolvable_fields()
             key = "bucket_url" if is_directory else "credentials"
-            self._destination = made(**({key: self._absolute()} if self._place else {}))
+            self._destination = made(**({key: self._absolute_path()} if self._place else {}))
             capabilities = self._destination.capabilities()
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
-            raise UsageError(f"--to: {self.name}: {_reason(error)}", hint=how_to_add(f"dlt[{self.name}]")) from None
+            raise UsageError(
+                f"--to: {self.name}: {_driver_reason(error)}", hint=how_to_add(f"dlt[{self.name}]")
+            ) from None
         if is_directory and not self._place:
             raise UsageError(f"--to: {self.name} needs a place", hint=f"{self.name}:DIRECTORY")
         self._files = "parquet" if is_directory else None
         self._merges = "delete-insert" in (capabilities.supported_merge_strategies or ())
 
-    def _absolute(self) -> str:
+    def _absolute_path(self) -> str:
         return self._place if _ADDRESS.match(self._place) else os.path.abspath(self._place)
 
-    def load(self, file: MirrorFile, now: str, told: Callable[[str], None] = lambda _: None) -> str:
+    def load_changes(self, file: MirrorFile, now: str, told: Callable[[str], None] = lambda _: None) -> str:
         """Bring the store to what the file has at this time; returns what was done, in words."""
         dataset = f"{column_name(os.path.splitext(os.path.basename(file.path))[0])}_mirror"  # DuckDB calls its file so
         with tempfile.TemporaryDirectory(prefix="callsheet-", ignore_cleanup_errors=True) as directory:
             try:
                 pipeline = self._dlt.pipeline(_SOURCE, directory, destination=self._destination, dataset_name=dataset)
                 pipeline.sync_destination()
-                tables = [*self._outdated(file, pipeline, now)]
+                tables = [*self._outdated_tables(file, pipeline, now)]
                 rows = 0
                 for is_whole in (True, False):
                     wanted = [each for each in tables if bool(each.since) != is_whole]
                     if wanted:
                         told(f"{self.name}: {count_of(len(wanted), 'table')} ...")
-                        rows += self._run(file, pipeline, wanted, now)
+                        rows += self._run_pipeline(file, pipeline, wanted, now)
             except CallsheetError:
                 raise
             except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
                 if isinstance(error.__cause__ or error, ImportError):
-                    raise UsageError(f"--to: {_reason(error)}", hint=how_to_add(f"dlt[{self.name}]")) from None
+                    raise UsageError(f"--to: {_driver_reason(error)}", hint=how_to_add(f"dlt[{self.name}]")) from None
                 hint = f"{self._variable} in the environment says where and as whom"
-                raise CallsheetError(f"{self.name}: {_reason(error)}", hint=hint) from None
+                raise CallsheetError(f"{self.name}: {_driver_reason(error)}", hint=hint) from None
         return f"{self.name}: {count_of(rows, 'row')} of {count_of(len(tables), 'table')} to {dataset}"
 
-    def _outdated(self, file: MirrorFile, pipeline: Any, now: str) -> Iterator[_Table]:
+    def _outdated_tables(self, file: MirrorFile, pipeline: Any, now: str) -> Iterator[_Table]:
         """What the store does not have yet, by what it remembers."""
         sources = pipeline.state.get("sources", {})
         known = sources.get(_SOURCE, {}).get("resources", {})
         schema = pipeline.schemas.get(_SOURCE) if _SOURCE in pipeline.schemas else None
-        for name, made in file.tables().items():
+        for name, made in file.table_statements().items():
             state = known.get(name, {})
-            is_known = (state.get("mirror"), state.get("schema")) == (file.identity, made)
+            is_known = (state.get("mirror"), state.get("schema")) == (file.file_identity, made)
             since = state["since"] if is_known and state["since"] < now else ""
-            columns = [column for column in file.columns(name) if column != FILE]
+            columns = [column for column in file.columns_of_table(name) if column != FILE]
             if since:
                 if (
-                    next(file.changed_since(name, since, file.key(name)), next(file.pruned_since(name, since), None))
+                    next(
+                        file.changed_since(name, since, file.key_of_table(name)),
+                        next(file.pruned_since(name, since), None),
+                    )
                     is None
                 ):
                     continue
                 since = since if self._merges else ""
             there = schema.tables.get(name, {}).get("columns", {}) if schema is not None and since else {}
-            types = {column: there.get(column, {}).get("data_type") or _type(file, name, column) for column in columns}
+            types = {
+                column: there.get(column, {}).get("data_type") or _column_type(file, name, column) for column in columns
+            }
             yield _Table(name, made, since, types)
 
-    def _run(self, file: MirrorFile, pipeline: Any, tables: list[_Table], now: str) -> int:
+    def _run_pipeline(self, file: MirrorFile, pipeline: Any, tables: list[_Table], now: str) -> int:
         sent = 0
 
         def rows(table: _Table) -> Iterator[Any]:
             nonlocal sent
             if not table.since:
                 yield self._dlt.mark.materialize_table_schema()
-            found = self._rows(file, table)
+            found = self._table_rows(file, table)
             while batch := [*islice(found, _BATCH)]:
                 sent += len(batch)
                 yield batch
-            said = {"mirror": file.identity, "schema": table.schema, "since": now}
+            said = {"mirror": file.file_identity, "schema": table.schema, "since": now}
             self._dlt.current.resource_state().update(said)
 
         def resource(table: _Table) -> Any:
@@ -155,7 +162,7 @@ class Warehouse:
             return self._dlt.resource(
                 rows(table),
                 name=table.name,
-                primary_key=file.key(table.name),
+                primary_key=file.key_of_table(table.name),
                 write_disposition="merge" if table.since else "replace",
                 columns=columns,
                 max_table_nesting=0,
@@ -166,7 +173,7 @@ class Warehouse:
         pipeline.run(source, refresh=refresh, loader_file_format=self._files)
         return sent
 
-    def _rows(self, file: MirrorFile, table: _Table) -> Iterator[dict[str, Any]]:
+    def _table_rows(self, file: MirrorFile, table: _Table) -> Iterator[dict[str, Any]]:
         names = list(table.types)
         texts = [kind == "text" for kind in table.types.values()]
         for row in file.changed_since(table.name, table.since, names):
@@ -176,21 +183,21 @@ class Warehouse:
             )
             yield dict(zip(names, values, strict=True))
         if table.since:
-            key = file.key(table.name)
+            key = file.key_of_table(table.name)
             for pruned in file.pruned_since(table.name, table.since):
                 yield {**dict(zip(key, pruned, strict=True)), _PRUNED: True}
 
 
-def _type(file: MirrorFile, table: str, column: str) -> str:
+def _column_type(file: MirrorFile, table: str, column: str) -> str:
     if column in _TIMES:
         return "timestamp"
     if column in _AS_TEXT or column.endswith("_id"):
         return "text"
-    kinds, is_time = file.kinds(table, column)
+    kinds, is_time = file.value_kinds(table, column)
     return "timestamp" if is_time else _TYPES.get(frozenset(kinds), "text")
 
 
-def _reason(error: BaseException) -> str:
+def _driver_reason(error: BaseException) -> str:
     """What its driver said first, in one line."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner

@@ -32,7 +32,7 @@ class Watched(NamedTuple):
     query: str | None
     reader: Sequence[str]
 
-    def state(self, context: Context) -> str:
+    def state_file(self, context: Context) -> str:
         """The file that says what was told; its directory is made."""
         within = {id: sorted(words) for id, words in self.within.items()}
         said = [context.program, sorted(context.site().addresses), self.resource, within, self.query, self.reader]
@@ -47,19 +47,19 @@ class ResourceWatch:
 
     def __init__(self, mirror: Mirror, resource: str) -> None:
         self._mirror, self._resource = mirror, resource
-        self._is_new = mirror.file.state(resource, _WATCHED) is None
+        self._is_new = mirror.file.part_state(resource, _WATCHED) is None
 
-    def begin(self) -> int | None:
+    def begin_watch(self) -> int | None:
         """Read what is there, unless that was done; returns how many things that were. Raises `CallsheetError`."""
         if not self._is_new:
             return None
-        read = self._sync()
+        read = self._sync_mirror()
         with self._mirror.file.transaction():
-            self._mirror.file.note(self._resource, _WATCHED, state="told")
+            self._mirror.file.note_part(self._resource, _WATCHED, state="told")
         self._is_new = False
         return read
 
-    def poll(self, told: Told) -> None:
+    def poll_changes(self, told: Told) -> None:
         """Tell what is new or different. What `told` raises keeps it untold. Raises `CallsheetError`."""
 
         def tell(change: ThingChange) -> None:
@@ -67,9 +67,9 @@ class ResourceWatch:
                 told(event_of(change))
 
         self._mirror.on_change = tell
-        self._sync()
+        self._sync_mirror()
 
-    def _sync(self) -> int:
+    def _sync_mirror(self) -> int:
         read = 0
         for done in self._mirror.sync_resources():
             if done.failed:
@@ -84,7 +84,7 @@ def opened_watch(context: Context, watched: Watched) -> Iterator[ResourceWatch]:
     """For the thread that calls it. Raises `UsageError` for a resource or a filter that there is not."""
     dispatcher = StepDispatcher(context)
     try:
-        file = MirrorFile(watched.state(context), context.program, " ".join(sorted(context.site().addresses)))
+        file = MirrorFile(watched.state_file(context), context.program, " ".join(sorted(context.site().addresses)))
         try:
             wanted = [watched.resource]
             yield ResourceWatch(
@@ -97,7 +97,7 @@ def opened_watch(context: Context, watched: Watched) -> Iterator[ResourceWatch]:
 
 
 @contextmanager
-def alone(state: str) -> Iterator[None]:
+def locked_state(state: str) -> Iterator[None]:
     """Of two that share a state each would tell half. Raises `CallsheetError`."""
     with ExitStack() as stack:
         try:

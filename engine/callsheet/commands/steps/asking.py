@@ -45,13 +45,13 @@ class FormField(NamedTuple):
     values: Sequence[str] = ()
 
 
-def form(fields: Sequence[FormField]) -> str:
+def form_text(fields: Sequence[FormField]) -> str:
     """What is shown at first: the required fields, then the others."""
     ordered = sorted(fields, key=lambda field: not field.required)
-    return f"{_FENCE}\n{_HEAD}{''.join(line for field in ordered for line in _lines(field))}{_FENCE}\n\n"
+    return f"{_FENCE}\n{_HEAD}{''.join(line for field in ordered for line in _field_lines(field))}{_FENCE}\n\n"
 
 
-def _lines(field: FormField) -> Iterator[str]:
+def _field_lines(field: FormField) -> Iterator[str]:
     notes = ["required"] if field.required else []
     if field.values:
         more = ", ..." if len(field.values) > _MOST_VALUES else ""
@@ -69,7 +69,7 @@ def read_form(text: str, fields: Sequence[FormField]) -> tuple[list[str], str]:
         raise UsageError(f"the fields have to stand between two lines of {_FENCE}, above the text")
     known = {field.name.casefold(): field for field in fields}
     words = [
-        _word(line, number, known)
+        _field_word(line, number, known)
         for number, line in enumerate(lines[fences[0] + 1 : fences[1]], fences[0] + 2)
         if line.strip() and not line.lstrip().startswith("#")
     ]
@@ -80,7 +80,7 @@ def read_form(text: str, fields: Sequence[FormField]) -> tuple[list[str], str]:
     return [word for word in words if word], "\n".join(lines[fences[1] + 1 :]).strip("\n")
 
 
-def _word(line: str, number: int, known: dict[str, FormField]) -> str:
+def _field_word(line: str, number: int, known: dict[str, FormField]) -> str:
     name, colon, value = line.partition(":")
     while colon and name.strip().casefold() not in known and ":" in value:  # a name may hold colons itself
         more, colon, value = value.partition(":")
@@ -115,9 +115,9 @@ _NAMES = re.compile(r"[A-Za-z_]\w*")
 _WORD = re.compile(r"\bword\b")
 
 
-def wanted(context: Context, params: Sequence[Param], scope: Scope) -> list[Param]:
+def asked_parameters(context: Context, params: Sequence[Param], scope: Scope) -> list[Param]:
     """The parameters that are asked for; none where nobody can be."""
-    if scope.get("resume") or not context.prompts.possible:
+    if scope.get("resume") or not context.prompts.can_ask:
         return []
     missing = (param for param in params if scope.get(to_identifier(param["name"])) in (None, [], ""))
     return [param for param in missing if _is_asked(param, scope)]
@@ -129,7 +129,7 @@ def _is_asked(param: Param, scope: Scope) -> bool:
     return "when" not in param["ask"] or is_true(evaluate(param["ask"]["when"], scope))
 
 
-def mentions(expression: str, params: Sequence[Param]) -> bool:
+def depends_on_parameters(expression: str, params: Sequence[Param]) -> bool:
     """Whether an expression may depend on one of the parameters."""
     names = set(_NAMES.findall(expression))
     return any(to_identifier(param["name"]) in names for param in params)
@@ -142,46 +142,46 @@ def ask_for(lookups: Lookups, params: Sequence[Param], asked: Sequence[Param], s
     for param in params:
         if param in left:
             left.remove(param)
-            if _ask(param).get("editor"):
-                _write(lookups, params, param, scope, known)
+            if _ask_definition(param).get("editor"):
+                _write_in_editor(lookups, params, param, scope, known)
             else:
-                _take(lookups, param, scope, known)
-        if any(_offer(lookups.context, later) or "fields" in _ask(later) for later in left):
-            _resolve(lookups, param, scope, known)
+                _take_answer(lookups, param, scope, known)
+        if any(_offered_lookup(lookups.context, later) or "fields" in _ask_definition(later) for later in left):
+            _resolve_parameter(lookups, param, scope, known)
 
 
-def _resolve(lookups: Lookups, param: Param, scope: Scope, known: Scope) -> None:
-    name, lookup = to_identifier(param["name"]), _ask(param).get("lookup")
+def _resolve_parameter(lookups: Lookups, param: Param, scope: Scope, known: Scope) -> None:
+    name, lookup = to_identifier(param["name"]), _ask_definition(param).get("lookup")
     known[name] = scope.get(name)
     if known[name] is None:
         return
     if "lookup" in param:
         resolve_values(lookups, [param], known)
     elif lookup is not None and isinstance(known[name], str):
-        beside = fill_template(_ask(param).get("sees", {}), known) or {}
-        known[name] = lookups.find(lookup, known[name], {**known, **beside}).value
+        beside = fill_template(_ask_definition(param).get("sees", {}), known) or {}
+        known[name] = lookups.find_candidate(lookup, known[name], {**known, **beside}).value
 
 
 def ask_plainly(context: Context, params: Sequence[Param], values: ParameterValues) -> None:
     """The same for a builtin, whose values mean nothing before it runs."""
-    for param in wanted(context, params, {to_identifier(name): value for name, value in values.items()}):
-        words = _words(context.prompts, param)
+    for param in asked_parameters(context, params, {to_identifier(name): value for name, value in values.items()}):
+        words = _asked_words(context.prompts, param)
         values[param["name"]] = words if param.get("multiple") else words[0]
 
 
-def _take(lookups: Lookups, param: Param, scope: Scope, known: Scope) -> None:
+def _take_answer(lookups: Lookups, param: Param, scope: Scope, known: Scope) -> None:
     context = lookups.context
     while True:
-        words = _offered(lookups, param, known) or _words(context.prompts, param)
+        words = _offered_words(lookups, param, known) or _asked_words(context.prompts, param)
         try:
-            _put(context, param, words, scope)
+            _put_words(context, param, words, scope)
         except UsageError as error:
             context.prompts.say(error.message)
             continue
         return
 
 
-def _put(context: Context, param: Param, words: list[Any], scope: Scope) -> None:
+def _put_words(context: Context, param: Param, words: list[Any], scope: Scope) -> None:
     """As if the words had been given."""
     name = to_identifier(param["name"])
     scope[name] = words if param.get("multiple") or param.get("split") else words[0]
@@ -190,28 +190,30 @@ def _put(context: Context, param: Param, words: list[Any], scope: Scope) -> None
     convert_values(context, [param], scope)
 
 
-def _write(lookups: Lookups, params: Sequence[Param], param: Param, scope: Scope, known: Scope) -> None:
+def _write_in_editor(lookups: Lookups, params: Sequence[Param], param: Param, scope: Scope, known: Scope) -> None:
     """A text from the person's editor, with fields above it. What cannot be used is offered again, and never lost."""
-    prompts, fields = lookups.context.prompts, _fields(lookups, param, known)
-    text = at_first = form(fields) if fields else _start(lookups, param, known)
+    prompts, fields = lookups.context.prompts, _form_fields(lookups, param, known)
+    text = at_first = form_text(fields) if fields else _start_text(lookups, param, known)
     while True:
-        text = prompts.edit(text, _file(param))
+        text = prompts.edit_text(text, _file_name(param))
         if not text.strip():
             raise UsageError("the text is empty; nothing was sent")
         if text == at_first:
             raise UsageError("the text is as it was; nothing was sent")
         try:
-            _use(lookups, params, param, (read_form(text, fields) if fields else ([], text.strip())), scope, known)
+            _use_written(
+                lookups, params, param, (read_form(text, fields) if fields else ([], text.strip())), scope, known
+            )
         except UsageError as error:
             prompts.say(error.message)
-            if not prompts.agree("Edit it again?"):
-                raise UsageError(f"nothing was sent; your text is in {keep_text(text, _file(param))}") from None
+            if not prompts.ask_agreement("Edit it again?"):
+                raise UsageError(f"nothing was sent; your text is in {keep_text(text, _file_name(param))}") from None
             continue
-        prompts.drafts.append((text, _file(param)))
+        prompts.drafts.append((text, _file_name(param)))
         return
 
 
-def _use(
+def _use_written(
     lookups: Lookups,
     params: Sequence[Param],
     param: Param,
@@ -221,11 +223,11 @@ def _use(
 ) -> None:
     words, text = written
     if text:
-        _put(lookups.context, param, [_no_file(text)], scope)
-    taker = next((each for each in params if each["name"] == _ask(param).get("assign")), None)
+        _put_words(lookups.context, param, [_no_file(text)], scope)
+    taker = next((each for each in params if each["name"] == _ask_definition(param).get("assign")), None)
     if taker is not None and words:
         name = to_identifier(taker["name"])
-        _put(lookups.context, taker, [*(scope.get(name) or []), *words], scope)
+        _put_words(lookups.context, taker, [*(scope.get(name) or []), *words], scope)
         resolve_values(lookups, [taker], {**known, name: scope[name]})  # only to see whether they can be used
 
 
@@ -234,13 +236,13 @@ def _no_file(text: str) -> str:
     return f"\n{text}" if text.startswith("@") or text.strip() == "-" else text
 
 
-def _start(lookups: Lookups, param: Param, scope: Scope) -> str:
+def _start_text(lookups: Lookups, param: Param, scope: Scope) -> str:
     """What stands in the editor at first."""
-    start = _ask(param).get("start")
+    start = _ask_definition(param).get("start")
     if start is None:
         return ""
-    request = lookups.dispatcher.build(start["call"], fill_template(start.get("args", {}), scope) or {})
-    found = lookups.dispatcher.answer(start["call"], request)
+    request = lookups.dispatcher.build_request(start["call"], fill_template(start.get("args", {}), scope) or {})
+    found = lookups.dispatcher.fetch_answer(start["call"], request)
     of, form_of_it = evaluate(start["value"], found) or "", to_text(fill_template(start["format"], scope))
     before = to_text(fill_template(start.get("before", ""), {**scope, "found": found}))
     return f"{before}{edited_text(lookups.context, {'of': of, 'format': form_of_it})}\n"
@@ -248,12 +250,12 @@ def _start(lookups: Lookups, param: Param, scope: Scope) -> str:
 
 def take_piped(context: Context, params: Sequence[Param], scope: Scope) -> None:
     """A text that a person would write in the editor is what somebody pipes in, where nobody can be asked."""
-    if scope.get("resume") or not is_piped(context.streams) or context.prompts.possible:
+    if scope.get("resume") or not is_piped(context.streams) or context.prompts.can_ask:
         return
     for param in params:
         name = to_identifier(param["name"])
-        missing = scope.get(name) in (None, "") and _ask(param).get("editor")
-        if missing and "start" not in _ask(param) and _is_asked(param, scope):
+        missing = scope.get(name) in (None, "") and _ask_definition(param).get("editor")
+        if missing and "start" not in _ask_definition(param) and _is_asked(param, scope):
             context.note(f"--{param['name']} is read from standard input")
             if text := read_all(context.streams.input).decode(errors="replace").strip():
                 scope[name] = _no_file(text)
@@ -261,16 +263,16 @@ def take_piped(context: Context, params: Sequence[Param], scope: Scope) -> None:
             return
 
 
-def _fields(lookups: Lookups, param: Param, scope: Scope) -> list[FormField]:
+def _form_fields(lookups: Lookups, param: Param, scope: Scope) -> list[FormField]:
     """None where the service does not tell them: then the text alone is asked for."""
-    ask = _ask(param)
+    ask = _ask_definition(param)
     if "fields" not in ask:
         return []
     required, values = ask.get("required", "`false`"), ask.get("values", "`[]`")
     try:
         return [
             FormField(
-                one_line(lookups.label(ask["fields"], item)),
+                one_line(lookups.candidate_label(ask["fields"], item)),
                 is_true(evaluate(required, item)),
                 [one_line(to_text(value)) for value in list_in_answer(evaluate(values, item) or [])],
             )
@@ -280,26 +282,26 @@ def _fields(lookups: Lookups, param: Param, scope: Scope) -> list[FormField]:
         return []
 
 
-def _offered(lookups: Lookups, param: Param, scope: Scope) -> list[Any]:
+def _offered_words(lookups: Lookups, param: Param, scope: Scope) -> list[Any]:
     """The word for the candidate that was chosen; none where there are no candidates."""
-    offer = _offer(lookups.context, param)
+    offer = _offered_lookup(lookups.context, param)
     if offer is None:
         return []
-    ask = _ask(param)
+    ask = _ask_definition(param)
     try:
         names = {**scope, **(fill_template(ask.get("sees", {}), scope) or {})}
-        return [lookups.offered(offer, question(lookups.context, param), names, ask.get("word"))]
+        return [lookups.offer_candidates(offer, parameter_question(lookups.context, param), names, ask.get("word"))]
     except CallsheetError:  # what is typed then tells what is wrong
         return []
 
 
-def _ask(param: Param) -> Ask:
+def _ask_definition(param: Param) -> Ask:
     return param.get("ask", {})
 
 
-def _offer(context: Context, param: Param) -> str | None:
+def _offered_lookup(context: Context, param: Param) -> str | None:
     """The lookup whose candidates can be listed before anything is typed."""
-    id = _ask(param).get("lookup", param.get("lookup"))
+    id = _ask_definition(param).get("lookup", param.get("lookup"))
     if id is None:
         return None
     lookup = context.catalog.get("lookup", id)
@@ -307,24 +309,24 @@ def _offer(context: Context, param: Param) -> str | None:
     return id if "call" in lookup and lists_all else None
 
 
-def _words(prompts: Prompts, param: Param) -> list[Any]:
-    asked = question(None, param)
+def _asked_words(prompts: Prompts, param: Param) -> list[Any]:
+    asked = parameter_question(None, param)
     choices = list(REGISTRIES[param["choices_of"]]) if "choices_of" in param else param.get("choices")
     if choices:
-        return [choices[prompts.choose(asked, choices)]]
+        return [choices[prompts.ask_choice(asked, choices)]]
     while True:
-        answer = prompts.text(asked)
+        answer = prompts.ask_text(asked)
         try:
-            return _typed(param, answer)
+            return _typed_words(param, answer)
         except UsageError as error:
             prompts.say(error.message)
 
 
-def _file(param: Param) -> str:
+def _file_name(param: Param) -> str:
     return f"{param['name']}.md"
 
 
-def _typed(param: Param, answer: str) -> list[Any]:
+def _typed_words(param: Param, answer: str) -> list[Any]:
     """What an option would make of the answer."""
     if not answer:
         raise UsageError("a value is required; press Ctrl-C to cancel")
@@ -332,7 +334,7 @@ def _typed(param: Param, answer: str) -> list[Any]:
         return answer.split() if param.get("kind") == "argument" else [answer]
     if param.get("split"):
         return [piece for piece in map(str.strip, answer.split(",")) if piece]
-    readers = {"integer": parse_whole_number, "number": _number, "duration": parse_typed_duration}
+    readers = {"integer": parse_whole_number, "number": _number_of_text, "duration": parse_typed_duration}
     read = readers.get(param.get("type", ""))
     value = read(answer) if read else answer
     if value is None:
@@ -340,16 +342,16 @@ def _typed(param: Param, answer: str) -> list[Any]:
     return [value]
 
 
-def _number(text: str) -> float | None:
+def _number_of_text(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
         return None
 
 
-def question(context: Context | None, param: Param) -> str:
+def parameter_question(context: Context | None, param: Param) -> str:
     """What is asked: the parameter's own question, else its name and help."""
-    ask = _ask(param)
+    ask = _ask_definition(param)
     if "question" in ask:
         return ask["question"]
     name = param["name"].replace("-", " ")
@@ -377,7 +379,7 @@ def items_of(expression: str, scope: Scope) -> list[Any]:
     return things or []
 
 
-def amount(given: Any) -> int:
+def item_amount(given: Any) -> int:
     """How many items are read. Raises `UsageError`."""
     number = parse_whole_number(given) if isinstance(given, str) else given
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
@@ -385,7 +387,7 @@ def amount(given: Any) -> int:
     return number
 
 
-def paths(given: Any) -> list[Any]:
+def file_paths(given: Any) -> list[Any]:
     """Of files to send. Raises `UsageError`."""
     files = given if isinstance(given, list) else [given] if given else []
     for file in files:
@@ -394,6 +396,6 @@ def paths(given: Any) -> list[Any]:
     return files
 
 
-def failure(code: str | None, text: Any, hint: Any) -> CallsheetError:
+def step_failure(code: str | None, text: Any, hint: Any) -> CallsheetError:
     """The error of a step that fails."""
     return _CODES[code or "usage"](to_text(text) or "it failed", hint=to_text(hint) or None)

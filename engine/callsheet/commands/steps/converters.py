@@ -64,13 +64,13 @@ def overlay_values(under: Any, over: Any) -> Any:
     if over is None or over is False:
         return under
     if isinstance(under, dict) and isinstance(over, dict):
-        return {**under, **{key: _inside(under.get(key), value) for key, value in over.items()}}
+        return {**under, **{key: _overlay_inside(under.get(key), value) for key, value in over.items()}}
     if isinstance(under, dict) and not isinstance(over, Unknown):
         raise UsageError(f"expected an object to lay over the body, not {to_text(over)[:100]!r}")
     return over
 
 
-def _inside(under: Any, over: Any) -> Any:
+def _overlay_inside(under: Any, over: Any) -> Any:
     return overlay_values(under, over) if isinstance(under, dict) and isinstance(over, dict) else over
 
 
@@ -98,7 +98,7 @@ def matches_word(lookup: LookupDefinition, word: str, candidates: Candidates) ->
     """
     folded = word.strip().casefold()
     for expression in match_expressions(lookup):
-        found = [item for item in candidates.items if folded in _folded(expression, item)]
+        found = [item for item in candidates.items if folded in _folded_names(expression, item)]
         same = [item for item in found if word.strip() in candidate_texts(expression, item)]
         if found:
             return Matches(same if len(same) == 1 else found, exact=True)
@@ -111,7 +111,7 @@ def matches_word(lookup: LookupDefinition, word: str, candidates: Candidates) ->
 
 def contains_word(lookup: LookupDefinition, word: str, item: Any) -> bool:
     folded = word.strip().casefold()
-    return any(folded in text for expression in match_expressions(lookup) for text in _folded(expression, item))
+    return any(folded in text for expression in match_expressions(lookup) for text in _folded_names(expression, item))
 
 
 def match_expressions(lookup: LookupDefinition) -> list[str]:
@@ -127,7 +127,7 @@ def candidate_texts(expression: str, item: Any) -> list[str]:
     return [to_text(item).strip() for item in values if item is not None]
 
 
-def _folded(expression: str, item: Any) -> list[str]:
+def _folded_names(expression: str, item: Any) -> list[str]:
     return [text.casefold() for text in candidate_texts(expression, item)]
 
 
@@ -177,7 +177,7 @@ def read_text(context: Context, given: str, option: str) -> str:
     return Typed(text)
 
 
-def plain(context: Context, text: str) -> str:
+def plain_text(context: Context, text: str) -> str:
     """The text as it is; `@file` and `@-` are read."""
     del context
     return text
@@ -244,27 +244,27 @@ EDITED = ("storage", "adf")  # formats in which a text is put back into its sour
 MOST_LINES = 60  # of what somebody else changed
 
 
-def adf(context: Context, text: str) -> Any:
+def to_adf(context: Context, text: str) -> Any:
     """Markdown as a document."""
-    return _converted(context, text, "adf")
+    return _convert_text(context, text, "adf")
 
 
-def storage(context: Context, text: str) -> Any:
+def to_storage(context: Context, text: str) -> Any:
     """Markdown as storage XHTML."""
-    return _converted(context, text, "storage")
+    return _convert_text(context, text, "storage")
 
 
-def wiki(context: Context, text: str) -> Any:
+def to_wiki(context: Context, text: str) -> Any:
     """Markdown as wiki markup."""
-    return _converted(context, text, "wiki")
+    return _convert_text(context, text, "wiki")
 
 
 def wiki_of_adf(context: Context, text: str) -> Any:
     """An exact document for a service that takes wiki markup."""
-    return _converted(context, text, "wiki", source="adf")
+    return _convert_text(context, text, "wiki", source="adf")
 
 
-def markdown(context: Context, text: str) -> str:
+def to_markdown(context: Context, text: str) -> str:
     """Markdown for an `edit` step; read here, so that nothing is asked of the service when it is damaged."""
     from ...richtext.markdown.block_reader import read_markdown
     from ...richtext.node_rules import Rules
@@ -295,7 +295,9 @@ def edited_text(context: Context, step: Edit) -> Any:
         if section is not None:
             raise UsageError(f"no heading {section!r}: there is no text yet" if not source else "it has no sections")
         if text is not None:
-            return source if source and _is_as_shown(context, source, form, text) else _converted(context, text, form)
+            return (
+                source if source and _is_as_shown(context, source, form, text) else _convert_text(context, text, form)
+            )
         return _of_service(context, source, form) if source else ""
     from ...richtext.editing import Editing
 
@@ -308,7 +310,7 @@ def edited_text(context: Context, step: Edit) -> Any:
     else:
         before = Editing(since, form, context.rich_text, section)
         if not step.get("merge"):
-            raise Conflict(str(step["fail"]), hint=step.get("hint"), details=_changes(before, edit))
+            raise Conflict(str(step["fail"]), hint=step.get("hint"), details=_text_changes(before, edit))
         result = edit.merged(before, text, literal=literal, beside=beside)
         context.note("kept the changes made in the meantime, and added yours")
     for loss in edit.losses.list():
@@ -316,7 +318,7 @@ def edited_text(context: Context, step: Edit) -> Any:
     return result
 
 
-def _changes(before: Editing, now: Editing) -> list[str]:
+def _text_changes(before: Editing, now: Editing) -> list[str]:
     """What became of a text, line by line."""
     import difflib
 
@@ -333,7 +335,7 @@ def _of_service(context: Context, source: Any, form: str, *, lossless: bool = Fa
     if form != "adf" and not isinstance(source, str):
         raise CallsheetError(f"the answer holds no text in the format {form}")
     try:
-        return str(_converted(context, source, "markdown", source=form, lossless=lossless)).rstrip("\n")
+        return str(_convert_text(context, source, "markdown", source=form, lossless=lossless)).rstrip("\n")
     except UsageError as error:
         raise CallsheetError(f"the service's text cannot be read: {error.message}") from None
 
@@ -344,7 +346,7 @@ def _is_as_shown(context: Context, source: str, form: str, text: str) -> bool:
     return str(shown).strip() == text.strip()
 
 
-def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:
+def _convert_text(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:
     options: Options = {
         "literal": source == "markdown" and context.is_foreign(text),
         "beside": getattr(text, "beside", None),

@@ -60,14 +60,14 @@ class StepDispatcher:
         self._held = HeldFiles()
         self.left: Page | None = None  # the last page that was read of a list, where more follow
 
-    def build(
+    def build_request(
         self, operation: str, arguments: Mapping[str, Any], body: Any = None, files: Sequence[FileToSend] = ()
     ) -> Request:
         with self._building:
             request: Request = self.builder.build_request(operation, arguments, body, files)
         return request
 
-    def safety(self, operation: str) -> str:
+    def safety_of(self, operation: str) -> str:
         """The class of an operation; what the site's deployment does not have can do nothing."""
         try:
             return str(self.builder.operation_call(operation).safety)
@@ -93,24 +93,24 @@ class StepDispatcher:
         """Whether the request is to be printed instead of sent. `final` is the one a command is about."""
         return self.dry and (final or not self.resolve or request.safety != "read")
 
-    def print(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> None:
+    def print_curl(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> None:
         """As a curl command; of a list, the request for its first page."""
-        plan = self.plan(operation)
+        plan = self.page_plan(operation)
         if plan is not None and extent.counted and _tells_total(plan):
             extent = Extent(size=1)
         print_curl(self.context, first_page(plan, request, extent) if plan else request)
 
-    def plan(self, operation: str) -> PagePlan | None:
+    def page_plan(self, operation: str) -> PagePlan | None:
         """How the operation pages; None where it answers everything at once."""
         from ...client.pagination.paging_plan import plan_of
 
         return plan_of(self.context.catalog, self.builder.operation_call(operation))
 
-    def show(self, output: Output, plan: PagePlan, request: Request, extent: Extent, dump: Dump | None) -> None:
+    def print_pages(self, output: Output, plan: PagePlan, request: Request, extent: Extent, dump: Dump | None) -> None:
         """Print the items as their pages arrive, and say when there are more."""
         output.print_items(fetch_items(self.context, request, plan, extent, dump))
 
-    def count(self, plan: PagePlan, request: Request) -> int:
+    def count_items(self, plan: PagePlan, request: Request) -> int:
         """How many items a list has: the total that its first page tells, else all are read."""
         from ...client.pagination.fetch_pages import fetch_pages
 
@@ -121,22 +121,26 @@ class StepDispatcher:
                 return total
         return sum(len(page.items) for page in fetch_pages(send, plan, request, size=plan.largest))
 
-    def answer(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> Any:
+    def fetch_answer(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> Any:
         """What an operation answers: its items where it pages, else the JSON body, else None."""
-        plan = self.plan(operation)
+        plan = self.page_plan(operation)
         if plan is not None:
-            return self._items(plan, request, extent)
+            return self._collect_items(plan, request, extent)
         reply = self.context.client().send(request)
         if request.reply == "location":
             return reply.location
         return reply.json() if reply.request.reply == "json" or reply.media.endswith("json") else None
 
-    def everything(self, operation: str, request: Request) -> Any:
+    def fetch_everything(self, operation: str, request: Request) -> Any:
         """What an operation that only reads answers, over all its pages where it pages."""
-        plan = self.plan(operation)
-        return self.answer(operation, request) if plan is None else self._items(plan, request, EVERY_PAGE, whole=True)
+        plan = self.page_plan(operation)
+        return (
+            self.fetch_answer(operation, request)
+            if plan is None
+            else self._collect_items(plan, request, EVERY_PAGE, whole=True)
+        )
 
-    def stream(self, plan: PagePlan, request: Request) -> Iterator[Any]:
+    def stream_items(self, plan: PagePlan, request: Request) -> Iterator[Any]:
         """Every item of a list that pages, as the pages come; these are as long as they can be, or as was asked."""
         from ...client.pagination.fetch_pages import fetch_pages
 
@@ -145,7 +149,7 @@ class StepDispatcher:
         for page in fetch_pages(self.context.client().send, plan, request, size=size, fetching=fetching):
             yield from page.items
 
-    def _items(self, plan: PagePlan, request: Request, extent: Extent, *, whole: bool = False) -> list[Any]:
+    def _collect_items(self, plan: PagePlan, request: Request, extent: Extent, *, whole: bool = False) -> list[Any]:
         from ...client.pagination.fetch_pages import fetch_pages
         from ...client.pagination.page_walk import RepeatedPage
 
@@ -164,7 +168,7 @@ class StepDispatcher:
                 raise
         return found
 
-    def save(self, request: Request, path: str, *, named: bool) -> dict[str, Any] | None:
+    def save_file(self, request: Request, path: str, *, named: bool) -> dict[str, Any] | None:
         """Write the answer to a file of this name; where one that nobody `named` is there, to `name (2)` and so on.
 
         What a person named `-` is standard output.
@@ -182,7 +186,7 @@ class StepDispatcher:
             path = free_name(path)
         return {"file": path, "bytes": save_to(self.context.client(), request, path, named=named)}
 
-    def hold(self, request: Request, name: str) -> dict[str, Any]:
+    def hold_file(self, request: Request, name: str) -> dict[str, Any]:
         """The answer in a file that later steps send under this name; gone with `close`."""
         from ...client.http.download import save_to
 

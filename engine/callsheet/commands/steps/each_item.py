@@ -38,13 +38,13 @@ class Running(Protocol):
     dispatcher: StepDispatcher
     scope: Scope
 
-    def wanted(self, step: Any) -> bool: ...
+    def is_wanted(self, step: Any) -> bool: ...
 
 
 def bulk_for(run: Running, step: StepDefinition, count: int) -> InBulk | None:
     """The way for so many items at once; None where they are better done one by one, or have to be."""
     bulk = step["each"].get("bulk")
-    if bulk is None or count <= bulk.get("above", 1) or not run.wanted(bulk):
+    if bulk is None or count <= bulk.get("above", 1) or not run.is_wanted(bulk):
         return None
     if "read" in bulk and run.dispatcher.dry:  # what is read decides how many requests there are
         return None
@@ -64,56 +64,56 @@ class InBulk:
         self._bulk = bulk
         self._read: Any = []  # what was read for the batch that is at work
 
-    def takes(self, items: Sequence[Any]) -> list[bool]:
+    def takes_items(self, items: Sequence[Any]) -> list[bool]:
         """Which of a batch one request can take. Raises what reading raises."""
         if "read" in self._bulk:
             read, dispatcher = self._bulk["read"], self._run.dispatcher
             scope = {**self._run.scope, "batch": list(items)}
-            request = dispatcher.build(read["call"], fill_template(read.get("args", {}), scope) or {})
-            self._read = dispatcher.everything(read["call"], request)
+            request = dispatcher.build_request(read["call"], fill_template(read.get("args", {}), scope) or {})
+            self._read = dispatcher.fetch_everything(read["call"], request)
         if "items" not in self._bulk:
             return [True] * len(items)
-        taken = {to_text(each) for each in list_in_answer(evaluate(self._bulk["items"], self._scope(items)) or [])}
+        taken = {to_text(each) for each in list_in_answer(evaluate(self._bulk["items"], self._bulk_scope(items)) or [])}
         return [to_text(item) in taken for item in items]
 
-    def _scope(self, items: Sequence[Any]) -> dict[str, Any]:
+    def _bulk_scope(self, items: Sequence[Any]) -> dict[str, Any]:
         return {**self._run.scope, "batch": list(items), "read": self._read}
 
-    def request(self, items: Sequence[Any]) -> Request:
-        scope = self._scope(items)
+    def bulk_request(self, items: Sequence[Any]) -> Request:
+        scope = self._bulk_scope(items)
         body = fill_template(self._bulk["body"], scope) if "body" in self._bulk else None
-        return self._run.dispatcher.build(
+        return self._run.dispatcher.build_request(
             self._bulk["call"], fill_template(self._bulk.get("args", {}), scope) or {}, body
         )
 
     def is_denied(self, items: Sequence[Any]) -> bool:
         """Whether the policy leaves only single requests."""
-        return self._run.context.client().gate.judge_request(self.request(items)).decision == "deny"
+        return self._run.context.client().gate.judge_request(self.bulk_request(items)).decision == "deny"
 
-    def take(self, items: Mapping[int, Any], was: Mapping[int, Any]) -> Generator[int, None, Failures]:
+    def take_items(self, items: Mapping[int, Any], was: Mapping[int, Any]) -> Generator[int, None, Failures]:
         """Yields the percent that are done while it waits, and returns what failed, by number.
 
         Raises what the request raises: nothing is known then of any item, unless the service refused it. Raises
         `OutcomeUnknown` where the request was taken and asking for its task fails.
         """
         dispatcher = self._run.dispatcher
-        answer = dispatcher.answer(self._bulk["call"], self.request([*items.values()]))
+        answer = dispatcher.fetch_answer(self._bulk["call"], self.bulk_request([*items.values()]))
         if "task" not in self._bulk:
             return {}
         try:
-            outcome = yield from self._wait(self._bulk["task"], answer)
-            return self._failures(self._bulk["task"], outcome, items, was)
+            outcome = yield from self._wait_for_task(self._bulk["task"], answer)
+            return self._task_failures(self._bulk["task"], outcome, items, was)
         except CallsheetError as error:
             raise OutcomeUnknown(
                 f"the service began with {len(items)}, and what came of it is not known: {error.message}"
             ) from None
 
-    def _wait(self, task: Task, answer: Any) -> Generator[int, None, Any]:
+    def _wait_for_task(self, task: Task, answer: Any) -> Generator[int, None, Any]:
         arguments = fill_template(task.get("args", {}), {**self._run.scope, "started": answer}) or {}
         wait = _FIRST_WAIT
         while True:
-            request = self._run.dispatcher.build(task["call"], arguments)
-            state = self._run.dispatcher.answer(task["call"], request)
+            request = self._run.dispatcher.build_request(task["call"], arguments)
+            state = self._run.dispatcher.fetch_answer(task["call"], request)
             if evaluate(task["ended"], state):
                 return state
             percent = evaluate(task["percent"], state) if "percent" in task else None
@@ -121,7 +121,7 @@ class InBulk:
             time.sleep(wait)
             wait = min(wait * 2, _LONGEST_WAIT)
 
-    def _failures(self, task: Task, outcome: Any, items: Mapping[int, Any], was: Mapping[int, Any]) -> Failures:
+    def _task_failures(self, task: Task, outcome: Any, items: Mapping[int, Any], was: Mapping[int, Any]) -> Failures:
         """What the task says of each item, by the names that it gives them."""
         failed = evaluate(task["failed"], outcome) or {}
         if not isinstance(failed, dict):
@@ -169,7 +169,7 @@ def run_in_batches(
     """
     answers: list[Any] = []
     problems: list[str] = []
-    for start, inner in groups(items, batch, scope):
+    for start, inner in batch_groups(items, batch, scope):
         try:
             answers.append(act(inner))
         except CallsheetError as error:
@@ -183,7 +183,7 @@ def run_in_batches(
     return answers
 
 
-def groups(items: list[Any], batch: Batch, scope: Scope) -> Iterator[tuple[int, dict[str, Any]]]:
+def batch_groups(items: list[Any], batch: Batch, scope: Scope) -> Iterator[tuple[int, dict[str, Any]]]:
     """Where each group starts, and the scope in which it is acted on."""
     for start in range(0, len(items), batch["size"]):
         group = items[start : start + batch["size"]]
@@ -233,11 +233,11 @@ class ItemRecord(Protocol):
 
     was: dict[int, Any]
 
-    def before(self, items: Sequence[Numbered]) -> None: ...
-    def started(self, item: Numbered) -> None: ...
-    def ended(self, item: Numbered, error: CallsheetError | None) -> None: ...
-    def after(self, items: Sequence[Numbered]) -> None: ...
-    def interrupted(self) -> None: ...
+    def before_items(self, items: Sequence[Numbered]) -> None: ...
+    def item_started(self, item: Numbered) -> None: ...
+    def item_ended(self, item: Numbered, error: CallsheetError | None) -> None: ...
+    def after_items(self, items: Sequence[Numbered]) -> None: ...
+    def wait_for_running(self) -> None: ...
 
 
 class Numbered(NamedTuple):
@@ -252,11 +252,11 @@ class Together(Protocol):
 
     size: int
 
-    def takes(self, items: Sequence[Any]) -> list[bool]:
+    def takes_items(self, items: Sequence[Any]) -> list[bool]:
         """Which of a group it can take; the others are done one by one."""
         ...
 
-    def take(self, items: Mapping[int, Any], was: Mapping[int, Any]) -> Generator[int, None, Failures]:
+    def take_items(self, items: Mapping[int, Any], was: Mapping[int, Any]) -> Generator[int, None, Failures]:
         """Yields percents while it goes on, and returns what failed."""
         ...
 
@@ -304,7 +304,7 @@ def run_for_each(context: Context, work: Work) -> tuple[list[Any], CallsheetErro
     outcomes: list[_Outcome] = []
     run = _Run(work, context.note)
     try:
-        with closing(run.outcomes()) as found:
+        with closing(run.item_outcomes()) as found:
             for outcome in with_count(context, found, len(work.items)):
                 if isinstance(outcome, _Progress):
                     continue
@@ -314,13 +314,13 @@ def run_for_each(context: Context, work: Work) -> tuple[list[Any], CallsheetErro
     except KeyboardInterrupt:
         run.end.set()
         if work.record is not None:
-            work.record.interrupted()
+            work.record.wait_for_running()
         raise
     failed = [outcome.error for outcome in outcomes if outcome.error is not None]
     if len(work.items) == 1 and not work.already and (failed or run.stopped):
         raise failed[0] if failed else run.stopped or failed[0]
     answers = [outcome.answer for outcome in outcomes if outcome.tried and outcome.error is None]
-    return answers, _failure(outcomes, work, run.stopped) if failed or run.stopped else None
+    return answers, _items_failure(outcomes, work, run.stopped) if failed or run.stopped else None
 
 
 class _Run:
@@ -332,38 +332,38 @@ class _Run:
         self.end = threading.Event()
         self.stopped: CallsheetError | None = None
 
-    def outcomes(self) -> Generator[_Outcome | _Progress]:
+    def item_outcomes(self) -> Generator[_Outcome | _Progress]:
         """One for each item in turn, while at most so many are under way at once."""
         record = self.work.record
-        for group in self._groups():
+        for group in self._item_groups():
             if record is not None:
-                self._try(record.before, group)
+                self._try_group(record.before_items, group)
             done = []
-            for part, way in self._parts(group):
+            for part, way in self._group_parts(group):
                 rest = iter(part)
-                for outcome in self._together(part, way) if way is not None else self._taken(part):
+                for outcome in self._take_together(part, way) if way is not None else self._take_group(part):
                     if isinstance(outcome, _Outcome):
                         each = next(rest)
                         done += [each] if outcome.tried and outcome.error is None else []
                     yield outcome
             if record is not None and done and not self.end.is_set():
-                self._try(record.after, done)
+                self._try_group(record.after_items, done)
 
-    def _groups(self) -> Iterator[list[Numbered]]:
+    def _item_groups(self) -> Iterator[list[Numbered]]:
         items = self.work.items
         size = _GROUP if self.work.record is not None else max(len(items), 1)
         size = self.work.together.size if self.work.together is not None else size
         return (items[start : start + size] for start in range(0, len(items), size))
 
-    def _parts(self, group: list[Numbered]) -> list[tuple[list[Numbered], Together | None]]:
+    def _group_parts(self, group: list[Numbered]) -> list[tuple[list[Numbered], Together | None]]:
         """Those of a group that are changed at once, and those that are done one by one."""
         way = self.work.together
         if way is None or self.end.is_set():
             return [(group, way)]
         try:
-            taken = way.takes([each.item for each in group])
+            taken = way.takes_items([each.item for each in group])
         except CallsheetError as error:
-            self._note_refusal(error) if is_refused(error) else self._stop(error)
+            self._note_refusal(error) if is_refused(error) else self._stop_after(error)
             return [(group, None)]
         parts = [each for each, fits in zip(group, taken, strict=True) if fits]
         others = [each for each, fits in zip(group, taken, strict=True) if not fits]
@@ -372,19 +372,19 @@ class _Run:
     def _note_refusal(self, error: CallsheetError) -> None:
         self.note(f"the service refused the bulk operation, so it is done one by one: {error.message}")
 
-    def _stop(self, error: CallsheetError) -> None:
+    def _stop_after(self, error: CallsheetError) -> None:
         self.stopped = error
         self.end.set()
 
-    def _try(self, act: Callable[[list[Numbered]], None], group: list[Numbered]) -> None:
+    def _try_group(self, act: Callable[[list[Numbered]], None], group: list[Numbered]) -> None:
         if self.end.is_set():
             return
         try:
             act(group)
         except CallsheetError as error:
-            self._stop(error)
+            self._stop_after(error)
 
-    def _together(self, group: list[Numbered], way: Together) -> Iterator[_Outcome | _Progress]:
+    def _take_together(self, group: list[Numbered], way: Together) -> Iterator[_Outcome | _Progress]:
         """One request for the group; one by one where the service refuses it."""
         if self.end.is_set():
             yield from (_Outcome(each.item, tried=False) for each in group)
@@ -394,13 +394,13 @@ class _Run:
         except CallsheetError as error:
             if is_refused(error):
                 self._note_refusal(error)
-                yield from self._taken(group)
+                yield from self._take_group(group)
                 return
-            self._stop(error)
-            self._ended(group, dict.fromkeys((each.number for each in group), error))
+            self._stop_after(error)
+            self._group_ended(group, dict.fromkeys((each.number for each in group), error))
             yield from (_Outcome(each.item, tried=False) for each in group)
             return
-        self._ended(group, failed)
+        self._group_ended(group, failed)
         for place, each in enumerate(group):
             fault, counts = failed.get(each.number), int(place >= shown)
             answer = None if fault is not None else self.work.result(each.item)
@@ -411,9 +411,9 @@ class _Run:
         record, shown = self.work.record, 0
         if record is not None:
             for each in group:
-                record.started(each)
+                record.item_started(each)
         was = record.was if record is not None else {}
-        percents = way.take({each.number: each.item for each in group}, was)
+        percents = way.take_items({each.number: each.item for each in group}, was)
         while True:
             try:
                 share = len(group) * min(next(percents), 100) // 100
@@ -423,34 +423,34 @@ class _Run:
             yield _Progress(max(share - shown, 0))
             shown = max(shown, share)
 
-    def _ended(self, group: list[Numbered], errors: Failures) -> None:
+    def _group_ended(self, group: list[Numbered], errors: Failures) -> None:
         if self.work.record is not None:
             for each in group:
-                self.work.record.ended(each, errors.get(each.number))
+                self.work.record.item_ended(each, errors.get(each.number))
 
-    def _taken(self, group: list[Numbered]) -> Iterator[_Outcome]:
+    def _take_group(self, group: list[Numbered]) -> Iterator[_Outcome]:
         from ...client.pagination.in_parallel import in_order
 
         workers = min(self.work.workers, len(group))
-        return in_order(self._take, group, workers) if workers > 1 else map(self._take, group)
+        return in_order(self._take_item, group, workers) if workers > 1 else map(self._take_item, group)
 
-    def _take(self, each: Numbered) -> _Outcome:
+    def _take_item(self, each: Numbered) -> _Outcome:
         if self.end.is_set():
             return _Outcome(each.item, tried=False)
         record = self.work.record
         run = self.work.make(each)
         try:
             if record is not None:
-                record.started(each)
+                record.item_started(each)
             answer = run.run()
         except CallsheetError as error:
             if _ends_all(error):
                 self.end.set()
             if record is not None:
-                record.ended(each, error)
+                record.item_ended(each, error)
             return _Outcome(each.item, error=error, notes=run.notes)
         if record is not None:
-            record.ended(each, None)
+            record.item_ended(each, None)
         return _Outcome(each.item, answer=answer, notes=run.notes)
 
 
@@ -459,7 +459,7 @@ def _ends_all(error: CallsheetError) -> bool:
     return refused or isinstance(error, RateLimited | NetworkError)
 
 
-def _failure(outcomes: list[_Outcome], work: Work, stopped: CallsheetError | None) -> CallsheetError:
+def _items_failure(outcomes: list[_Outcome], work: Work, stopped: CallsheetError | None) -> CallsheetError:
     each = work.each
     failed = [(outcome.item, outcome.error) for outcome in outcomes if outcome.error is not None]
     untried = [outcome.item for outcome in outcomes if not outcome.tried]

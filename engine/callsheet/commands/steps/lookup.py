@@ -62,7 +62,7 @@ def found_in_url(context: Context, url: str, lookup: LookupDefinition) -> InAddr
 
 def below_site(context: Context, url: str) -> str | None:
     """Path, query and fragment below the address of one of the site's services; None for another host."""
-    for root in sorted(addresses(context).values(), key=len, reverse=True):
+    for root in sorted(service_addresses(context).values(), key=len, reverse=True):
         own = urlsplit(root).path.rstrip("/")
         parts = urlsplit(url)
         if url_origin(url) == url_origin(root) and (parts.path == own or parts.path.startswith(own + "/")):
@@ -70,7 +70,7 @@ def below_site(context: Context, url: str) -> str | None:
     return None
 
 
-def addresses(context: Context) -> dict[str, str]:
+def service_addresses(context: Context) -> dict[str, str]:
     """Service → its address in a browser, for the services the site has."""
     found: dict[str, str] = {}
     for service in context.catalog.ids("service"):
@@ -153,25 +153,25 @@ class Lookups:
         self._definitions: dict[str, LookupDefinition] = {}
         self._chosen: dict[tuple[str, str], Match] = {}  # what a person chose in a menu, by lookup and label
 
-    def definition(self, id: str) -> LookupDefinition:
+    def lookup_definition(self, id: str) -> LookupDefinition:
         if id not in self._definitions:
             found = self.context.catalog.get("lookup", id)
             self._definitions[id] = on_deployment(found, self.context.site().deployment)
         return self._definitions[id]
 
-    def resolve(self, id: str, word: str, scope: Mapping[str, Any]) -> Any:
-        return self.find(id, word, scope).value
+    def resolve_word(self, id: str, word: str, scope: Mapping[str, Any]) -> Any:
+        return self.find_candidate(id, word, scope).value
 
-    def find(self, id: str, word: str, scope: Mapping[str, Any]) -> Match:
+    def find_candidate(self, id: str, word: str, scope: Mapping[str, Any]) -> Match:
         """Raises `UsageError` naming the candidates when none, or several, match."""
-        lookup = self.definition(id)
+        lookup = self.lookup_definition(id)
         foreign = self.context.is_foreign(word)
         word, kind = converters.Spoken(word) if foreign else converters.spoken_number(word)
         if (chosen := self._chosen.get((id, word))) is not None:
             return chosen
         if not word.strip():
             raise UsageError(f"{word!r} is not a valid {lookup['title']}", hint=lookup.get("hint"))
-        keyword = _keyword(lookup, word)
+        keyword = _matching_keyword(lookup, word)
         if keyword is not None:
             return self._of_keyword(lookup, keyword, word, scope)
         if is_url(word) and not foreign:
@@ -184,63 +184,67 @@ class Lookups:
             return Match(id, self._sure_of(lookup, word, id, scope) if doubtful else word)
         if "call" not in lookup:
             raise UsageError(f"{word!r} is not a valid {lookup['title']}", hint=lookup.get("hint"))
-        candidates = self._candidates(lookup, {**scope, "word": word})
+        candidates = self._read_candidates(lookup, {**scope, "word": word})
         if candidates is None:
-            return Match(_unknown(lookup.get("value", "@"), lookup, word), word)
-        return self._choose(converters.narrow_lookup(lookup, kind), word, candidates, clear=bool(kind))
+            return Match(_unknown_value(lookup.get("value", "@"), lookup, word), word)
+        return self._choose_match(converters.narrow_lookup(lookup, kind), word, candidates, clear=bool(kind))
 
-    def offered(self, id: str, question: str, scope: Mapping[str, Any], word: str | None) -> str:
+    def offer_candidates(self, id: str, question: str, scope: Mapping[str, Any], word: str | None) -> str:
         """The word for the candidate that a person chooses in a menu: `word` of it, else its label.
 
         Raises `CallsheetError` where there are no candidates.
         """
-        lookup = self.definition(id)
+        lookup = self.lookup_definition(id)
         items = self.all_candidates(id, scope)
         if not items:
             raise CallsheetError(f"there is no {lookup['title']} to choose")
-        item = self._pick(lookup, question, items)
-        label = _label(lookup, item)
-        self._chosen[id, label] = Match(_id(lookup.get("value", "@"), lookup, label, item), label, item)
+        item = self._pick_candidate(lookup, question, items)
+        label = _label_of_item(lookup, item)
+        self._chosen[id, label] = Match(_candidate_id(lookup.get("value", "@"), lookup, label, item), label, item)
         return to_text(evaluate(word, item)) if word else label
 
     def all_candidates(self, id: str, scope: Mapping[str, Any]) -> list[Any]:
         """Every candidate, whatever its name."""
-        lookup = self.definition(id)
+        lookup = self.lookup_definition(id)
         listing: LookupDefinition = {**lookup, "args": lookup.get("every", lookup.get("args", {}))}
-        candidates = self._candidates(listing, scope)
+        candidates = self._read_candidates(listing, scope)
         return candidates.items if candidates else []
 
-    def listed(self, id: str, scope: Mapping[str, Any]) -> list[str]:
+    def listed_candidates(self, id: str, scope: Mapping[str, Any]) -> list[str]:
         """A line that names what there is to choose from; none where that cannot be asked, or nothing is there."""
         try:
             items = self.all_candidates(id, scope)
         except CallsheetError:  # what is to be told is another error
             return []
-        return _available(self.definition(id), items)
+        return _available_labels(self.lookup_definition(id), items)
 
-    def label(self, id: str, item: Any) -> str:
+    def candidate_label(self, id: str, item: Any) -> str:
         """What a candidate is called, without its id."""
-        lookup = self.definition(id)
+        lookup = self.lookup_definition(id)
         return to_text(evaluate(lookup.get("label", lookup.get("value", "@")), item))
 
-    def _pick(self, lookup: LookupDefinition, question: str, items: list[Any]) -> Any:
-        return items[self.context.prompts.choose(question, [_label(lookup, item) for item in items])]
+    def _pick_candidate(self, lookup: LookupDefinition, question: str, items: list[Any]) -> Any:
+        return items[self.context.prompts.ask_choice(question, [_label_of_item(lookup, item) for item in items])]
 
     def _of_keyword(
         self, lookup: LookupDefinition, keyword: KeywordDefinition, word: str, scope: Mapping[str, Any]
     ) -> Match:
         if "call" not in keyword:
             return Match(None, word)
-        answer = self._ask(keyword, {**scope, "word": word}, lookup["title"])
+        answer = self._ask_service(keyword, {**scope, "word": word}, lookup["title"])
         value = keyword.get("value", lookup.get("value", "@"))
         if answer is None:
-            return Match(_unknown(value, lookup, word), word)
+            return Match(_unknown_value(value, lookup, word), word)
         if answer == []:
             raise CallsheetError(f"no {lookup['title']} is {word}", hint=lookup.get("hint"))
-        return Match(_id(value, lookup, word, answer), _label({**lookup, "value": value}, answer) or word, answer)
+        return Match(
+            _candidate_id(value, lookup, word, answer),
+            _label_of_item({**lookup, "value": value}, answer) or word,
+            answer,
+        )
 
-    def _candidates(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> Candidates | None:
-        answer = self._ask(lookup, scope, lookup["title"])
+    def _read_candidates(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> Candidates | None:
+        answer = self._ask_service(lookup, scope, lookup["title"])
         if answer is None:
             return None
         items = list_in_answer(evaluate(lookup["items"], answer) if "items" in lookup else answer, lookup.get("items"))
@@ -257,26 +261,28 @@ class Lookups:
         if "call" not in lookup or "sole" in lookup or not self._is_listed(lookup, scope):
             return word
         try:
-            candidates = self._candidates(lookup, scope)
+            candidates = self._read_candidates(lookup, scope)
         except CallsheetError as error:
             error.hint = error.hint or f"with id:{word} it is not asked whether something is called {word}"
             raise
         items = candidates.items if candidates else []
-        own = [_label(lookup, item) for item in items if not converters.other_than(lookup, id, [item])]
+        own = [_label_of_item(lookup, item) for item in items if not converters.other_than(lookup, id, [item])]
         others = converters.other_than(lookup, id, converters.candidates_called(lookup, word, items))
         if others:
-            listed = (own or [f"the {lookup['title']} with the id {id}"]) + [_label(lookup, item) for item in others]
-            raise _several(lookup, word, listed, converters.number_hint(word))
+            listed = (own or [f"the {lookup['title']} with the id {id}"]) + [
+                _label_of_item(lookup, item) for item in others
+            ]
+            raise _several_error(lookup, word, listed, converters.number_hint(word))
         return own[0] if own else word
 
     def _is_listed(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> bool:
         try:
-            self.dispatcher.build(lookup["call"], fill_template(lookup.get("args", {}), scope) or {})
+            self.dispatcher.build_request(lookup["call"], fill_template(lookup.get("args", {}), scope) or {})
         except UsageError:
             return False
         return True
 
-    def _choose(self, lookup: LookupDefinition, word: str, candidates: Candidates, *, clear: bool) -> Match:
+    def _choose_match(self, lookup: LookupDefinition, word: str, candidates: Candidates, *, clear: bool) -> Match:
         """`clear`: the person said whether a number is an id or a name."""
         matching = matches_word(lookup, word, candidates)
         value = lookup.get("value", "@")
@@ -289,52 +295,52 @@ class Lookups:
             )
         by_value = {to_text(evaluate(value, item)): item for item in found}
         may_take = matching.exact or self._may_guess(lookup)
-        if by_value and (len(by_value) > 1 or not may_take) and self.context.prompts.possible:
+        if by_value and (len(by_value) > 1 or not may_take) and self.context.prompts.can_ask:
             item = self._ask_which(lookup, word, list(by_value.values()))
         elif len(by_value) > 1:
-            raise _several(lookup, word, [_label(lookup, item) for item in by_value.values()], hint)
+            raise _several_error(lookup, word, [_label_of_item(lookup, item) for item in by_value.values()], hint)
         else:
             item = next(iter(by_value.values())) if may_take and by_value else None
             if item is not None and not matching.exact:
-                self.context.note(f'no {lookup["title"]} is called "{word}"; using {_label(lookup, item)}')
+                self.context.note(f'no {lookup["title"]} is called "{word}"; using {_label_of_item(lookup, item)}')
         if item is None:
-            raise _none(lookup, word, candidates.items)
-        name = _label(lookup, item)
-        return Match(_id(value, lookup, word, item), name, item)
+            raise _none_error(lookup, word, candidates.items)
+        name = _label_of_item(lookup, item)
+        return Match(_candidate_id(value, lookup, word, item), name, item)
 
     def _ask_which(self, lookup: LookupDefinition, word: str, items: list[Any]) -> Any:
         """The one that a person means; None where the only one is refused."""
         if len(items) > 1:
-            return self._pick(lookup, f'Which {lookup["title"]}? {len(items)} match "{word}"', items)
-        question = f'No {lookup["title"]} is called "{word}". Use {_label(lookup, items[0])}?'
-        return items[0] if self.context.prompts.agree(question) else None
+            return self._pick_candidate(lookup, f'Which {lookup["title"]}? {len(items)} match "{word}"', items)
+        question = f'No {lookup["title"]} is called "{word}". Use {_label_of_item(lookup, items[0])}?'
+        return items[0] if self.context.prompts.ask_agreement(question) else None
 
     def _may_guess(self, lookup: LookupDefinition) -> bool:
         return not self.exact and bool(lookup.get("partial"))
 
-    def _ask(self, table: LookupDefinition | KeywordDefinition, scope: Mapping[str, Any], title: str) -> Any:
+    def _ask_service(self, table: LookupDefinition | KeywordDefinition, scope: Mapping[str, Any], title: str) -> Any:
         """Every page: before the last one nobody can say that nothing, or only one thing, has a name.
 
         None in a dry run that does not ask.
         """
         arguments = fill_template(table.get("args", {}), scope) or {}
         try:
-            request = self.dispatcher.build(table["call"], arguments)
+            request = self.dispatcher.build_request(table["call"], arguments)
         except MissingArguments as error:
             what = f"finding a {title} by its name"
             raise explain_missing_arguments(error, table.get("args", {}), scope, what) from None
         if self.dispatcher.held_back(request, final=False):
-            self.dispatcher.print(table["call"], request)
+            self.dispatcher.print_curl(table["call"], request)
             return None
         key = request.method + request.url
         if key not in self._answers:
-            self._answers[key] = self.dispatcher.everything(table["call"], request)
+            self._answers[key] = self.dispatcher.fetch_everything(table["call"], request)
         if self._answers[key] is None:  # which above says that nobody was asked
             raise CallsheetError(f"an answer of the site is not as expected: it tells of no {title}")
         return self._answers[key]
 
 
-def _id(expression: str, lookup: LookupDefinition, word: str, item: Any) -> Any:
+def _candidate_id(expression: str, lookup: LookupDefinition, word: str, item: Any) -> Any:
     """What a request can name a thing by: a text or a number, or the whole thing (`@`).
 
     Raises `CallsheetError` for an answer that does not hold it.
@@ -347,12 +353,12 @@ def _id(expression: str, lookup: LookupDefinition, word: str, item: Any) -> Any:
     return found
 
 
-def _unknown(value: str, lookup: LookupDefinition, word: str) -> Unknown:
+def _unknown_value(value: str, lookup: LookupDefinition, word: str) -> Unknown:
     """What a dry run shows, as in `<accountId of "Robin Sample">`."""
     return Unknown(f'{lookup["title"] if value == "@" else value} of "{word}"')
 
 
-def _keyword(lookup: LookupDefinition, word: str) -> KeywordDefinition | None:
+def _matching_keyword(lookup: LookupDefinition, word: str) -> KeywordDefinition | None:
     for name, keyword in lookup.get("keywords", {}).items():
         if name.casefold() == word.strip().casefold():
             return keyword
@@ -366,17 +372,17 @@ def is_other(lookup: LookupDefinition, word: str) -> bool:
     return is_url(word) or bool(converters.spoken_number(word).kind)
 
 
-def _label(lookup: LookupDefinition, item: Any) -> str:
+def _label_of_item(lookup: LookupDefinition, item: Any) -> str:
     value = to_text(evaluate(lookup["value"], item)) if "value" in lookup else ""
     label = to_text(evaluate(lookup["label"], item)) if "label" in lookup else ""
     return f"{label} ({value})" if value and label and label != value else label or value
 
 
-def _several(lookup: LookupDefinition, word: str, labels: list[str], hint: str) -> UsageError:
-    return UsageError(f'"{word}" matches {count_of(len(labels), lookup["title"])}: {_joined(labels)}', hint=hint)
+def _several_error(lookup: LookupDefinition, word: str, labels: list[str], hint: str) -> UsageError:
+    return UsageError(f'"{word}" matches {count_of(len(labels), lookup["title"])}: {_join_labels(labels)}', hint=hint)
 
 
-def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch:
+def _none_error(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch:
     if candidates and not any(
         text for read in match_expressions(lookup) for item in candidates for text in candidate_texts(read, item)
     ):
@@ -391,14 +397,14 @@ def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch
     ]
     names = [name for name in names if not name.isdecimal()]  # a number is an id, and not nearly another one
     message = f'no {lookup["title"]} matches "{word}"{did_you_mean(word, names)}'
-    return NoMatch(message, details=_available(lookup, near_first), hint=lookup.get("hint"))
+    return NoMatch(message, details=_available_labels(lookup, near_first), hint=lookup.get("hint"))
 
 
-def _available(lookup: LookupDefinition, items: list[Any]) -> list[str]:
-    return [f"available: {_joined([_label(lookup, item) for item in items])}"] if items else []
+def _available_labels(lookup: LookupDefinition, items: list[Any]) -> list[str]:
+    return [f"available: {_join_labels([_label_of_item(lookup, item) for item in items])}"] if items else []
 
 
-def _joined(labels: list[str]) -> str:
+def _join_labels(labels: list[str]) -> str:
     more = f"; and {len(labels) - _LISTED} more" if len(labels) > _LISTED else ""
     return "; ".join(labels[:_LISTED]) + more
 
@@ -443,7 +449,7 @@ def _is_left_out(step: ItemStep) -> bool:
 
 def _settled_step(step: ItemStep, scope: Mapping[str, Any], changing: set[str]) -> ItemStep:
     found: dict[str, Any] = {**step}
-    if "when" in found and "fail" not in found and not _changes(found["when"], changing):
+    if "when" in found and "fail" not in found and not _depends_on_changing(found["when"], changing):
         with suppress(CallsheetError):  # it is told of the item that meets it
             found["when"] = Precomputed(is_true(evaluate(found["when"], scope)))
     if _OWN_SCOPE & step.keys():
@@ -501,5 +507,5 @@ def _settled_text(text: str, scope: Mapping[str, Any], changing: set[str]) -> An
         return text
 
 
-def _changes(expression: str, changing: set[str]) -> bool:
+def _depends_on_changing(expression: str, changing: set[str]) -> bool:
     return looks_at_all(expression) or bool(changing.intersection(root_names(expression)))

@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, unquote
 
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 # `NAME:=JSON` sends the JSON as it is. An empty value clears the field: null, or an empty list.
 
 
-def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str, Any], option: str) -> dict[str, Any]:
+def assigned_fields(
+    lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str, Any], option: str
+) -> dict[str, Any]:
     """Field id → value. Raises `UsageError` for an unknown field and for a text that its type does not take."""
     assignment = lookups.context.catalog.get("assignment", id)
     fields: dict[str, Any] = {}
@@ -47,25 +50,26 @@ def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str
             raise UsageError(
                 f"{option}: {name}:= takes JSON, and text from a tool call or an event cannot be used there"
             )
-        match = lookups.find(assignment["lookup"], name, scope)
+        match = lookups.find_candidate(assignment["lookup"], name, scope)
         if is_json:
             value = parse_value(text, option, name)
         elif isinstance(match.value, Unknown):
             value = Unknown(f'value of "{text}"')  # how it is sent depends on the field's type
         else:
-            case = _case(assignment["cases"], match.item)
+            case = _fitting_case(assignment["cases"], match.item)
             inner = {**scope, "field": match.item}
-            value = _typed(case, text, lambda text: _value(lookups, case, text, inner, f"{option} {name}"), name)  # noqa: B023 - called at once
+            where = f"{option} {name}"
+            value = _typed_value(case, text, partial(_assigned_value, lookups, case, scope=inner, option=where), name)
         fields[match.value if isinstance(match.value, str) else to_text(match.value)] = value
     return fields
 
 
-def _case(cases: list[TextCase], field: Any) -> TextCase:
+def _fitting_case(cases: list[TextCase], field: Any) -> TextCase:
     nothing_special: TextCase = {}
     return next((case for case in cases if "when" not in case or evaluate(case["when"], field)), nothing_special)
 
 
-def _typed(case: TextCase, text: str, value_of: Callable[[str], Any], name: str) -> Any:
+def _typed_value(case: TextCase, text: str, value_of: Callable[[str], Any], name: str) -> Any:
     pieces = [piece.strip() for piece in text.split(",") if piece.strip()] if case.get("split") else [text]
     if text == "":
         return [] if case.get("split") else None
@@ -76,10 +80,10 @@ def _typed(case: TextCase, text: str, value_of: Callable[[str], Any], name: str)
     return values if case.get("split") else values[0]
 
 
-def _value(lookups: Lookups, case: TextCase, text: str, scope: Mapping[str, Any], option: str) -> Any:
+def _assigned_value(lookups: Lookups, case: TextCase, text: str, *, scope: Mapping[str, Any], option: str) -> Any:
     if "convert" in case:
         return convert_argument(lookups.context, str(fill_text(case["convert"], scope)), text, option)
-    resolved = lookups.resolve(case["lookup"], text, scope) if "lookup" in case else text
+    resolved = lookups.resolve_word(case["lookup"], text, scope) if "lookup" in case else text
     return fill_template(case.get("value", "{text}"), {**scope, "text": resolved})
 
 
@@ -105,11 +109,11 @@ def front_matter(text: str, keys: Mapping[str, str], option: str) -> tuple[dict[
     plain = dict(json.loads(json.dumps(said, default=str)))
     for key in plain.keys() & keys.keys():
         value = plain[key]
-        plain[key] = _texts(key, value, option) if keys[key] == "list" else _text(key, value, option)
+        plain[key] = _front_texts(key, value, option) if keys[key] == "list" else _front_text(key, value, option)
     return {key: value for key, value in plain.items() if value is not None}, rest
 
 
-def _text(key: str, value: Any, option: str) -> str | None:
+def _front_text(key: str, value: Any, option: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -117,11 +121,11 @@ def _text(key: str, value: Any, option: str) -> str | None:
     raise UsageError(f"{option}: {key} in the front matter: expected a text, not {json.dumps(value)}")
 
 
-def _texts(key: str, value: Any, option: str) -> list[str] | None:
+def _front_texts(key: str, value: Any, option: str) -> list[str] | None:
     if isinstance(value, dict | bool):
         raise UsageError(f"{option}: {key} in the front matter: expected a list of texts, not {json.dumps(value)}")
     items = value if isinstance(value, list) else str(value or "").split(",")
-    texts = [_text(f"an item of {key}", item, option) for item in items]
+    texts = [_front_text(f"an item of {key}", item, option) for item in items]
     return [words for item in texts if item and (words := item.strip())] or None
 
 
@@ -148,11 +152,11 @@ class FilesBeside:
 
     def image(self, url: str, target: str | None) -> str:
         """See `richtext.markdown.relative.Beside`."""
-        path = self._path(url)
+        path = self._file_beside(url)
         kind, coding = mimetypes.guess_type(path)
         if coding or not (kind or "").startswith("image/"):
             raise NotBesideError("is not an image by its name")
-        name = self._named(path)
+        name = self._attached_name(path)
         return quote(name, safe="") if target in ATTACHING else self.addresses.get(name, "")
 
     def page(self, href: str) -> tuple[str, str]:
@@ -160,7 +164,7 @@ class FilesBeside:
         address, _, anchor = href.partition("#")
         if not unquote(address).lower().endswith(PAGES):
             raise NotBesideError("is not a page")
-        path = self._path(address)
+        path = self._file_beside(address)
         try:
             with open(path, encoding="utf-8-sig", errors="replace") as file:
                 title = split_front_matter(file.read(LONGEST))[0].get("title")
@@ -170,27 +174,27 @@ class FilesBeside:
             raise NotBesideError("has no title in its front matter, so its page is not known")
         return title.strip(), unquote(anchor)
 
-    def images(self) -> list[dict[str, Any]]:
+    def met_images(self) -> list[dict[str, Any]]:
         """The images that were met, each once."""
         return [
-            {"path": path, "name": name, "size": os.path.getsize(path), "hash": f"sha256:{_digest(path)}"}
+            {"path": path, "name": name, "size": os.path.getsize(path), "hash": f"sha256:{_file_digest(path)}"}
             for path, name in self._names.items()
         ]
 
-    def _path(self, url: str) -> str:
+    def _file_beside(self, url: str) -> str:
         """The file that a relative address leads to; raises `NotBesideError` for any other thing."""
         words = [url, SAID.split(url)[0]]
         for path in dict.fromkeys(unquote(word) for word in words):
             if "\\" in path or "\0" in path or os.path.isabs(path) or os.path.splitdrive(path)[0]:
                 raise NotBesideError(f"is outside {self.root}")
             whole = os.path.normpath(os.path.join(self.base, path))
-            if not (_within(whole, self.root) and _within(os.path.realpath(whole), self.root)):
+            if not (_is_within(whole, self.root) and _is_within(os.path.realpath(whole), self.root)):
                 raise NotBesideError(f"is outside {self.root}")
             if os.path.lexists(whole):
-                return _regular(whole)
+                return _regular_file(whole)
         raise NotBesideError("does not exist")
 
-    def _named(self, path: str) -> str:
+    def _attached_name(self, path: str) -> str:
         """The name that a file is attached under: its own, or with its folders where that one is taken."""
         if path not in self._names:
             short = UNSAFE.sub("-", os.path.basename(path))
@@ -210,7 +214,7 @@ class Accompanied(Typed):
         return made
 
 
-def accompanied(context: Context, text: str, given: str, folder: str | None, option: str) -> str:
+def with_folder(context: Context, text: str, given: str, folder: str | None, option: str) -> str:
     """`text`, with the folder of the file it was `given` as; without a file, the folder that a person named."""
     file = given[1:] if given[:1] == "@" and given not in ("@", "@-") and not given.startswith("@@") else None
     if context.is_literal(given) or (file is None and folder is None):
@@ -219,25 +223,25 @@ def accompanied(context: Context, text: str, given: str, folder: str | None, opt
     root = os.path.realpath(folder) if folder is not None else base or ""
     if not os.path.isdir(root):
         raise UsageError(f"{option}: {folder} is not a folder")
-    if base is not None and not _within(base, root):
+    if base is not None and not _is_within(base, root):
         raise UsageError(f"{option}: {file} is not in {folder}")
     return Accompanied(text, FilesBeside(base or root, root))
 
 
 def found_beside(text: str) -> dict[str, Any] | None:
     """What expressions see of a text that was converted; None where no image goes along."""
-    images = text.beside.images() if isinstance(text, Accompanied) else []
+    images = text.beside.met_images() if isinstance(text, Accompanied) else []
     return {"text": text, "images": images} if images else None
 
 
-def _within(path: str, root: str) -> bool:
+def _is_within(path: str, root: str) -> bool:
     try:
         return os.path.commonpath([root, path]) == root
     except ValueError:  # another drive
         return False
 
 
-def _regular(path: str) -> str:
+def _regular_file(path: str) -> str:
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
@@ -247,7 +251,7 @@ def _regular(path: str) -> str:
     return path
 
 
-def _digest(path: str) -> str:
+def _file_digest(path: str) -> str:
     digest = hashlib.sha256()
     try:
         with open(path, "rb") as file:
@@ -265,7 +269,7 @@ _NAMED = r"(?<!\w)@\[(?P<name>[^\[\]\n]+)\](?!\()"
 _MENTION = re.compile(rf"{_FENCED}|{_TICKED}|\\.|{_NAMED}", re.DOTALL | re.MULTILINE)
 
 
-def mentioned(text: str) -> list[str]:
+def mentioned_names(text: str) -> list[str]:
     """The names that a text mentions, each once."""
     return list(dict.fromkeys(match["name"].strip() for match in _MENTION.finditer(text) if match["name"]))
 
@@ -277,30 +281,30 @@ class Mentions:
         self._context = context
         self._texts: list[tuple[Param, str, str, str]] = []  # the parameter, its name in the scope, converter, text
 
-    def add(self, param: Param, name: str, converter: str, text: str) -> None:
+    def add_text(self, param: Param, name: str, converter: str, text: str) -> None:
         """A stranger's text mentions nobody."""
-        if converter in MARKDOWN and not self._context.is_foreign(text) and mentioned(text):
+        if converter in MARKDOWN and not self._context.is_foreign(text) and mentioned_names(text):
             self._texts.append((param, name, converter, text))
 
-    def find(self, lookups: Lookups, scope: Scope) -> None:
+    def find_people(self, lookups: Lookups, scope: Scope) -> None:
         """Raises `UsageError` where nobody, or several people, are called so."""
         id = self._context.definition.get("mentions") if self._texts else None
         if id is None:
             return
-        template = lookups.definition(id).get("mention", "")
+        template = lookups.lookup_definition(id).get("mention", "")
         for param, name, converter, text in self._texts:
             written: dict[str, str] = {}
-            for word in mentioned(text):
-                value = lookups.find(id, word, scope).value
+            for word in mentioned_names(text):
+                value = lookups.find_candidate(id, word, scope).value
                 if value is not None and not isinstance(value, Unknown):
                     written[word] = str(fill_text(template, {"value": value, "name": word}))
-            result = _replaced(text, written)
+            result = _replace_mentions(text, written)
             scope[name] = convert_text(self._context, converter, result, f"--{param['name']}")
             if "beside" in param and scope.get(param["beside"]):
                 scope[param["beside"]]["text"] = result
 
 
-def _replaced(text: str, written: dict[str, str]) -> str:
+def _replace_mentions(text: str, written: dict[str, str]) -> str:
     """The text with its mentions written out; it still knows what is beside it, and whose it is."""
     plain = _MENTION.sub(lambda match: written.get((match["name"] or "").strip(), match[0]), text)
     if isinstance(text, Accompanied):
@@ -324,7 +328,7 @@ def scope_of(context: Context, params: list[Param], values: ParameterValues) -> 
         if param.get("lines") and values.get(param["name"]):
             plain[to_identifier(param["name"])] = list(dict.fromkeys(_with_lines(context, values[param["name"]])))
         if param.get("split") and to_identifier(param["name"]) in plain:  # a run that is resumed is given nothing
-            plain[to_identifier(param["name"])] = _pieces(context, plain[to_identifier(param["name"])])
+            plain[to_identifier(param["name"])] = _comma_pieces(context, plain[to_identifier(param["name"])])
     site = context.site()
     for param in params:
         if "setting" in param and plain.get(to_identifier(param["name"])) is None:
@@ -340,7 +344,12 @@ def of_the_run(context: Context) -> dict[str, Any]:
     """What expressions see of the run itself: the site, and the output's format."""
     site = context.site()
     settings = {name: site.default_of(name) for name in SITE_SETTINGS}
-    about = {"name": site.name, "deployment": site.deployment, "journal": context.journaling.setting, **settings}
+    about = {
+        "name": site.name,
+        "deployment": site.deployment,
+        "journal": context.journaling.journal_setting,
+        **settings,
+    }
     return {"site": about, "output": context.output_format}
 
 
@@ -348,12 +357,12 @@ def _with_lines(context: Context, words: list[str]) -> Iterator[str]:
     """The words, and in the place of a dash the first word of each line of standard input."""
     for word in words:
         if word == "-" and not context.is_literal(word):
-            yield from (line.split()[0] for line in context.lines() if line.strip())
+            yield from (line.split()[0] for line in context.input_lines() if line.strip())
         else:
             yield word
 
 
-def _pieces(context: Context, given: str | list[str] | None) -> list[str] | None:
+def _comma_pieces(context: Context, given: str | list[str] | None) -> list[str] | None:
     r"""What stands between commas, in any of the words; `\,` is a comma of its own. None where there is nothing."""
     if isinstance(given, list):
         texts = [piece for word in given for piece in ([word] if context.is_literal(word) else _SEPARATOR.split(word))]
@@ -376,9 +385,9 @@ def _additions_and_removals(context: Context, words: list[str], param: Param) ->
         else:
             remove.append(word[1:])
     if "" in remove:
-        raise UsageError(f"{_shown(param)}: - needs the name of what is taken away behind it, as in -NAME")
+        raise UsageError(f"{_shown_name(param)}: - needs the name of what is taken away behind it, as in -NAME")
     if both := [name for name in add if name in remove]:
-        raise UsageError(f"{_shown(param)}: {both[0]!r} cannot be added and taken away at once")
+        raise UsageError(f"{_shown_name(param)}: {both[0]!r} cannot be added and taken away at once")
     return {"add": add or None, "remove": remove or None}
 
 
@@ -390,17 +399,17 @@ def convert_values(context: Context, params: list[Param], scope: Scope) -> Menti
         if "front" in param or "beside" in param:
             _take_text(context, param, name, scope, mentions)
         elif "convert" in param and scope.get(name) is not None:
-            converter = _converter(param, scope)
+            converter = _converter_name(param, scope)
             if isinstance(scope[name], list):
-                scope[name] = [convert_argument(context, converter, word, _shown(param)) for word in scope[name]]
+                scope[name] = [convert_argument(context, converter, word, _shown_name(param)) for word in scope[name]]
             else:
-                text = read_text(context, scope[name], _shown(param))
-                scope[name] = convert_text(context, converter, text, _shown(param))
-                mentions.add(param, name, converter, text)
+                text = read_text(context, scope[name], _shown_name(param))
+                scope[name] = convert_text(context, converter, text, _shown_name(param))
+                mentions.add_text(param, name, converter, text)
     return mentions
 
 
-def _converter(param: Param, scope: Scope) -> str:
+def _converter_name(param: Param, scope: Scope) -> str:
     """Its name; the text stays as it is where the definition finds none."""
     return to_text(fill_text(param["convert"], scope)) or "text"
 
@@ -411,17 +420,17 @@ def _take_text(context: Context, param: Param, name: str, scope: Scope, mentions
     given = scope.get(name)
     if given is None:
         return
-    text = read_text(context, given, _shown(param))
+    text = read_text(context, given, _shown_name(param))
     if "front" in param:
-        said, rest = front_matter(text, param.get("front_keys", {}), _shown(param))
+        said, rest = front_matter(text, param.get("front_keys", {}), _shown_name(param))
         scope[param["front"]] = said or None
         text = Typed(rest) if isinstance(text, Typed) else rest
     if "beside" in param:
         folder = param.get("folder")
-        text = accompanied(context, text, given, scope.get(to_identifier(folder)) if folder else None, f"--{folder}")
-    converter = _converter(param, scope)
-    scope[name] = convert_text(context, converter, text, _shown(param))
-    mentions.add(param, name, converter, text)
+        text = with_folder(context, text, given, scope.get(to_identifier(folder)) if folder else None, f"--{folder}")
+    converter = _converter_name(param, scope)
+    scope[name] = convert_text(context, converter, text, _shown_name(param))
+    mentions.add_text(param, name, converter, text)
     if "beside" in param:
         scope[param["beside"]] = found_beside(text)
 
@@ -433,19 +442,19 @@ def resolve_values(lookups: Lookups, params: list[Param], scope: Scope) -> None:
         if scope.get(name) is None:
             continue
         if "lookup" in param:
-            _resolve(lookups, param, name, scope)
+            _resolve_lookups(lookups, param, name, scope)
         if "members" in param:
             body = lookups.dispatcher.builder.operation_call(param["members"]).operation.get("body", {})
             scope[name] = members_of_words(
-                scope[name], body, lookups.context.catalog, _shown(param), lookups.context.is_foreign
+                scope[name], body, lookups.context.catalog, _shown_name(param), lookups.context.is_foreign
             )
         if "assign" in param:
-            scope[name] = assigned(lookups, param["assign"], scope[name], scope, _shown(param))
+            scope[name] = assigned_fields(lookups, param["assign"], scope[name], scope, _shown_name(param))
 
 
-def _resolve(lookups: Lookups, param: Param, name: str, scope: Scope) -> None:
+def _resolve_lookups(lookups: Lookups, param: Param, name: str, scope: Scope) -> None:
     words = scope[name]
-    find = _find_except if param.get("excludes") else Lookups.find
+    find = _find_except if param.get("excludes") else Lookups.find_candidate
     found = [find(lookups, param["lookup"], word, scope) for word in (words if isinstance(words, list) else [words])]
     scope[name] = [match.value for match in found] if isinstance(words, list) else found[0].value
     scope["named"] = {**scope["named"], name: ", ".join(match.name for match in found)}
@@ -454,12 +463,12 @@ def _resolve(lookups: Lookups, param: Param, name: str, scope: Scope) -> None:
 def _find_except(lookups: Lookups, lookup: str, word: str, scope: Scope) -> Match:
     """A word after `not:` is looked up without it, and has it in front again."""
     if not word.startswith(EXCEPT) or lookups.context.is_foreign(word):
-        return lookups.find(lookup, word, scope)
-    match = lookups.find(lookup, word.removeprefix(EXCEPT), scope)
+        return lookups.find_candidate(lookup, word, scope)
+    match = lookups.find_candidate(lookup, word.removeprefix(EXCEPT), scope)
     value = match.value if isinstance(match.value, Unknown) else f"{EXCEPT}{'' if match.value is None else match.value}"
     return Match(value, f"{EXCEPT}{match.name}", match.item)
 
 
-def _shown(param: Param) -> str:
+def _shown_name(param: Param) -> str:
     name: str = param["name"]
     return name if param.get("kind") == "argument" else f"--{name}"

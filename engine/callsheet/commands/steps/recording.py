@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import CallsheetError, NetworkError, count_of
-from ..journal import UNDER_WAY, Journal, Recorded, continued, fresh_path, new_journal, remove_old, time_of_entry
+from ..journal import UNDER_WAY, Journal, Recorded, continue_journal, fresh_path, new_journal, remove_old, time_of_entry
 from .each_item import Numbered, OutcomeUnknown
 from .snapshot import MISSING, Snapshots, undo_steps
 
@@ -55,12 +55,14 @@ class JournalRecord:
         self._changing = threading.Lock()
         self.done = self.failed = 0
 
-    def before(self, items: Sequence[Numbered]) -> None:
+    def before_items(self, items: Sequence[Numbered]) -> None:
         """Read what they are, but for those that an earlier run may have changed."""
         if self._snapshots is None:
             return
         known = (
-            {each.number: self._found.was(each.number) for each in items if self._is_known(each)} if self._found else {}
+            {each.number: self._found.state_before(each.number) for each in items if self._is_known(each)}
+            if self._found
+            else {}
         )
         fresh = [each for each in items if each.number not in known]
         values = self._snapshots.read_states([each.item for each in fresh]) if fresh else []
@@ -71,23 +73,23 @@ class JournalRecord:
         entry = self._found.entries[each.number] if self._found else None
         return entry is not None and entry.state in UNDER_WAY and entry.was_at >= 0
 
-    def started(self, item: Numbered) -> None:
+    def item_started(self, item: Numbered) -> None:
         kept = {"was": self.was[item.number]} if item.number in self.was else {}
-        self.journal.started(item.number, item.item, kept)
+        self.journal.item_started(item.number, item.item, kept)
         with self._changing:
             self._under_way.add(item.number)
 
-    def ended(self, item: Numbered, error: CallsheetError | None) -> None:
+    def item_ended(self, item: Numbered, error: CallsheetError | None) -> None:
         if error is None:
-            self.journal.done(item.number, item.item)
+            self.journal.item_done(item.number, item.item)
         else:
-            self.journal.failed(item.number, item.item, error.message, known=not _may_be_done(error))
+            self.journal.item_failed(item.number, item.item, error.message, known=not _may_be_done(error))
         with self._changing:
             self._under_way.discard(item.number)
             self.done += error is None
             self.failed += error is not None
 
-    def after(self, items: Sequence[Numbered]) -> None:
+    def after_items(self, items: Sequence[Numbered]) -> None:
         """Read what they are now, by which an undo can tell whether somebody changed them since."""
         if self._snapshots is None or not self._again:
             return
@@ -98,9 +100,9 @@ class JournalRecord:
             self._context.note(f"{number} could not be read again after the change: {error.message}")
             return
         read = zip(items, values, strict=True)
-        self.journal.now((each.number, each.item, value) for each, value in read if value is not MISSING)
+        self.journal.write_states((each.number, each.item, value) for each, value in read if value is not MISSING)
 
-    def interrupted(self) -> None:
+    def wait_for_running(self) -> None:
         """Wait a moment for what is under way."""
         end = time.monotonic() + _PATIENCE
         while self._under_way and time.monotonic() < end:
@@ -130,32 +132,34 @@ class Recording(Protocol):
 
 
 @contextmanager
-def recording(run: Recording, step: StepDefinition, items: list[Any]) -> Iterator[JournalRecord | None]:
+def record_items(run: Recording, step: StepDefinition, items: list[Any]) -> Iterator[JournalRecord | None]:
     """Where what becomes of the items is written down; None where no journal is kept."""
-    path = _path(run, step, items)
+    path = _journal_path(run, step, items)
     if path is None:
         yield None
         return
     with new_journal(path) as journal:
-        journal.head(head_of(run, step), items)
-        run.context.note(run.context.journaling.note(path, has_undo=bool(undo_steps(run.context, step["each"]))))
-        with followed(run, journal, step["each"], how_to_go_on(run, path)) as record:
+        journal.write_head(head_of(run, step), items)
+        run.context.note(
+            run.context.journaling.journal_note(path, has_undo=bool(undo_steps(run.context, step["each"])))
+        )
+        with follow_record(run, journal, step["each"], how_to_go_on(run, path)) as record:
             yield record
 
 
 @contextmanager
-def resuming(run: Recording, step: StepDefinition, found: Recorded) -> Iterator[JournalRecord]:
+def resume_record(run: Recording, step: StepDefinition, found: Recorded) -> Iterator[JournalRecord]:
     """The journal of an earlier run, to go on in."""
     advice = how_to_go_on(run, found.path)
     with (
-        continued(found.path, found.length, found.size) as journal,
-        followed(run, journal, step["each"], advice, found) as record,
+        continue_journal(found.path, found.length, found.size) as journal,
+        follow_record(run, journal, step["each"], advice, found) as record,
     ):
         yield record
 
 
 @contextmanager
-def followed(
+def follow_record(
     run: Recording, journal: Journal, each: Each, advice: str, found: Recorded | None = None
 ) -> Iterator[JournalRecord]:
     """A record in the journal. On Ctrl-C the `advice` is given: how to go on."""
@@ -168,15 +172,15 @@ def followed(
         run.context.say(f"interrupted: {record.done} done; {advice}")
         raise
     finally:
-        journal.ended(done=record.done, failed=record.failed)
+        journal.write_counts(done=record.done, failed=record.failed)
 
 
-def _path(run: Recording, step: StepDefinition, items: list[Any]) -> str | None:
+def _journal_path(run: Recording, step: StepDefinition, items: list[Any]) -> str | None:
     if run.dispatcher.dry or "journal" not in run.command:
         return None
     if run.scope.get(JOURNAL):
         return str(run.scope[JOURNAL])
-    keeps = run.context.journaling.keeps(len(items), has_undo=bool(undo_steps(run.context, step["each"])))
+    keeps = run.context.journaling.keeps_journal(len(items), has_undo=bool(undo_steps(run.context, step["each"])))
     return new_path(run.context, run.command["journal"]) if keeps else None
 
 
@@ -195,11 +199,11 @@ def head_of(run: Recording, step: StepDefinition) -> dict[str, Any]:
         "site": address_of(run, step),
         "started": time_of_entry(),
         "undo": False,
-        "values": _values(run.scope),
+        "values": _scope_values(run.scope),
     }
 
 
-def _values(scope: Mapping[str, Any]) -> dict[str, Any]:
+def _scope_values(scope: Mapping[str, Any]) -> dict[str, Any]:
     """What the expressions of later steps see, and those of what undoes them."""
     return {name: value for name, value in scope.items() if name not in _OF_THE_RUN}
 

@@ -10,7 +10,7 @@ from ...errors import CallsheetError, UsageError
 from ..journal import DONE, UNDER_WAY, Recorded, found_journal, read_journal
 from .converters import NOT_SENT, bound_answer, item_name
 from .each_item import ItemRecord, Numbered, StepsOfItem
-from .recording import RESUME, address_of, resuming
+from .recording import RESUME, address_of, resume_record
 from .run_steps import Run
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def resumed(context: Context, command: CompiledCommand, values: ParameterValues) -> Iterator[Run]:
+def resume_run(context: Context, command: CompiledCommand, values: ParameterValues) -> Iterator[Run]:
     """`values` name the journal, and nothing else: all that was given is in there."""
     path = found_journal(context.environ, context.program, values[RESUME])
     defaults = {param["name"]: param.get("default") for param in command.get("params", [])}
@@ -31,8 +31,8 @@ def resumed(context: Context, command: CompiledCommand, values: ParameterValues)
             raise UsageError(f"--{RESUME} takes everything else from the journal: leave out {name}")
     with read_journal(path) as found:
         words = f"{context.program} {command['journal']}"
-        if found.words != words:
-            raise UsageError(f"{path} is a journal of `{found.words}`, not of `{words}`")
+        if found.command_words != words:
+            raise UsageError(f"{path} is a journal of `{found.command_words}`, not of `{words}`")
         if found.head["undo"]:
             raise UsageError(
                 f"{path} is a journal of an undo", hint="run the undo again: it skips items that are already restored"
@@ -45,7 +45,7 @@ def step_of(run: Recording, found: Recorded) -> StepDefinition:
     place: int = found.head["step"]
     steps = run.command["step"]
     if place >= len(steps) or "each" not in steps[place]:
-        raise UsageError(f"{found.path}: the definition of `{found.words}` has changed since")
+        raise UsageError(f"{found.path}: the definition of `{found.command_words}` has changed since")
     here = address_of(run, steps[place])
     if here != found.head["site"]:
         raise UsageError(
@@ -63,27 +63,27 @@ class ResumedRun(Run):
         self.found = found
         self.scope = {**found.head["values"], "site": self.scope["site"], "output": self.scope["output"]}
 
-    def begin(self) -> None:
+    def begin_run(self) -> None:
         step_of(self, self.found)
         self.prepare_output()
         total = len(self.found.items)
-        left = total - self.found.count(DONE)
+        left = total - self.found.count_states(DONE)
         if self.command["safety"] == "destroy":
-            self.context.confirm(f"Continue `{self.found.words}` with {left} of {total}?")
+            self.context.confirm(f"Continue `{self.found.command_words}` with {left} of {total}?")
         self.context.note(f"{total - left} of {total} are done, {left} are left")
         self.take_all(self.command["step"][self.found.head["step"] :])
 
     def ask_about(self, each: Each, items: list[Any], bulk: InBulk | None) -> None:
         """The person agreed to the run that this one goes on with."""
 
-    def numbered(self, items: list[Any]) -> list[Numbered]:
+    def numbered_items(self, items: list[Any]) -> list[Numbered]:
         del items
         pairs = enumerate(zip(self.found.items, self.found.entries, strict=True))
         return [Numbered(number, item) for number, (item, entry) in pairs if entry.state != DONE]
 
-    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
+    def record_items(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
         del items
-        return resuming(self, step, self.found)
+        return resume_record(self, step, self.found)
 
     def item_run(self, step: StepDefinition, item: Numbered, *, final: bool) -> StepsOfItem:
         return _Doubtful() if self._is_doubtful(step, item) else super().item_run(step, item, final=final)
@@ -111,9 +111,9 @@ class ResumedRun(Run):
         """The same, where only those calls count that are made for this item, as far as that can be known."""
         scope = {**self.scope, item_name(step["each"]): item}
         for part in step["each"]["step"]:
-            if "call" in part and self.wanted(part, scope) and not self.dispatcher.may_repeat(part["call"]):
+            if "call" in part and self.is_wanted(part, scope) and not self.dispatcher.may_repeat(part["call"]):
                 return False
-            scope.update(bound_answer(part, NOT_SENT if self.wanted(part, scope) else None, scope))
+            scope.update(bound_answer(part, NOT_SENT if self.is_wanted(part, scope) else None, scope))
         return True
 
 

@@ -19,7 +19,16 @@ from ...language.safety import CHANGES
 from ...language.template import Scope, evaluate, evaluate_part, fill_template, fill_text, to_text
 from ...output.columns import id_columns
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
-from .asking import amount, ask_for, failure, items_of, mentions, paths, take_piped, wanted
+from .asking import (
+    ask_for,
+    asked_parameters,
+    depends_on_parameters,
+    file_paths,
+    item_amount,
+    items_of,
+    step_failure,
+    take_piped,
+)
 from .converters import (
     NOT_SENT,
     Unknown,
@@ -40,8 +49,8 @@ from .each_item import (
     Numbered,
     StepsOfItem,
     Work,
+    batch_groups,
     bulk_for,
-    groups,
     run_for_each,
     run_in_batches,
 )
@@ -81,84 +90,88 @@ class StepRun:
         self.tolerated: list[CallsheetError] = []
         self.failures: list[CallsheetError] = []
 
-    def fill(self, value: Any, scope: Mapping[str, Any] | None = None) -> Any:
+    def fill_value(self, value: Any, scope: Mapping[str, Any] | None = None) -> Any:
         return fill_template(value, self.scope if scope is None else scope)
 
-    def wanted(self, step: ItemStep, scope: Mapping[str, Any] | None = None) -> bool:
+    def is_wanted(self, step: ItemStep, scope: Mapping[str, Any] | None = None) -> bool:
         return "when" not in step or condition_holds_here(step["when"], self.scope if scope is None else scope)
 
     def note(self, text: str) -> None:
         self.context.note(text)
 
-    def fail(self, step: ItemStep) -> None:
-        if self.wanted(step) and not is_open(step, self.scope):
-            error = failure(step.get("code"), self.fill(step["fail"]), self.fill(step.get("hint")))
+    def raise_failure(self, step: ItemStep) -> None:
+        if self.is_wanted(step) and not is_open(step, self.scope):
+            error = step_failure(step.get("code"), self.fill_value(step["fail"]), self.fill_value(step.get("hint")))
             # At a terminal the line is refused before anything is sent.
             if "candidates" in step and self.context.literal and not self.dispatcher.dry:
-                error.details = (*error.details, *self.lookups.listed(step["candidates"], self.scope))
+                error.details = (*error.details, *self.lookups.listed_candidates(step["candidates"], self.scope))
             raise error
 
     def take_all(self, steps: Sequence[StepDefinition]) -> None:
         """Ends early after failures in the steps of items, lest what follows is done to all of them."""
         for place, step in enumerate(steps):
-            self._take(step, steps[place + 1 :])
+            self._take_step(step, steps[place + 1 :])
             if "each" in step and self.failures:
                 return
         if self.tolerated and not self.answered:
             raise self.tolerated[0]
 
-    def _take(self, step: StepDefinition, following: Sequence[StepDefinition]) -> None:
+    def _take_step(self, step: StepDefinition, following: Sequence[StepDefinition]) -> None:
         if "fail" in step:
-            self.fail(step)
-        elif not self.wanted(step):
+            self.raise_failure(step)
+        elif not self.is_wanted(step):
             return
         elif "confirm" in step:
             if not self.dispatcher.dry:
-                self.context.confirm(to_text(self.fill(step["confirm"])) or "Go on?")
+                self.context.confirm(to_text(self.fill_value(step["confirm"])) or "Go on?")
         elif "find" in step:
-            self.scope[str(step["as"])] = self._found(step["find"])
+            self.scope[str(step["as"])] = self._find_step(step["find"])
         elif "note" in step:
             if not is_open(step, self.scope):
-                self._say(step["note"], self.scope)
+                self._say_note(step["note"], self.scope)
         elif "value" in step and "call" not in step:
             self.scope.update(bound_answer(step, evaluate(step["value"], self.scope), self.scope))
         elif "edit" in step:
-            self._bind(step, edited_text(self.context, self.fill(step["edit"])))
+            self._bind_answer(step, edited_text(self.context, self.fill_value(step["edit"])))
         else:
             final = self.is_final(following)
             self._check_all(step, following)
             self._act_on(step, final=final)
 
-    def _say(self, template: str, scope: Scope) -> None:
+    def _say_note(self, template: str, scope: Scope) -> None:
         """A note, unless what it says is nothing."""
-        if text := to_text(self.fill(template, scope)):
+        if text := to_text(self.fill_value(template, scope)):
             self.note(text)
 
-    def _found(self, find: Find) -> JsonObject | None:
+    def _find_step(self, find: Find) -> JsonObject | None:
         """What a word means; null where there is no word."""
-        word = to_text(self.fill(find["word"]))
+        word = to_text(self.fill_value(find["word"]))
         if not word:
             return None
-        match = self.lookups.find(find["lookup"], word, self.scope)
+        match = self.lookups.find_candidate(find["lookup"], word, self.scope)
         return {"value": match.value, "name": match.name}
 
     def is_final(self, following: Sequence[StepDefinition]) -> bool:
         """Whether nothing is called after this: what such a step asks for is what a dry run is about."""
-        return not any(step_acts(later) and self.wanted(later) for later in following)
+        return not any(step_acts(later) and self.is_wanted(later) for later in following)
 
     def _act_on(self, step: StepDefinition, *, final: bool) -> None:
         try:
-            self._bind(step, self._each(step, final=final) if "each" in step else self._call(step, final=final))
+            self._bind_answer(
+                step, self._each_item(step, final=final) if "each" in step else self._call_step(step, final=final)
+            )
             if "more" in step and self.dispatcher.left is not None:
-                self._say(step["more"], {**self.scope, "total": self.dispatcher.left.total})
+                self._say_note(step["more"], {**self.scope, "total": self.dispatcher.left.total})
         except CallsheetError as error:
             if "hint" in step:
-                error.hint = to_text(self.fill(step["hint"], {**self.scope, "error": error.message})) or error.hint
+                error.hint = (
+                    to_text(self.fill_value(step["hint"], {**self.scope, "error": error.message})) or error.hint
+                )
             if "tolerate" not in step:
                 raise
             self.tolerated.append(error)
-            self._say(step["tolerate"], {**self.scope, "error": error.message})
-            self._bind(step, None)
+            self._say_note(step["tolerate"], {**self.scope, "error": error.message})
+            self._bind_answer(step, None)
         else:
             self.answered = True
 
@@ -169,46 +182,46 @@ class StepRun:
         """
         if not ({"each", "batch"} & step.keys() or any(map(step_acts, following))):
             return
-        if any(self.dispatcher.safety(call) in CHANGES for call in calls_of(step)):
+        if any(self.dispatcher.safety_of(call) in CHANGES for call in calls_of(step)):
             scope = dict(self.scope)
             for each in [step, *following]:
                 self.check_step(each, scope)
 
     def check_step(self, step: StepDefinition, scope: Scope) -> None:
         """Build what a step sends, and let the policy judge it, with the values that are known before."""
-        if "each" in step and self.wanted(step, scope):
+        if "each" in step and self.is_wanted(step, scope):
             items = items_of(step["each"]["items"], scope)
             parts = precompute_each(step["each"], scope, len(items), item_name(step["each"]))["step"]
             for item in items:
                 inner = {**scope, item_name(step["each"]): item}
                 for part in parts:
                     self.check_step(cast("StepDefinition", part), inner)
-        elif "call" in step and "tolerate" not in step and self.wanted(step, scope):
-            for part_scope in self._parts(step, scope):
-                self.dispatcher.check_before_sending(self.request(step, part_scope))
+        elif "call" in step and "tolerate" not in step and self.is_wanted(step, scope):
+            for part_scope in self._part_scopes(step, scope):
+                self.dispatcher.check_before_sending(self.build_request(step, part_scope))
         if "value" in step and "call" not in step:
             scope.update(bound_answer(step, evaluate(step["value"], scope), scope))
         else:
-            scope.update(bound_answer(step, NOT_SENT if self.wanted(step, scope) else None, scope))
+            scope.update(bound_answer(step, NOT_SENT if self.is_wanted(step, scope) else None, scope))
 
-    def _parts(self, step: ItemStep, scope: Scope) -> list[Scope]:
+    def _part_scopes(self, step: ItemStep, scope: Scope) -> list[Scope]:
         if "batch" not in step:
             return [scope]
-        return [inner for _, inner in groups(items_of(step["batch"]["items"], scope), step["batch"], scope)]
+        return [inner for _, inner in batch_groups(items_of(step["batch"]["items"], scope), step["batch"], scope)]
 
-    def _bind(self, step: ItemStep, answer: Any) -> None:
+    def _bind_answer(self, step: ItemStep, answer: Any) -> None:
         self.scope.update(bound_answer(step, answer, self.scope))
         self.answer = answer
 
-    def _each(self, step: StepDefinition, *, final: bool) -> Any:
+    def _each_item(self, step: StepDefinition, *, final: bool) -> Any:
         items = items_of(step["each"]["items"], self.scope)
-        numbered = self.numbered(items)
+        numbered = self.numbered_items(items)
         bulk = bulk_for(self, step, len(numbered))
         if not self.dispatcher.dry:
             self.ask_about(step["each"], items, bulk)
         elif bulk is not None:
             return self._print_bulk(step, bulk, items)
-        with self.recording(step, items) as record:
+        with self.record_items(step, items) as record:
             return self.take_for_each(step, numbered, record, bulk, final=final, already=len(items) - len(numbered))
 
     def ask_about(self, each: Each, items: list[Any], bulk: InBulk | None) -> None:
@@ -216,7 +229,9 @@ class StepRun:
 
     def _print_bulk(self, step: StepDefinition, bulk: InBulk, items: list[Any]) -> Any:
         for start in range(0, len(items), bulk.size):
-            self.dispatcher.print(step["each"]["bulk"]["call"], bulk.request(items[start : start + bulk.size]))
+            self.dispatcher.print_curl(
+                step["each"]["bulk"]["call"], bulk.bulk_request(items[start : start + bulk.size])
+            )
         return NOT_SENT
 
     def take_for_each(
@@ -244,16 +259,16 @@ class StepRun:
         return answers_of_sent(answers)
 
     def _result_for(self, each: Each, item: Any) -> Any:
-        return self.fill(each.get("result"), {**self.scope, item_name(each): item})
+        return self.fill_value(each.get("result"), {**self.scope, item_name(each): item})
 
     def may_repeat(self, step: StepDefinition) -> bool:
         return all(map(self.dispatcher.may_repeat, calls_of(step)))
 
-    def numbered(self, items: list[Any]) -> list[Numbered]:
+    def numbered_items(self, items: list[Any]) -> list[Numbered]:
         """Those of a list that are to be done."""
         return [Numbered(*each) for each in enumerate(items)]
 
-    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
+    def record_items(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
         """Where it is written down what becomes of the items."""
         del step, items
         return nullcontext()
@@ -261,40 +276,40 @@ class StepRun:
     def item_run(self, step: StepDefinition, item: Numbered, *, final: bool) -> StepsOfItem:
         return ItemRun(self, step["each"], item.item, final=final)
 
-    def _call(self, step: ItemStep, *, final: bool) -> Any:
+    def _call_step(self, step: ItemStep, *, final: bool) -> Any:
         if "batch" not in step:
-            return self.act(step, self.scope, final=final)
+            return self.call_operation(step, self.scope, final=final)
         goes_on = self.failures.append if "save" in step else None  # one file that fails does not stop the others
         answers = run_in_batches(
             items_of(step["batch"]["items"], self.scope),
             step["batch"],
             self.scope,
-            lambda scope: self.act(step, scope, final=final),
+            lambda scope: self.call_operation(step, scope, final=final),
             goes_on,
             changed=self.context.changed,
         )
         return answers_of_sent(answers)
 
-    def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any:
+    def call_operation(self, step: ItemStep, scope: Scope, *, final: bool) -> Any:
         """The answer of one call, `NOT_SENT` where it was printed instead of sent."""
         if "unless_same" in step and is_same(step["unless_same"], body_of(step, scope), scope):
-            self._say(step["unless_same"].get("note", ""), scope)
+            self._say_note(step["unless_same"].get("note", ""), scope)
             return scope[step["unless_same"]["step"]]
-        request = self.request(step, scope)
-        extent = self._extent(step, scope, final=final)
+        request = self.build_request(step, scope)
+        extent = self._step_extent(step, scope, final=final)
         if self.dispatcher.held_back(request, final=final or "hold" in step):
-            self.dispatcher.print(step["call"], request, extent)
+            self.dispatcher.print_curl(step["call"], request, extent)
             return NOT_SENT
-        if path := to_text(self.fill(step.get("save"), scope)):
-            return self.dispatcher.save(request, path, named=path in self.named_files)
+        if path := to_text(self.fill_value(step.get("save"), scope)):
+            return self.dispatcher.save_file(request, path, named=path in self.named_files)
         if "hold" in step:
-            return self.dispatcher.hold(request, to_text(self.fill(step["hold"], scope)))
-        if final and self.streams(step, request, extent):
+            return self.dispatcher.hold_file(request, to_text(self.fill_value(step["hold"], scope)))
+        if final and self.prints_stream(step, request, extent):
             return None
-        answer = self._send(step, request, extent, scope)
+        answer = self._send_request(step, request, extent, scope)
         return part_of(step["value"], answer, scope) if "value" in step else answer
 
-    def streams(self, step: ItemStep, request: Request, extent: Extent) -> bool:
+    def prints_stream(self, step: ItemStep, request: Request, extent: Extent) -> bool:
         """Whether the answer was printed as its pages came."""
         del step, request, extent
         return False
@@ -303,26 +318,26 @@ class StepRun:
         """How much of a list the last call asks for."""
         return ONE_PAGE
 
-    def _extent(self, step: ItemStep, scope: Scope, *, final: bool) -> Extent:
+    def _step_extent(self, step: ItemStep, scope: Scope, *, final: bool) -> Extent:
         if "limit" in step:
-            limit = self.fill(step["limit"], scope)
-            return Extent(most=amount(limit)) if limit is not None else ONE_PAGE
+            limit = self.fill_value(step["limit"], scope)
+            return Extent(most=item_amount(limit)) if limit is not None else ONE_PAGE
         return self.last_extent() if final else ONE_PAGE
 
-    def _send(self, step: ItemStep, request: Request, extent: Extent, scope: Scope) -> Any:
+    def _send_request(self, step: ItemStep, request: Request, extent: Extent, scope: Scope) -> Any:
         try:
-            return self.dispatcher.answer(step["call"], request, extent)
+            return self.dispatcher.fetch_answer(step["call"], request, extent)
         except Conflict as error:
             if "on_conflict" not in step:
                 raise
             return on_conflict(self, step, scope, error)
 
-    def request(self, step: ItemStep, scope: Scope) -> Request:
+    def build_request(self, step: ItemStep, scope: Scope) -> Request:
         body = body_of(step, scope)
-        files = paths(self.fill(step.get("files"), scope))
-        arguments = self.fill(step.get("args", {}), scope) or {}
+        files = file_paths(self.fill_value(step.get("files"), scope))
+        arguments = self.fill_value(step.get("args", {}), scope) or {}
         try:
-            return self.dispatcher.build(step["call"], arguments, body, files)
+            return self.dispatcher.build_request(step["call"], arguments, body, files)
         except MissingArguments as error:
             raise explain_missing_arguments(error, step.get("args", {}), scope, "this command") from None
         except UnfitBody as error:
@@ -359,7 +374,7 @@ class ItemRun(StepRun):
             raise self.failures[0]
         if self.answer is NOT_SENT or "result" not in self._each_of:
             return self.answer
-        return self.fill(self._each_of["result"])
+        return self.fill_value(self._each_of["result"])
 
 
 # Columns beyond those of a view: fields that the service knows by the names people call them.
@@ -377,7 +392,7 @@ def with_fields(
     `needed` are the fields that the view's own columns need.
     """
     scope["columns"] = None
-    scope["needed"] = needed(view) if view else None
+    scope["needed"] = needed_fields(view) if view else None
     rule = command.get("columns")
     asked = lookups.context.option("columns")
     if not rule or view is None:
@@ -391,7 +406,7 @@ def with_fields(
     for name in names:
         if name.casefold() in known or _PATH.search(name):
             continue
-        id = _field(lookups, rule["lookup"], name, scope)
+        id = _field_id(lookups, rule["lookup"], name, scope)
         if id is not None:
             ids.append(id)
             if not isinstance(id, Unknown):
@@ -400,7 +415,7 @@ def with_fields(
     return {**view, "columns": [*view["columns"], *added]}
 
 
-def needed(view: ViewDefinition) -> list[str] | None:
+def needed_fields(view: ViewDefinition) -> list[str] | None:
     """What the columns of a view need, each once; None where they need nothing."""
     return list(dict.fromkeys(name for column in view["columns"] for name in column.get("needs", ()))) or None
 
@@ -425,10 +440,10 @@ def _is_of(expression: str, field: str) -> bool:
     return plain == wanted or plain.startswith(f"{wanted}.")
 
 
-def _field(lookups: Lookups, lookup: str, name: str, scope: Scope) -> Any:
+def _field_id(lookups: Lookups, lookup: str, name: str, scope: Scope) -> Any:
     """Its id; None for an unknown word, which may be a key of the items. Several words can only be a field's name."""
     try:
-        return lookups.resolve(lookup, name, scope)
+        return lookups.resolve_word(lookup, name, scope)
     except NoMatch:
         if " " in name:
             raise
@@ -438,7 +453,7 @@ def _field(lookups: Lookups, lookup: str, name: str, scope: Scope) -> Any:
 # A command's answer on standard output: one thing, or the wanted part of a list that came whole.
 
 
-def show(output: Output, value: Any) -> None:
+def print_value(output: Output, value: Any) -> None:
     if isinstance(value, list):
         output.print_items(value)
     elif value is not None:
@@ -451,7 +466,7 @@ def show_part(context: Context, output: Output, found: Any, extent: Extent, unde
     if extent.counted:
         output.print_one(len(items))
         return
-    start = _index(extent.start)
+    start = _start_index(extent.start)
     length = extent.most if extent.most is not None or extent.all else extent.size
     end = len(items) if length is None else start + length
     output.print_items(items[start:end])
@@ -459,7 +474,7 @@ def show_part(context: Context, output: Output, found: Any, extent: Extent, unde
         context.note_more(end, len(items))
 
 
-def _index(start: str | None) -> int:
+def _start_index(start: str | None) -> int:
     index = 0 if start is None else parse_whole_number(start)
     if index is None:
         raise UsageError(f"--page-token expects a whole number here, not {start!r}")
@@ -481,77 +496,77 @@ class Run(StepRun):
         self.lookups = Lookups(context, self.dispatcher, exact=self.changes)
         paging = values if command.get("counts") else {**values, "count": None}
         self.extent = extent_of(paging) if command.get("pages") else ONE_PAGE
-        self.named_files = frozenset(_paths(self.params, self.scope["given"]))
+        self.named_files = frozenset(_given_paths(self.params, self.scope["given"]))
         self.shown = False
         self.dump: Dump | None = None
         self._ending = ExitStack()  # what is done at the end, whatever ends it
         self._ending.callback(self.dispatcher.close)
 
     def run(self) -> None:
-        self._guard()
+        self._check_policy()
         try:
             with self._ending:
-                self.begin()
+                self.begin_run()
                 if not self.shown and not self.dispatcher.dry:
-                    self._show()
+                    self._show_result()
                 if self.failures:
                     raise self.failures[0]
         except (CallsheetError, KeyboardInterrupt):
             self.context.prompts.keep_drafts()
             raise
 
-    def begin(self) -> None:
+    def begin_run(self) -> None:
         """Everything that can be refused without asking the service is refused first."""
         take_piped(self.context, self.params, self.scope)
         mentions = convert_values(self.context, self.params, self.scope)
-        asked = wanted(self.context, self.params, self.scope)
-        self._refuse(without=asked)
+        asked = asked_parameters(self.context, self.params, self.scope)
+        self._refuse_early(without=asked)
         if asked:
             ask_for(self.lookups, self.params, asked, self.scope)
-            self._refuse()
+            self._refuse_early()
         first = next((place for place, step in enumerate(self.steps) if step_acts(step)), len(self.steps))
         if "confirm" in self.command:
-            self.context.will_confirm(self._question())
+            self.context.will_confirm(self._confirmation_question())
         resolve_values(self.lookups, self.params, self.scope)
-        mentions.find(self.lookups, self.scope)
+        mentions.find_people(self.lookups, self.scope)
         self.prepare_output()
         if "confirm" in self.command:  # by the names that were found
-            self.context.confirm(self._question())
-        self.dump = self._ending.enter_context(self._destination())
+            self.context.confirm(self._confirmation_question())
+        self.dump = self._ending.enter_context(self._open_destination())
         self.take_all([step for place, step in enumerate(self.steps) if place >= first or "fail" not in step])
 
-    def _question(self) -> str:
+    def _confirmation_question(self) -> str:
         """What a person is asked; where a definition finds no words for it, what the command does."""
-        return to_text(self.fill(self.command["confirm"])) or f"{self.command['help']}?"
+        return to_text(self.fill_value(self.command["confirm"])) or f"{self.command['help']}?"
 
-    def _refuse(self, without: Sequence[Param] = ()) -> None:
+    def _refuse_early(self, without: Sequence[Param] = ()) -> None:
         """What can be refused before anything is asked of the service; `without` are values that are yet to come."""
         for step in self.steps:
             if step_acts(step):
                 return
-            if "fail" in step and not mentions(step.get("when", ""), without):
-                self.fail(step)
+            if "fail" in step and not depends_on_parameters(step.get("when", ""), without):
+                self.raise_failure(step)
 
     def prepare_output(self) -> None:
         """Raises what is wrong with format, columns and filters before anything is changed."""
-        self.view = with_fields(self.command, self._view(), self.lookups, self.scope)
+        self.view = with_fields(self.command, self._chosen_view(), self.lookups, self.scope)
         self.output = self.context.output(self.view, settled=self.changes)
 
     def ask_about(self, each: Each, items: list[Any], bulk: InBulk | None) -> None:
         ask_about(self, each, items, bulk=bulk.size if bulk is not None else None)
 
-    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
-        from .recording import recording
+    def record_items(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
+        from .recording import record_items
 
-        return recording(self, step, items) if "journal" in self.command else super().recording(step, items)
+        return record_items(self, step, items) if "journal" in self.command else super().record_items(step, items)
 
     @contextmanager
-    def _destination(self) -> Iterator[Dump | None]:
+    def _open_destination(self) -> Iterator[Dump | None]:
         """Where the result goes: to standard output, or to a file that a person named."""
         if self.extent.out is None or self.dispatcher.dry:
             yield None
             return
-        from ..dump import dumped, format_of, mark_of
+        from ..dump import dump_to_file, format_of, mark_of
 
         if self.context.option("output") is None and (format := format_of(self.extent.out)):
             self.context.options["output"] = format
@@ -562,13 +577,15 @@ class Run(StepRun):
         site = sorted(self.context.site().addresses)
         mark = mark_of(site, self.command.get("help"), given, self.context.output_format, shape)
         can_resume = self.output.is_line_by_line
-        with dumped(self.context, self.extent.out, mark, resume=self.extent.resume, can_resume=can_resume) as dump:
+        with dump_to_file(
+            self.context, self.extent.out, mark, resume=self.extent.resume, can_resume=can_resume
+        ) as dump:
             if dump is not None and dump.continues:
                 self.context.options["no-headers"] = True
             self.output = self.context.output(self.view, settled=self.changes)
             yield dump
 
-    def _guard(self) -> None:
+    def _check_policy(self) -> None:
         if self.changes and not self.dispatcher.dry:
             refuse_when_read_only(self.context, self._first_change)
             for step in self.steps:
@@ -584,45 +601,45 @@ class Run(StepRun):
                     return call
         return "this command"
 
-    def _view(self) -> ViewDefinition | None:
+    def _chosen_view(self) -> ViewDefinition | None:
         return self.context.catalog.get("view", self.command["view"]) if "view" in self.command else None
 
-    def streams(self, step: ItemStep, request: Request, extent: Extent) -> bool:
+    def prints_stream(self, step: ItemStep, request: Request, extent: Extent) -> bool:
         if {"value", "batch", "as"} & step.keys() or {"result", "items"} & self.command.keys():
             return False
-        plan = self.dispatcher.plan(step["call"])
+        plan = self.dispatcher.page_plan(step["call"])
         if plan is None:
             return False
         if extent.counted:
-            self.output.print_one(self.dispatcher.count(plan, request))
+            self.output.print_one(self.dispatcher.count_items(plan, request))
         else:
-            self.dispatcher.show(self.output, plan, request, extent, self.dump)
+            self.dispatcher.print_pages(self.output, plan, request, extent, self.dump)
         self.shown = True
         return True
 
     def last_extent(self) -> Extent:
         return ONE_PAGE if "items" in self.command and not self.extent.counted else self.extent
 
-    def _show(self) -> None:
+    def _show_result(self) -> None:
         answer = None if self.answer is NOT_SENT else self.answer
         if self.context.option("web"):
-            answer = self._result() if "result" in self.command else answer
-            self._open(answer if isinstance(answer, list) else [answer])
+            answer = self._command_result() if "result" in self.command else answer
+            self._open_in_browser(answer if isinstance(answer, list) else [answer])
             if not self.changes:
                 return
         if "items" in self.command:
             items = evaluate_part(self.command["items"], answer, self.scope)
             show_part(self.context, self.output, items, self.extent, self.command["items"])
         elif "result" in self.command:
-            show(self.output, self._checked(self._result()))
+            print_value(self.output, self._check_result(self._command_result()))
         elif (
             self.command.get("pages") and self.answer is not NOT_SENT and not isinstance(answer, int)
         ):  # which counts them
             show_part(self.context, self.output, answer, self.extent)
         else:
-            show(self.output, self._checked(answer))
+            print_value(self.output, self._check_result(answer))
 
-    def _checked(self, found: Any) -> Any:
+    def _check_result(self, found: Any) -> Any:
         """Raises `CallsheetError` for an answer that is not the thing which a command shows."""
         if found is None and any("save" in step for step in self.command.get("step", ())):
             return None  # it was written to standard output
@@ -630,7 +647,7 @@ class Run(StepRun):
             thing_in_answer(found, cast("ViewDefinition", self.view)["id"], is_changed=self.changes)
         return found
 
-    def _open(self, things: list[Any]) -> None:
+    def _open_in_browser(self, things: list[Any]) -> None:
         """Show things in the browser; not more than can be looked at."""
         view = self.view or {"columns": []}
         ids = [to_text(evaluate(view.get("id", "@"), thing)) for thing in things if thing is not None]
@@ -639,9 +656,9 @@ class Run(StepRun):
         if len(ids) > _MOST_OPENED:
             self.context.note(f"{len(ids) - _MOST_OPENED} more were not opened")
 
-    def _result(self) -> Any:
-        result = self.fill(self.command["result"])
-        converter = self.fill(self.command.get("convert"))
+    def _command_result(self) -> Any:
+        result = self.fill_value(self.command["result"])
+        converter = self.fill_value(self.command.get("convert"))
         if not converter or result is None:
             return result
         if converter not in registry.CONVERTERS:
@@ -652,7 +669,7 @@ class Run(StepRun):
             raise CallsheetError(f"the result is nothing that {converter!r} converts: {error}") from None
 
 
-def _paths(params: list[Param], given: dict[str, Any]) -> set[Any]:
+def _given_paths(params: list[Param], given: dict[str, Any]) -> set[Any]:
     """The paths that a person gave."""
     paths = [param for param in params if param.get("type") == "path" and not param.get("multiple")]
     return {given.get(to_identifier(param["name"])) for param in paths}

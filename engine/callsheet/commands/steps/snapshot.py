@@ -52,43 +52,43 @@ class Snapshots:
 
         size = self.definition.get("size", 1)
         groups = [items[start : start + size] for start in range(0, len(items), size)]
-        return [value for group in in_order(self._read, groups, min(_WORKERS, len(groups))) for value in group]
+        return [value for group in in_order(self._read_states, groups, min(_WORKERS, len(groups))) for value in group]
 
-    def _read(self, items: Sequence[Any]) -> list[Any]:
+    def _read_states(self, items: Sequence[Any]) -> list[Any]:
         try:
-            found = self._answer(items)
+            found = self._read_answer(items)
         except NotFound:
             return [MISSING] * len(items)
         if "names" not in self.definition:
-            return [self._value(found[0]) if found else MISSING] if len(items) == 1 else [MISSING] * len(items)
+            return [self._state_value(found[0]) if found else MISSING] if len(items) == 1 else [MISSING] * len(items)
         by_name = {
-            _folded(name): each
+            _fold_name(name): each
             for each in found
             for name in list_in_answer(evaluate(self.definition["names"], each) or [])
         }
-        values = [by_name.get(_folded(item), MISSING) for item in items]
+        values = [by_name.get(_fold_name(item), MISSING) for item in items]
         if len(items) == 1 and len(found) == 1:  # it has another name by now
             values = found
-        return [value if value is MISSING else self._value(value) for value in values]
+        return [value if value is MISSING else self._state_value(value) for value in values]
 
-    def _answer(self, items: Sequence[Any]) -> list[Any]:
+    def _read_answer(self, items: Sequence[Any]) -> list[Any]:
         definition, scope = self.definition, {**self._scope, "ids": list(items), "id": items[0]}
         body = fill_template(definition["body"], scope) if "body" in definition else None
-        request = self._dispatcher.build(
+        request = self._dispatcher.build_request(
             definition["call"], fill_template(definition.get("args", {}), scope) or {}, body
         )
-        answer = self._dispatcher.everything(definition["call"], request)
+        answer = self._dispatcher.fetch_everything(definition["call"], request)
         return (
             list_in_answer(evaluate(definition["items"], answer), definition["items"])
             if "items" in definition
             else [answer]
         )
 
-    def _value(self, found: Any) -> Any:
+    def _state_value(self, found: Any) -> Any:
         return evaluate(self.definition["state"], {**self._scope, "found": found})
 
 
-def _folded(name: Any) -> str:
+def _fold_name(name: Any) -> str:
     return to_text(name).casefold()
 
 
@@ -101,14 +101,14 @@ def is_same(rule: UnlessSame, body: Any, scope: Scope) -> bool:
         return False
     apart = rule.get("apart", ())
     compared = {key: value for key, value in body.items() if key not in apart}
-    return bool(_plain(compared) == _plain(fill_template(rule["body"], {**scope, "asked": compared})))
+    return bool(_plain_value(compared) == _plain_value(fill_template(rule["body"], {**scope, "asked": compared})))
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items() if part is not None}
+        return {key: _plain_value(part) for key, part in value.items() if part is not None}
     if isinstance(value, list):
-        return [_plain(part) for part in value]
+        return [_plain_value(part) for part in value]
     return value.rstrip("\r\n") if isinstance(value, str) else value
 
 
@@ -122,41 +122,41 @@ class RunningCommand(Protocol):
     scope: Scope
     dispatcher: StepDispatcher
 
-    def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any: ...
-    def request(self, step: ItemStep, scope: Scope) -> Request: ...
+    def call_operation(self, step: ItemStep, scope: Scope, *, final: bool) -> Any: ...
+    def build_request(self, step: ItemStep, scope: Scope) -> Request: ...
 
 
 def on_conflict(run: RunningCommand, step: ItemStep, scope: Scope, error: Conflict) -> Any:
     """The answer of the second try. Raises `Conflict` naming who changed it when it is no longer what was read."""
     rule = step["on_conflict"]
-    source = next(other for other in run.steps if _binds(other, rule["step"]))
+    source = next(other for other in run.steps if _binds_name(other, rule["step"]))
     before = scope.get(rule["step"])
-    fresh = run.act(source, scope, final=False)
+    fresh = run.call_operation(source, scope, final=False)
     found = bound_answer(source, fresh, scope)
     now = {**scope, **found}
     if evaluate(rule["unchanged"], before) != evaluate(rule["unchanged"], now[rule["step"]]):
         raise Conflict(
-            to_text(fill_template(rule["fail"], {**now, "who": _who(run, rule, now)})),
+            to_text(fill_template(rule["fail"], {**now, "who": _changer_name(run, rule, now)})),
             hint="read it again, then repeat the change; nothing was changed",
             details=[error.message],
             status=error.status,
             trace_id=error.trace_id,
         )
     run.scope.update(found)
-    return run.dispatcher.answer(step["call"], run.request(step, now))
+    return run.dispatcher.fetch_answer(step["call"], run.build_request(step, now))
 
 
-def _binds(step: StepDefinition, name: str) -> bool:
+def _binds_name(step: StepDefinition, name: str) -> bool:
     return name in step["as"] if isinstance(step.get("as"), dict) else step.get("as") == name
 
 
-def _who(run: RunningCommand, rule: OnConflict, scope: Scope) -> Any:
+def _changer_name(run: RunningCommand, rule: OnConflict, scope: Scope) -> Any:
     """A name for the one who changed it; null where the service does not tell."""
     if "call" not in rule:
         return None
     try:
-        request = run.dispatcher.build(rule["call"], fill_template(rule.get("args", {}), scope) or {})
-        return evaluate(rule.get("who", "@"), run.dispatcher.answer(rule["call"], request))
+        request = run.dispatcher.build_request(rule["call"], fill_template(rule.get("args", {}), scope) or {})
+        return evaluate(rule.get("who", "@"), run.dispatcher.fetch_answer(rule["call"], request))
     except CallsheetError:
         return None
 
@@ -188,18 +188,18 @@ def ask_about(run: Planned, each: Each, items: Sequence[Any], *, bulk: int | Non
         rows = [row if isinstance(row, list) else [row] for row in sample or items]
         if [len(row) for row in rows] == [1] and to_text(rows[0][0]) in question:
             rows = []  # the question names it
-        for line in _lines(run, each, rows, len(items), bulk):
+        for line in _plan_lines(run, each, rows, len(items), bulk):
             run.context.say(escape_line(line))
         run.context.confirm(question)
 
 
-def _lines(run: Planned, each: Each, rows: Sequence[list[Any]], total: int, bulk: int | None) -> Iterator[str]:
+def _plan_lines(run: Planned, each: Each, rows: Sequence[list[Any]], total: int, bulk: int | None) -> Iterator[str]:
     from ...output.stream import terminal_size
 
-    yield from _aligned(rows[:_SHOWN], terminal_size(run.context.streams.err).columns)
+    yield from _align_rows(rows[:_SHOWN], terminal_size(run.context.streams.err).columns)
     if total > _SHOWN:
         yield f"  ... and {total - _SHOWN} more"
-    if given := [_short(text, _WIDEST) for text in _given(run, each["plan"].get("when"))]:
+    if given := [_short_line(text, _WIDEST) for text in _given_options(run, each["plan"].get("when"))]:
         yield f"change: {' '.join(given)}"
     if total > 1:
         alone = f"one request each, up to {WORKERS} at a time"
@@ -208,7 +208,7 @@ def _lines(run: Planned, each: Each, rows: Sequence[list[Any]], total: int, bulk
         yield "This cannot be undone."
 
 
-def _aligned(rows: Sequence[list[Any]], width: int) -> Iterator[str]:
+def _align_rows(rows: Sequence[list[Any]], width: int) -> Iterator[str]:
     """The sample, its first column as wide as its longest cell."""
     from ...output.table import display_width
 
@@ -216,10 +216,10 @@ def _aligned(rows: Sequence[list[Any]], width: int) -> Iterator[str]:
     first = max((display_width(row[0]) for row in cells), default=0)
     for start, *rest in cells:
         space = " " * (first - display_width(start)) if rest else ""
-        yield f"  {_short('  '.join([start + space, *rest]), width)}"
+        yield f"  {_short_line('  '.join([start + space, *rest]), width)}"
 
 
-def _given(run: Planned, asked_for: str | None) -> Iterator[str]:
+def _given_options(run: Planned, asked_for: str | None) -> Iterator[str]:
     """The options that say what is to be changed, as they were given; not the one that the items came from."""
     for param in run.params:
         name = param["name"]
@@ -230,7 +230,7 @@ def _given(run: Planned, asked_for: str | None) -> Iterator[str]:
         yield f"--{name}" if value is True else f"--{name} {to_text(shown)}"
 
 
-def _short(text: str, width: int) -> str:
+def _short_line(text: str, width: int) -> str:
     """On one line of a terminal, behind two spaces."""
     from ...output.table import shortened_cell
 

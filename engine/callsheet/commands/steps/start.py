@@ -18,9 +18,9 @@ def run_steps(context: Context, command: CompiledCommand, values: ParameterValue
     here = on_deployment(command, deployment)
     check_available(here, "this command", deployment)
     if "journal" in command and values.get("resume"):
-        from .resume import resumed
+        from .resume import resume_run
 
-        with resumed(context, here, values) as run:
+        with resume_run(context, here, values) as run:
             run.run()
     else:
         Run(context, here, values).run()
