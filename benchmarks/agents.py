@@ -181,7 +181,7 @@ def odd_call(toolbox: Toolbox, chance: random.Random) -> str:
     names = [*tool.input_schema["properties"], "yes", "site"]
     given |= {chance.choice(names): odd_value(chance) for _ in range(chance.randrange(3))}
     if tool.any_operation and chance.random() < 0.5:
-        given = {"id": chance.choice(toolbox.base.catalog.ids("operation")), "param": {}, "data": odd_value(chance)}
+        given = {"id": chance.choice(toolbox.base.catalog.operations.ids()), "param": {}, "data": odd_value(chance)}
     agreed: frozenset[str] = frozenset()
     for _ in range(3):
         try:

@@ -299,8 +299,8 @@ def row(name: str, path: Path, home: str) -> list[str]:
         return [name, err.getvalue().replace("\n", " ")[:100]]
     program = Program(name, home)
     catalog = open_catalog(name, program.environ)
-    operations = catalog.all("operation")
-    commands = {id: each for id, each in catalog.all("command").items() if each.get("step")}
+    operations = catalog.operations.all()
+    commands = {id: each for id, each in catalog.commands.all().items() if each.get("step")}
     catalog.close()
     bodies: dict[str, str] = {}
     for each in commands.values():

@@ -95,7 +95,7 @@ def helps_with_calls(program: str, paths: Sequence[str], environ: dict[str, str]
     with open_in(environ, program) as library, closing(open_catalog(program, environ)) as catalog:
         for path, text in zip(paths, helps(program, paths, environ), strict=True):
             yield text
-            command = catalog.find("command", path)
+            command = catalog.commands.find(path)
             if command is not None and command.get("builtin") not in registry.SERVING | registry.TALKING:
                 call = f"{'.'.join([program, *map(python_name, path.split())])}{library.command(path).__signature__}"
                 lines = textwrap.wrap(call, WIDE, subsequent_indent="    ", break_on_hyphens=False)

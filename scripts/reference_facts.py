@@ -185,7 +185,7 @@ Handlers do not see variables that hold secrets unless their route names them. S
 
 def _secrets(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     catalog = open_catalog("lms", environ)
-    for name, source in sorted(catalog.all("source").items()):
+    for name, source in sorted(catalog.sources.all().items()):
         found = dict.fromkeys(re.findall(r"'env': '([A-Z_]+)'", repr(source)))
         if found:
             yield ", ".join(f"`{variable}`" for variable in found), f"`{name}`"

@@ -17,8 +17,8 @@ ALGORITHMS = {"ed25519": "Ed25519", "ecdsa-p256-sha256": "ECDSA (P-256, SHA-256)
 def pages(environ: Mapping[str, str]) -> dict[str, str]:
     """By their place under `docs`: a table of all senders, and a page for each."""
     catalog = open_catalog("lms", environ)
-    sources = dict(sorted(catalog.all("source").items()))
-    events = [(each["source"], name, each) for name, each in catalog.all("event").items()]
+    sources = dict(sorted(catalog.sources.all().items()))
+    events = [(each["source"], name, each) for name, each in catalog.events.all().items()]
     catalog.close()
     rows = []
     found = {}

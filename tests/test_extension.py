@@ -290,7 +290,7 @@ def test_a_node_of_rich_text(shop: Program) -> None:
     shutil.copy(ROOT / "definitions" / "suite" / "richtext.toml", place / "shipped")
     (place / "nodes.toml").write_text(textwrap.dedent(node), encoding="utf-8")
     with closing(open_catalog("shop", {"CALLSHEET_HOME": str(shop.directory / "home")})) as catalog:
-        nodes = catalog.all("node")
+        nodes = catalog.nodes.all()
 
     def convert(source: str, to: str, text: str) -> str:
         value = rich_text.convert_rich_text(

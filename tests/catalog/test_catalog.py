@@ -35,23 +35,23 @@ def compiled(environ: dict[str, str]) -> Path:
 
 def test_definitions_are_found_by_id_and_qualified_id(environ: dict[str, str]) -> None:
     catalog = opened(environ)
-    assert catalog.get("operation", "getOrder") == catalog.get("operation", "shop.getOrder")
+    assert catalog.operations.get("getOrder") == catalog.operations.get("shop.getOrder")
     assert catalog.canonical_id("operation", "shop.getOrder") == "getOrder"
-    assert catalog.ids("operation") == ["getOrder", "createOrder"]
-    assert catalog.get("operation", "getOrder")["title"] == "Get order"
+    assert catalog.operations.ids() == ["getOrder", "createOrder"]
+    assert catalog.operations.get("getOrder")["title"] == "Get order"
     catalog.close()
 
 
 def test_path_parameters_need_no_words(environ: dict[str, str]) -> None:
     catalog = opened(environ)
-    assert catalog.get("operation", "getOrder")["params"] == [{"name": "orderId", "in": "path", "required": True}]
+    assert catalog.operations.get("getOrder")["params"] == [{"name": "orderId", "in": "path", "required": True}]
     catalog.close()
 
 
 def test_an_unknown_id_names_the_closest(environ: dict[str, str]) -> None:
     catalog = opened(environ)
     with pytest.raises(UsageError, match="unknown operation 'getOrdr', did you mean 'getOrder'"):
-        catalog.get("operation", "getOrdr")
+        catalog.operations.get("getOrdr")
     catalog.close()
 
 
@@ -64,7 +64,7 @@ def test_an_edit_is_seen_by_the_next_run(environ: dict[str, str], tmp_path: Path
     mine.mkdir(parents=True)
     (mine / "own.toml").write_text('[operation.getOrder]\ntitle = "Mine"\n', encoding="utf-8")
     catalog = opened(environ)
-    assert catalog.get("operation", "getOrder")["title"] == "Mine"
+    assert catalog.operations.get("getOrder")["title"] == "Mine"
     catalog.close()
 
 
@@ -85,7 +85,7 @@ def test_a_damaged_file_is_made_again(environ: dict[str, str]) -> None:
     for damaged in (b"", b"no database", whole[: len(whole) // 2], whole[:4096] + b"\xff" * (len(whole) - 4096)):
         path.write_bytes(damaged)
         catalog = opened(environ)
-        assert catalog.get("operation", "getOrder")["product"] == "shop"
+        assert catalog.operations.get("getOrder")["product"] == "shop"
         assert [name for name in catalog.count_by_kind() if name == "view"] == ["view"]
         catalog.close()
     assert len(list(path.parent.iterdir())) == 1
@@ -96,7 +96,7 @@ def test_without_a_place_to_write_it_works_from_memory(environ: dict[str, str], 
     occupied = tmp_path / "file"
     occupied.write_text("", encoding="utf-8")
     catalog = opened({**environ, "CALLSHEET_CACHE": str(occupied / "cache")})
-    assert catalog.get("operation", "getOrder")["product"] == "shop"
+    assert catalog.operations.get("getOrder")["product"] == "shop"
     catalog.close()
 
 
@@ -125,13 +125,13 @@ def test_without_definitions_of_ones_own_nothing_is_compiled_again_for_who_leave
 def test_many_threads_at_once_all_read_the_same(environ: dict[str, str]) -> None:
     """As the calls of an agent do, and changes of many items."""
     catalog = opened(environ)
-    right = {id: catalog.get("operation", id) for id in catalog.ids("operation")}
+    right = {id: catalog.operations.get(id) for id in catalog.operations.ids()}
     every = sorted([*right, *[f"shop.{id}" for id in right]])
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            found = pool.map(lambda id: catalog.get("operation", id), every * 500)
+            found = pool.map(catalog.operations.get, every * 500)
             assert all(record in right.values() for record in found)
     finally:
         sys.setswitchinterval(usual)

@@ -25,7 +25,7 @@ def first(catalog: Catalog, text: str, count: int = 5) -> list[str]:
 
 def test_the_catalog_holds_every_documented_operation(catalog: Catalog) -> None:
     rows = list_operations(catalog)
-    counts = {product: sum(row["product"] == product for row in rows) for product in catalog.ids("product")}
+    counts = {product: sum(row["product"] == product for row in rows) for product in catalog.products.ids()}
     assert counts == {"jira": 616, "agile": 105, "jsm": 74, "confluence": 218, "confluence-v1": 130}
     assert len({row["id"] for row in rows}) == 1143
 

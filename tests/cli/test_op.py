@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from support.cases import environment, load_cases, run_case, run_program
+from support.fakes import Definitions
 from support.places import CASES
 from support.sampled import sampled
 from support.server import exchange, reply, serve
@@ -44,10 +45,10 @@ def test_every_operation_can_be_described(tmp_path: Path) -> None:
 
     streams = Streams(io.StringIO(), io.StringIO(), io.StringIO())
     context = Context("suite", environment(tmp_path / "home", ""), streams)
-    for id in context.catalog.ids("operation"):
-        text = describe_operation(context, id, context.catalog.get("operation", id))
+    for id in context.catalog.operations.ids():
+        text = describe_operation(context, id, context.catalog.operations.get(id))
         assert text.splitlines()[-1].startswith(f"  suite op call {id}")
-        assert f"\n\n{context.catalog.get('operation', id)['http']}\n" in text
+        assert f"\n\n{context.catalog.operations.get(id)['http']}\n" in text
     context.close()
 
 
@@ -83,7 +84,7 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
     group = root_group(context, run_command)
     examples = {
         id: example_line(context, id, found)
-        for id, found in context.catalog.all("operation").items()
+        for id, found in context.catalog.operations.all().items()
         if not found.get("hidden")
     }
     assert len(examples) == 1143
@@ -141,10 +142,7 @@ def test_a_description_is_wrapped_for_a_terminal() -> None:
     class Fake:
         program = "suite"
 
-        class catalog:  # noqa: N801 - stands in for an attribute
-            @staticmethod
-            def get(kind: str, id: str) -> dict[str, Any]:
-                return {"title": "Shop"}
+        catalog = Definitions('product.shop.title = "Shop"')
 
     operation = {
         "product": "shop",

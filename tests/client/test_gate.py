@@ -49,11 +49,11 @@ def test_where_a_redirect_leads_is_no_operation_that_only_reads(tmp_path: Path, 
     catalog = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(cache)})
     try:
         gate = Gate(Policy([read_only("mine")]), catalog)
-        posts: Callable[[str], bool] = lambda id: catalog.get("operation", id)["http"].startswith("POST ")  # noqa: E731
+        posts: Callable[[str], bool] = lambda id: catalog.operations.get(id)["http"].startswith("POST ")  # noqa: E731
         search = next(
-            id for id, table in catalog.all("operation").items() if table.get("safety") == "read" and posts(id)
+            id for id, table in catalog.operations.all().items() if table.get("safety") == "read" and posts(id)
         )
-        path = catalog.get("operation", search)["http"].partition(" ")[2]
+        path = catalog.operations.get(search)["http"].partition(" ")[2]
         request = Request("POST", "https://a.example", path, operation=search, safety="read")
         gate.check_policy(request)
         with pytest.raises(NotAllowed):

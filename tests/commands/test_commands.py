@@ -43,7 +43,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
 
 def composed(catalog: Catalog) -> dict[str, dict[str, Any]]:
     """The commands that are made of calls, not of a function of the engine."""
-    return {id: command for id, command in catalog.all("command").items() if "builtin" not in command}
+    return {id: command for id, command in catalog.commands.all().items() if "builtin" not in command}
 
 
 def test_every_command_has_a_case_that_succeeds(catalog: Catalog) -> None:
@@ -95,7 +95,7 @@ def calls_of(catalog: Catalog, command: dict[str, Any]) -> Iterator[dict[str, An
         for step in variant.get("step", ()):
             for each in (step, *step.get("each", {}).get("step", ())):
                 if "call" in each:
-                    yield catalog.get("operation", each["call"])
+                    yield catalog.operations.get(each["call"])
 
 
 def test_a_command_is_as_dangerous_as_what_it_calls(catalog: Catalog) -> None:
@@ -120,15 +120,17 @@ def test_every_column_shows_something_of_its_sample(catalog: Catalog) -> None:
     views = {command["view"] for command in composed(catalog).values()}
     assert sorted(views - set(SAMPLES)) == []
     for name in views:
-        view = catalog.get("view", name)
+        view = catalog.views.get(name)
         for column in view["columns"]:
             assert evaluate(column["value"], SAMPLES[name]) is not None, f"{name}: {column['name']}"
         assert evaluate(view["id"], SAMPLES[name]) is not None
 
 
 def test_nothing_is_defined_that_no_command_uses(catalog: Catalog) -> None:
-    commands = catalog.all("command").values()
-    others = (each for kind in ("assignment", "operation", "resource") for each in catalog.all(kind).values())
+    commands = catalog.commands.all().values()
+    others = (
+        each for kind in ("assignment", "operation", "resource") for each in catalog.records_of_kind(kind).values()
+    )
     text = str([*commands, *others])
     # A few views belong to the engine's own commands.
     text += "".join(
@@ -144,7 +146,7 @@ def test_no_deprecated_operation_is_called(catalog: Catalog) -> None:
     for id, command in composed(catalog).items():
         for step in command["step"]:
             if "call" in step:
-                assert not catalog.get("operation", step["call"]).get("deprecated"), id
+                assert not catalog.operations.get(step["call"]).get("deprecated"), id
 
 
 @pytest.mark.published

@@ -39,9 +39,9 @@ def exists(catalog: Catalog, command: Any) -> bool:
     tables = [here]
     for step in here["step"]:
         if "call" in step and "when" not in step:
-            operation = catalog.get("operation", step["call"])
+            operation = catalog.operations.get(step["call"])
             tables += [on_deployment(operation, "datacenter")]
-            tables += [on_deployment(catalog.get("product", operation["product"]), "datacenter")]
+            tables += [on_deployment(catalog.products.get(operation["product"]), "datacenter")]
     return not any(table.get("unavailable") for table in tables)
 
 
@@ -72,7 +72,7 @@ def test_every_command_of_a_data_center_works_there(
     catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    commands = {id: command for id, command in catalog.all("command").items() if "builtin" not in command}
+    commands = {id: command for id, command in catalog.commands.all().items() if "builtin" not in command}
     cases = cases_by_command(commands)
     without = [id for id, each in commands.items() if id not in cases["datacenter"] and exists(catalog, each)]
     failures: dict[str, list[str]] = {}

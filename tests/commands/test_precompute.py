@@ -72,7 +72,7 @@ def test_a_settled_template_gives_what_the_template_gives(value: Any, scope: dic
 
 
 def each_steps(catalog: Catalog) -> Iterator[tuple[str, Any]]:
-    for name, command in catalog.all("command").items():
+    for name, command in catalog.commands.all().items():
         for place, step in enumerate(command.get("step", ())):
             if "each" in step:
                 yield f"{name} {place}", step["each"]

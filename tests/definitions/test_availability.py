@@ -53,7 +53,7 @@ def calls(catalog: Catalog, table: Any, deployment: str, at: str) -> Iterator[tu
         yield at, table
     for key, part in table.items():
         if key == "snapshot" and isinstance(part, str):
-            kept = on_deployment(catalog.get("snapshot", part), deployment)
+            kept = on_deployment(catalog.snapshots.get(part), deployment)
             yield from calls(catalog, kept, deployment, f"{at}.{part}")
         elif key not in SPARED and key != "on":
             yield from calls(catalog, part, deployment, f"{at}.{key}")
@@ -61,11 +61,11 @@ def calls(catalog: Catalog, table: Any, deployment: str, at: str) -> Iterator[tu
 
 def reached(catalog: Catalog, deployment: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for kind in KINDS:
-        for id, table in catalog.all(kind).items():
+        for id, table in catalog.records_of_kind(kind).items():
             here = on_deployment(
                 {key: table[key] for key in table if kind != "resource" or key not in PARTS}, deployment
             )
-            product = catalog.get("product", table["product"]) if kind == "operation" else {}
+            product = catalog.products.get(table["product"]) if kind == "operation" else {}
             if here.get("unavailable") or on_deployment(product, deployment).get("unavailable"):
                 continue
             lacks = [verb for verb in VERBS if kind == "resource" and not _has(catalog, here.get(verb), deployment)]
@@ -134,7 +134,7 @@ def parts(path: str) -> str:
 def test_the_tracker_of_a_data_center_is_as_it_is_listed(catalog: Catalog) -> None:
     listed = {(method, path): set(query) for method, path, query in json.loads(LISTED.read_text(encoding="utf-8"))}
     unknown, gone, unheard = [], [], []
-    for id, operation in catalog.all("operation").items():
+    for id, operation in catalog.operations.all().items():
         if operation["product"] not in ("jira", "agile"):
             continue
         method, _, path = operation["http"].partition(" ")
@@ -158,10 +158,10 @@ def test_the_tracker_of_a_data_center_is_as_it_is_listed(catalog: Catalog) -> No
 def test_what_does_the_same_there_is_there(catalog: Catalog) -> None:
     """The operations that a reason names can be called where it is given."""
     wrong = []
-    for id, operation in catalog.all("operation").items():
+    for id, operation in catalog.operations.all().items():
         for deployment, here in operation.get("on", {}).items():
             for word in re.findall(r"[\w.-]+", re.sub(r"`[^`]*`", "", here.get("unavailable", ""))):
-                if catalog.find("operation", word) is None:
+                if catalog.operations.find(word) is None:
                     continue
                 try:
                     call_of(catalog, catalog.canonical_id("operation", word), deployment)

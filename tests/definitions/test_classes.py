@@ -24,7 +24,7 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, d
     home = tmp_path_factory.mktemp("home") / "x" / "home"
     environ = {"CALLSHEET_HOME": str(home), "CALLSHEET_CACHE": str(tmp_path_factory.getbasetemp() / "shared-cache")}
     catalog = open_catalog("suite", environ)
-    yield catalog.all("operation")  # type: ignore[misc]
+    yield catalog.operations.all()  # type: ignore[misc]
     catalog.close()
 
 

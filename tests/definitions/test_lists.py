@@ -20,7 +20,7 @@ NO_LIST = {"message": "please sign in"}
 def looked_into(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[str, str]]]:
     """Command → what it takes of an answer by an expression that looks into a list."""
     catalog = open_catalog("suite", nobody(tmp_path_factory))
-    yield [(id, text) for id, table in catalog.all("command").items() for text in taken(table)]
+    yield [(id, text) for id, table in catalog.commands.all().items() for text in taken(table)]
     catalog.close()
 
 

@@ -95,7 +95,7 @@ BODIES: list[tuple[str, Any, list[str]]] = [
 
 @pytest.mark.parametrize(("product", "body", "texts"), BODIES)
 def test_every_error_body_becomes_its_messages(catalog: Catalog, product: str, body: Any, texts: list[str]) -> None:
-    assert texts_in(evaluate(catalog.get("product", product)["errors"], body)) == texts
+    assert texts_in(evaluate(catalog.products.get(product)["errors"], body)) == texts
 
 
 SOFTWARE = "/rest/agile/1.0"
@@ -144,9 +144,9 @@ def test_account_ids_are_no_parameter_there(catalog: Catalog) -> None:
 
 
 def test_what_only_reads_is_marked_so(catalog: Catalog) -> None:
-    read = {id for id, table in catalog.all("operation").items() if table.get("safety") == "read"}
+    read = {id for id, table in catalog.operations.all().items() if table.get("safety") == "read"}
     assert {"searchAndReconsileIssuesUsingJqlPost", "bulkFetchIssues", "countIssues", "checkAccessByEmail"} <= read
-    methods = {catalog.get("operation", id)["http"].partition(" ")[0] for id in read}
+    methods = {catalog.operations.get(id)["http"].partition(" ")[0] for id in read}
     assert methods == {"POST"}
 
 
@@ -163,4 +163,4 @@ DESK = "jira/service-desk/rest"
     ],
 )
 def test_every_operation_links_to_the_vendors_page(catalog: Catalog, id: str, page: str) -> None:
-    assert catalog.get("operation", id)["documentation"] == f"https://developer.atlassian.com/cloud/{page}"
+    assert catalog.operations.get(id)["documentation"] == f"https://developer.atlassian.com/cloud/{page}"

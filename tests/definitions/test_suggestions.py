@@ -24,7 +24,7 @@ def catalog(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def test_the_right_command_is_suggested(catalog: Catalog) -> None:
-    groups = catalog.all("group")
+    groups = catalog.groups.all()
     said = {}
     for line in TYPED[catalog.program]:
         words = line.split()
@@ -35,9 +35,9 @@ def test_the_right_command_is_suggested(catalog: Catalog) -> None:
 
 def test_what_is_suggested_for_is_no_command(catalog: Catalog) -> None:
     """A word that is one would never be reached."""
-    program = catalog.get("program", catalog.program)
+    program = catalog.programs.get(catalog.program)
     tables = {"": program.get("instead", {})} | {
-        id: each.get("instead", {}) for id, each in catalog.all("group").items()
+        id: each.get("instead", {}) for id, each in catalog.groups.all().items()
     }
     for path, table in tables.items():
         known = {word for child in catalog.children_of(path) for word in (child.name, *child.aliases)}

@@ -28,12 +28,12 @@ def test_every_update_of_a_thing_can_be_taken_back(tmp_path_factory: pytest.Temp
     catalog = open_catalog("suite", nobody(tmp_path_factory))
     updates = {
         table["update"]["call"]: id
-        for id, table in catalog.all("resource").items()
+        for id, table in catalog.resources.all().items()
         if table.keys() >= {"read", "update", "fields"}
     }
-    assert all(catalog.find("snapshot", id) for id in updates.values())
+    assert all(catalog.snapshots.find(id) for id in updates.values())
     assert len(updates) > 12
-    commands = catalog.all("command").items()
+    commands = catalog.commands.all().items()
     changing = {id: table for id, table in commands if set(calls(table.get("step"))) & updates.keys()}
     catalog.close()
     assert {id for id, table in changing.items() if "journal" not in table} == APART

@@ -158,8 +158,8 @@ class World:
 
     def _received(self, catalog: Any) -> tuple[str, int]:
         now = time.time()
-        definition = catalog.get("source", "shop")
-        next(iter(catalog.all("listener").values()))
+        definition = catalog.sources.get("shop")
+        next(iter(catalog.listeners.all().values()))
         payload, headers = make_payload(definition, "order.new", {"id": 7}, "e1", [])
         data = json.dumps(payload).encode()
         secrets = ["hush"] if "hmac" in definition else []

@@ -53,13 +53,13 @@ def environ(home: Path) -> dict[str, str]:
 
 def test_a_program_takes_over_options_and_commands_and_they_call_it_by_its_name(home: Path) -> None:
     catalog = open_catalog("own", environ(home))
-    program = catalog.get("program", "own")
+    program = catalog.programs.get("own")
     assert [option["name"] for option in program["options"]] == ["output", "loud"]
     assert (program["title"], program["prefix"], "hidden" in program) == ("Own", "OWN", False)
-    command = catalog.get("command", "say version")
+    command = catalog.commands.get("say version")
     assert command["help"] == "The version of own, also in OWN_VERSION"
     assert command["params"][0]["help"] == "as own has it"
-    assert catalog.ids("program") == ["own"]
+    assert catalog.programs.ids() == ["own"]
     catalog.close()
 
 
@@ -69,11 +69,11 @@ def test_a_change_of_what_is_used_is_seen_at_the_next_start(home: Path) -> None:
     base.write_text(BASE.replace("Say", "Speak"))
     os.utime(base, ns=(1, 1))
     catalog = open_catalog("own", environ(home))
-    assert catalog.get("group", "say")["help"] == "Speak"
+    assert catalog.groups.get("say")["help"] == "Speak"
     catalog.close()
     (home / "definitions" / "own" / "program.toml").write_text('[program.own]\ntitle = "Own"\nprefix = "OWN"\n')
     catalog = open_catalog("own", environ(home))
-    assert catalog.find("group", "say") is None
+    assert catalog.groups.find("say") is None
     catalog.close()
 
 

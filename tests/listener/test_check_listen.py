@@ -70,9 +70,7 @@ def test_what_would_not_work_is_named(tmp_path: Path) -> None:
 def test_every_option_of_listen_can_be_checked() -> None:
     catalog = open_catalog("lms", os.environ)
     try:
-        listen, check = (
-            {each["name"] for each in catalog.get("command", f"webhook {word}")["params"]} for word in WORDS
-        )
+        listen, check = ({each["name"] for each in catalog.commands.get(f"webhook {word}")["params"]} for word in WORDS)
     finally:
         catalog.close()
     assert listen <= check

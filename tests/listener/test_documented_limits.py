@@ -27,7 +27,7 @@ from support.places import ROOT
 def definition(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     catalog = open_catalog("lms", nobody(tmp_path_factory))
     try:
-        return catalog.get("listener", "webhook")
+        return catalog.listeners.get("webhook")
     finally:
         catalog.close()
 

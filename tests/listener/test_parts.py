@@ -274,7 +274,7 @@ def test_the_lines_that_wait_for_a_blocked_stream_are_bounded(line: str) -> None
 def test_a_sender_gets_its_answer_within_its_15_seconds() -> None:
     catalog = open_catalog("lms", os.environ)
     try:
-        definition = catalog.get("listener", "webhook")
+        definition = catalog.listeners.get("webhook")
     finally:
         catalog.close()
     assert (

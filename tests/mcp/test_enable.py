@@ -101,7 +101,7 @@ def test_what_held_nothing_else_goes_with_the_entry(shell: Shell, before: str, a
 def test_the_shipped_table_has_ten_programs(shell: Shell) -> None:
     catalog = open_catalog("suite", shell.environ)
     try:
-        assert {name for name, host in catalog.all("host").items() if "servers" in host} >= set(HOSTS)
+        assert {name for name, host in catalog.hosts.all().items() if "servers" in host} >= set(HOSTS)
     finally:
         catalog.close()
 

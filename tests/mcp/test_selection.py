@@ -120,8 +120,8 @@ def test_annotations_follow_the_class(everything: list[Tool]) -> None:
 def test_nothing_that_reveals_or_changes_this_side_can_be_a_tool(base: Context, selection: ToolSelection) -> None:
     left_out = {
         command
-        for command in base.catalog.ids("command")
-        if command not in selection.commands and "builtin" in base.catalog.get("command", command)
+        for command in base.catalog.commands.ids()
+        if command not in selection.commands and "builtin" in base.catalog.commands.get(command)
     }
     assert {"auth login", "auth status", "config set", "config use", "config view", "init", "doctor", "api"} <= left_out
     assert {
@@ -133,7 +133,7 @@ def test_nothing_that_reveals_or_changes_this_side_can_be_a_tool(base: Context, 
         "convert",
         "open",
     } <= left_out
-    served = {base.catalog.get("command", command).get("builtin") for command in selection.commands} - {None}
+    served = {base.catalog.commands.get(command).get("builtin") for command in selection.commands} - {None}
     assert served == {"op call", "op describe", "op search", "sql", "undo"}
 
 

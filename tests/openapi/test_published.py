@@ -80,23 +80,23 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def operations(catalog: Catalog, product: str) -> dict[str, dict[str, Any]]:
     """The documented ones."""
-    tables = catalog.all("operation").items()
+    tables = catalog.operations.all().items()
     return {id: table for id, table in tables if table["product"] == product and not table.get("hidden")}
 
 
 def test_all_1143_operations_are_there(catalog: Catalog) -> None:
-    counts = Counter(table["product"] for table in catalog.all("operation").values() if not table.get("hidden"))
+    counts = Counter(table["product"] for table in catalog.operations.all().values() if not table.get("hidden"))
     assert counts == {product: count for product, (_, _, count) in PRODUCTS.items()}
 
 
 def test_clashing_ids_fall_as_the_rule_says(catalog: Catalog) -> None:
     bare = {
         id: table["http"]
-        for id, table in catalog.all("operation").items()
+        for id, table in catalog.operations.all().items()
         if id.startswith(tuple(f"{p}." for p in PRODUCTS))
     }
     assert bare == CLASHES
-    assert catalog.get("operation", "jira.getIssue") == catalog.get("operation", "getIssue")
+    assert catalog.operations.get("jira.getIssue") == catalog.operations.get("getIssue")
 
 
 @cache
@@ -257,7 +257,7 @@ def test_every_example_of_a_document_is_accepted(catalog: Catalog, product: str)
     assert len(with_safety) >= {"jira": 200}.get(product, 0)
     refused: dict[str, str] = {}
     for id, value in with_safety:
-        schema = catalog.get("operation", id).get("body", {}).get("schema")
+        schema = catalog.operations.get(id).get("body", {}).get("schema")
         try:
             if schema:
                 check_json(value, schema, catalog, id, "suite")

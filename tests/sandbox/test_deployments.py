@@ -49,8 +49,8 @@ def _shape(http: str) -> str:
 
 def _paths(simulated: SandboxSite, deployment: str) -> Iterator[tuple[str, str, bool]]:
     """Of every operation its id, its method and path on a deployment, and whether it is there."""
-    for id, operation in simulated.catalog.all("operation").items():
-        product = simulated.catalog.get("product", operation["product"])
+    for id, operation in simulated.catalog.operations.all().items():
+        product = simulated.catalog.products.get(operation["product"])
         here, family = on_deployment(operation, deployment), on_deployment(product, deployment)
         method, _, path = here["http"].partition(" ")
         if here["http"] == operation["http"]:

@@ -38,7 +38,7 @@ OPERATORS = ["=", "!=", "~", "!~", ">", "<", ">=", "<=", "=="]
 @pytest.fixture(scope="module")
 def grammar(cache: Path) -> Grammar:
     with closing(open_catalog("suite", {"CALLSHEET_CACHE": str(cache)}, own=False)) as catalog:
-        language = catalog.get("query", "jql")
+        language = catalog.query_languages.get("jql")
     return Grammar(frozenset(language["reserved"]), language["numbered"])
 
 

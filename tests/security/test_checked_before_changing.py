@@ -50,7 +50,7 @@ def lines(catalog: Catalog, *classes: str) -> list[list[str]]:
     """One example of every command that may do such things, and of what calls any operation."""
     found = [
         shlex.split(command["examples"][0])
-        for command in catalog.all("command").values()
+        for command in catalog.commands.all().values()
         if command["safety"] in classes and "builtin" not in command
     ]
     return [

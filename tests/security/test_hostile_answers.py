@@ -231,7 +231,7 @@ def lists(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Every command that shows a list."""
     home = tmp_path_factory.mktemp("home")
     with closing(open_catalog("suite", {"CALLSHEET_HOME": str(home), "CALLSHEET_CACHE": str(cache)})) as catalog:
-        return [words for words, found in catalog.all("command").items() if shows_a_list(found)]
+        return [words for words, found in catalog.commands.all().items() if shows_a_list(found)]
 
 
 @pytest.mark.parametrize("answered", sampled(NO_LISTS, len(NO_LISTS)), ids=json.dumps)
@@ -256,12 +256,12 @@ def changes_that_show_their_answer(cache: Path, tmp_path_factory: pytest.TempPat
         # a command that says itself what was done needs nothing of the answer
         shown = {
             name
-            for name, view in catalog.all("view").items()
+            for name, view in catalog.views.all().items()
             if "id" in view and "done" not in [column["value"] for column in view["columns"]]
         }
         return [
             words
-            for words, found in catalog.all("command").items()
+            for words, found in catalog.commands.all().items()
             if found["safety"] != "read" and found.get("view") in shown and "builtin" not in found
         ]
 

@@ -158,12 +158,12 @@ def test_capitals_decide_between_names_that_differ_only_in_them() -> None:
 def test_what_is_said_about_a_deed_names_what_was_found(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Prompts, and results that name a word which a look-up resolved."""
     catalog = open_catalog("suite", nobody(tmp_path_factory))
-    for id, command in catalog.all("command").items():
+    for id, command in catalog.commands.all().items():
         found = [p["name"].replace("-", "_") for p in command.get("params", ()) if "lookup" in p]
         said = f"{command.get('confirm', '')} {command.get('result', '')}"
         for name in found:
-            asks_for = catalog.get(
-                "lookup", next(p for p in command["params"] if p["name"].replace("-", "_") == name)["lookup"]
+            asks_for = catalog.lookups.get(
+                next(p for p in command["params"] if p["name"].replace("-", "_") == name)["lookup"]
             )
             if "call" in asks_for and asks_for.get("value", "@") != "@":
                 assert f"given.{name}" not in said, id

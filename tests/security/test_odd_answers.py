@@ -40,7 +40,7 @@ class Answers:
 
     def of(self, operation: str) -> Any:
         """None where no document describes it."""
-        method, path = self.catalog.get("operation", operation)["http"].split()
+        method, path = self.catalog.operations.get(operation)["http"].split()
         place = next((start for start in DOCUMENTS if path.startswith(start)), None)
         if place is None:
             return None
@@ -110,14 +110,14 @@ class Walk:
         if "items" in command:
             result = self.tried(evaluate, command["items"], result)
         if "view" in command:
-            self.rows(self.catalog.get("view", command["view"]), result)
+            self.rows(self.catalog.views.get(command["view"]), result)
 
     def given(self, param: Mapping[str, Any]) -> Any:
         """A word, or what a word means; nothing for most options."""
         if param.get("kind") != "argument" and self.answers.source.random() < 0.8:
             return None
         if "lookup" in param:
-            word = self.lookup(self.catalog.get("lookup", param["lookup"]))
+            word = self.lookup(self.catalog.lookups.get(param["lookup"]))
         else:
             makes_table = param.get("convert") in ("adf", "json") or "assign" in param
             word = True if param.get("kind") == "flag" else {} if makes_table else "x"
@@ -145,8 +145,8 @@ class Walk:
         """The items of a table that says where they are, else those of the operation's pages."""
         items = table.get("items")
         if items is None:
-            paging = self.catalog.get("operation", table["call"]).get("paginate")
-            items = self.catalog.get("paginator", paging).get("items") if isinstance(paging, str) else None
+            paging = self.catalog.operations.get(table["call"]).get("paginate")
+            items = self.catalog.paginators.get(paging).get("items") if isinstance(paging, str) else None
         found = answer if items is None else self.tried(evaluate, items, answer)
         return found if isinstance(found, list) else []
 
@@ -184,7 +184,7 @@ class Walk:
             elif "value" in step:
                 last = self.tried(evaluate, step["value"], scope, ends=True)
             elif "find" in step:
-                last = {"value": self.lookup(self.catalog.get("lookup", step["find"]["lookup"])), "name": "x"}
+                last = {"value": self.lookup(self.catalog.lookups.get(step["find"]["lookup"])), "name": "x"}
             else:
                 for key in ("edit", "fail", "hint", "note", "confirm"):
                     self.tried(fill_template, step.get(key), scope)
@@ -200,7 +200,7 @@ class Walk:
 
     def answer(self, step: Mapping[str, Any], scope: dict[str, Any]) -> Any:
         answer = self.change(self.answers.of(step["call"]))
-        if self.catalog.get("operation", step["call"]).get("paginate"):
+        if self.catalog.operations.get(step["call"]).get("paginate"):
             answer = self.listed({"call": step["call"]}, answer)
         return self.tried(evaluate_part, step["value"], answer, scope) if "value" in step else answer
 
@@ -240,7 +240,7 @@ TIMES = pytest.mark.parametrize("times", sampled([2, 8], 2))
 def walked(catalog: Catalog, source: random.Random, change: Callable[[Any], Any], times: int) -> dict[str, str]:
     faults: dict[str, str] = {}
     for kind in ("command", "lookup", "snapshot"):
-        tables = catalog.all(kind)
+        tables = catalog.records_of_kind(kind)
         assert tables
         for id, table in tables.items():
             for _ in range(0 if "builtin" in table else times):

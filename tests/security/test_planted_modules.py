@@ -87,7 +87,7 @@ from callsheet.cli.main import run
 
 program, some = sys.argv[1], int(sys.argv[2])
 with closing(open_catalog(program, os.environ)) as catalog:
-    commands = catalog.all("command")
+    commands = catalog.commands.all()
 done = 0
 for id, command in list(commands.items())[::some]:
     words = [id.split() + ["--help"]]

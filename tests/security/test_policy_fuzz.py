@@ -55,7 +55,7 @@ def variables(tmp_path_factory: pytest.TempPathFactory, site: Site) -> dict[str,
 @pytest.fixture(scope="module")
 def destroying(variables: dict[str, str]) -> list[str]:
     catalog = open_catalog("suite", variables)
-    operations = catalog.all("operation")
+    operations = catalog.operations.all()
     catalog.close()
     return sorted(id for id, each in operations.items() if class_of_operation(each) == "destroy")
 

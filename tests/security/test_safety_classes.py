@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import Catalog, open_catalog
+from callsheet.catalog.records import Records
 from callsheet.client.request.build import Builder
 from callsheet.client.request.http_request import Body, Form, Json, Raw
 from callsheet.client.request.operation_call import call_of
@@ -213,8 +214,8 @@ def test_two_threads_that_begin_at_once_both_know_every_operation(catalog: Catal
     begun, judged = threading.Event(), threading.Event()
 
     class Slow(Kept):
-        def all(self, kind: str) -> dict[str, dict[str, Any]]:
-            found = super().all(kind)
+        def records_of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
+            found = super().records_of_kind(kind)
             return Interrupted(found) if kind == "operation" and not begun.is_set() else found
 
     class Interrupted(dict[str, Any]):
@@ -251,8 +252,8 @@ def test_an_operation_cannot_be_given_another_method(builder: Builder) -> None:
 
 @given(path=st.text(st.sampled_from("/%2eE25.;\\ab5cC"), max_size=30))
 def test_a_delete_destroys_and_a_path_stays_below(path: str) -> None:
-    class Nothing:
-        def all(self, kind: str) -> dict[str, dict[str, str]]:
+    class Nothing(Records):
+        def records_of_kind(self, kind: str) -> dict[str, dict[str, str]]:
             return {"p": {"service": "s"}} if kind == "product" else {}
 
         def shipped_paths(self) -> list[tuple[str, str, str]]:

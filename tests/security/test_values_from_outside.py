@@ -153,7 +153,7 @@ def test_every_file_is_marked_as_one(tmp_path_factory: pytest.TempPathFactory) -
     """A parameter that names a file without `@` has the type that keeps others' values out of it."""
     for program in ("suite", "lms"):
         catalog = open_catalog(program, nobody(tmp_path_factory))
-        for id, command in catalog.all("command").items():
+        for id, command in catalog.commands.all().items():
             for param in command.get("params", ()):
                 named = param.get("metavar", param["name"].upper())
                 if named in ("FILE", "PATH", "DIR", "[PART=]PATH") and (id, param["name"]) != ("api", "path"):

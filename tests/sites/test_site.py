@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
+from callsheet.catalog.records import Records
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.sites.credentials.secrets import Secret
 from callsheet.sites.profiles.choose import ChosenSite, Variables
@@ -205,7 +206,7 @@ def test_no_site_is_said_with_what_to_do(at: At, home: Path) -> None:
 
 def test_the_gateway_takes_over_where_a_cloud_id_is_known(at: At) -> None:
     site = at(**ENVIRONMENT, SUITE_CLOUD_ID="abc-1")
-    gateways = {id: service.get("gateway") for id, service in at.catalog.all("service").items()}
+    gateways = {id: service.get("gateway") for id, service in at.catalog.services.all().items()}
     for service, gateway in gateways.items():
         expected = gateway.replace("{cloudId}", "abc-1") if gateway else "https://env.example.org"
         assert site.base_url(service) == expected
@@ -277,7 +278,7 @@ def test_the_checked_result_is_kept_until_the_file_changes(at: At, home: Path) -
     assert os.stat(kept).st_mode & 0o077 == 0
 
 
-class Definitions:
+class Definitions(Records):
     """The first method of a site presents no name, whatever the order of the shipped ones is."""
 
     program = "suite"
@@ -288,16 +289,13 @@ class Definitions:
         "service": {"items": {}, "other": {"base_url": "https://other.example"}},
     }
 
-    def all(self, kind: str) -> dict[str, Any]:
+    def records_of_kind(self, kind: str) -> dict[str, Any]:
         return self.tables[kind]
 
-    def ids(self, kind: str) -> list[str]:
+    def ids(self, kind: str, prefix: str = "") -> list[str]:
         return list(self.tables[kind])
 
-    def get(self, kind: str, id: str) -> Any:
-        return self.tables[kind][id]
-
-    def find(self, kind: str, id: str) -> Any:
+    def record(self, kind: str, id: str) -> Any:
         return self.tables[kind].get(id)
 
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from callsheet import registry
+from callsheet.catalog.records import Records
 from callsheet.client.http.reply import with_query
 from callsheet.commands.obtain_credential import check_way, device_consent, usual_way, ways_of
 from callsheet.errors import DefinitionError, NotAllowed, UsageError
@@ -245,7 +246,7 @@ def test_a_person_agrees_on_another_device() -> None:
     assert SECRET not in "".join(said) + str(refused.value) + repr(DeviceCode("a", "b", SECRET, 1, 1))
 
 
-class FakeCatalog:
+class FakeCatalog(Records):
     def __init__(self) -> None:
         self.tables: dict[str, Any] = {
             "service": {"shop": {"title": "Shop", "auth": ["way", "user"]}, "other": {"title": "Other"}},
@@ -258,14 +259,14 @@ class FakeCatalog:
             "deployment": {"cloud": {"method": "usual"}},
         }
 
-    def all(self, kind: str) -> Any:
+    def records_of_kind(self, kind: str) -> Any:
         return self.tables[kind]
 
-    def ids(self, kind: str) -> list[str]:
+    def ids(self, kind: str, prefix: str = "") -> list[str]:
         return list(self.tables[kind])
 
-    def get(self, kind: str, id: str) -> Any:
-        return self.tables[kind][id]
+    def record(self, kind: str, id: str) -> Any:
+        return self.tables[kind].get(id)
 
 
 def test_only_the_ways_of_a_service_are_offered_for_it() -> None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from callsheet.catalog.catalog import Catalog
-from callsheet.errors import UsageError, did_you_mean
+from callsheet.catalog.records import Records
 from callsheet.policy.policy import Policy
 from support.canary import TOKEN, basic
 
 
-class Definitions:
+class Definitions(Records):
     """Definitions out of TOML text, found as in the catalog."""
 
     def shipped_paths(self) -> list[Any]:
@@ -22,30 +22,27 @@ class Definitions:
         self.tables: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(text)
         self.reached: list[tuple[str, str]] = []
 
-    def find(self, kind: str, id: str) -> dict[str, Any] | None:
+    def record(self, kind: str, id: str) -> dict[str, Any] | None:
         self.reached.append((kind, id))
         return self.tables.get(kind, {}).get(id)
 
-    def get(self, kind: str, id: str) -> dict[str, Any]:
-        found = self.find(kind, id)
-        if found is None:
-            raise UsageError(f"unknown {kind} {id!r}{did_you_mean(id, self.tables.get(kind, {}))}")
-        return found
-
-    def all(self, kind: str) -> dict[str, dict[str, Any]]:
+    def records_of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
         return self.tables.get(kind, {})
 
+    def ids(self, kind: str, prefix: str = "") -> list[str]:
+        return [*self.tables.get(kind, {})]
 
-class Kept:
+
+class Kept(Records):
     """Definitions of a real catalog, read once where a test judges by all of them again and again."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self.tables = {kind: catalog.all(kind) for kind in ("operation", "product")}
+        self.tables = {kind: catalog.records_of_kind(kind) for kind in ("operation", "product")}
 
     def shipped_paths(self) -> list[Any]:
         return []
 
-    def all(self, kind: str) -> dict[str, dict[str, Any]]:
+    def records_of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
         return self.tables[kind]
 
 

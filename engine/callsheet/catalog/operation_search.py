@@ -67,7 +67,7 @@ def search_operations(catalog: Catalog, text: str, product: str | None = None) -
     asked = [word.lower() for word in split_identifier(text)]
     if not asked:
         raise UsageError("nothing to search for", hint="pass a word from an operation's name, title, path or tag")
-    synonyms = catalog.get("program", catalog.program).get("synonyms", {})
+    synonyms = catalog.programs.get(catalog.program).get("synonyms", {})
     corrected = dict(_corrections_of(catalog, [word for word in asked if word not in synonyms]))
     terms = [_with_synonyms(corrected.get(word, word), synonyms) for word in asked]
     rows = _match_rows(catalog, terms, " AND ", product) or _match_rows(catalog, terms, " OR ", product)
@@ -97,7 +97,7 @@ def _id_contains(term: str, in_id: list[str]) -> bool:
 
 def suggest_operations(catalog: Catalog, id: str, count: int = 3) -> list[str]:
     """The ids of operations most like a misspelt one."""
-    return closest_names(id, catalog.ids("operation"), count)
+    return closest_names(id, catalog.operations.ids(), count)
 
 
 def _corrections_of(catalog: Catalog, asked: list[str]) -> Iterator[tuple[str, str]]:

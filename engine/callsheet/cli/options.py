@@ -348,7 +348,7 @@ def _commands_that_take(ctx: click.Context, args: Sequence[str]) -> str:
     typed = [name for name in map(_option_name, own) if name and name not in shared]
     changing = command.definition["safety"] in CHANGES
     found = [name for name, options in group.commands_with_options(changing=changing) if {*typed} <= options]
-    same = group.context.catalog.get("program", group.context.program).get("verbs", {}).get(command.name, ())
+    same = group.context.catalog.programs.get(group.context.program).get("verbs", {}).get(command.name, ())
     found = [name for name in found if name in same] or found
     if not typed or not 0 < len(found) <= _MOST_COMMANDS:
         return ""

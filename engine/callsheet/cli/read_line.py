@@ -62,7 +62,7 @@ def _path_below(context: Context, path: str, product: str | None, deployment: st
     """With a product, a relative path stands below that product's base."""
     if product is None:
         return path
-    definition = context.catalog.get("product", product)
+    definition = context.catalog.products.get(product)
     here = on_deployment(definition, deployment)
     check_available(here, product, deployment)
     base: str = here.get("base", "")
@@ -252,7 +252,7 @@ def _called_operations(table: Any) -> Iterator[str]:
 
 def _of_operation(context: Context, values: Mapping[str, Any]) -> Effect:
     id = context.catalog.canonical_id("operation", values["id"])
-    operation = context.catalog.find("operation", id)
+    operation = context.catalog.operations.find(id)
     if operation is None:
         raise Unclear(f"unknown operation {values['id']!r}")
     safety = class_of_operation(operation)
@@ -284,7 +284,7 @@ def _policy_here(context: Context) -> tuple[Policy, Any]:
         site = context.site()
     except UsageError:  # none is configured, or this is no way to name one; a broken policy is broken there too
         variables = Variables(context.definition["prefix"], context.environ)
-        deployment = next(iter(context.catalog.ids("deployment")), "")
+        deployment = next(iter(context.catalog.deployments.ids()), "")
         return policy_here(context.catalog, variables, context.environ), Nowhere(deployment)
     return site.policy, site
 
@@ -321,7 +321,7 @@ def _certain_verdict(context: Context, safety: Safety, operations: Sequence[str]
 
 
 def _operation_facts(catalog: Catalog, id: str) -> Facts:
-    operation = catalog.get("operation", id)
+    operation = catalog.operations.get(id)
     method = str(operation["http"]).partition(" ")[0]
     safety = worst_safety(class_for_policies(table) for table in (operation, *deployment_variants(operation).values()))
     unbelieved = worst_safety([safety, by_method(method)]) if operation.get("own") else safety

@@ -55,8 +55,8 @@ def suggest_commands(catalog: Catalog, path: str, words: Sequence[str]) -> list[
 def command_for_bare_word(catalog: Catalog, path: str, word: str) -> str | None:
     """The name of the group's command whose first argument is the word, as its lookup knows by looking at it."""
     for name in _group_at(catalog, path).get("bare", ()):
-        argument = first_argument(catalog.get("command", f"{path} {name}".strip()))
-        lookup = catalog.get("lookup", argument["lookup"]) if argument is not None else {}
+        argument = first_argument(catalog.commands.get(f"{path} {name}".strip()))
+        lookup = catalog.lookups.get(argument["lookup"]) if argument is not None else {}
         if is_url(word):
             known = any(re.search(url, word) for url in lookup.get("urls", ()))
         else:  # at the top a mere number says nothing of what it is
@@ -67,12 +67,12 @@ def command_for_bare_word(catalog: Catalog, path: str, word: str) -> str | None:
 
 
 def _group_at(catalog: Catalog, path: str) -> GroupDefinition | ProgramDefinition:
-    return catalog.get("group", path) if path else catalog.get("program", catalog.program)
+    return catalog.groups.get(path) if path else catalog.programs.get(catalog.program)
 
 
 def _shown_by(catalog: Catalog, path: str, words: Sequence[str], children: Mapping[str, Child]) -> list[str]:
     """The command that shows the thing with this name, in a group that cannot tell names from misspelt commands."""
-    verbs = catalog.get("program", catalog.program).get("verbs", {})
+    verbs = catalog.programs.get(catalog.program).get("verbs", {})
     word, *more = takewhile(lambda each: not each.startswith("-"), words)
     is_name = not more and not any(word.casefold() in (verb, *others) for verb, others in verbs.items())
     found = is_name and "get" in children and path and not _group_at(catalog, path).get("bare")
@@ -85,7 +85,7 @@ def _suggested_instead(catalog: Catalog, path: str) -> Mapping[str, list[str]]:
 
 def _same_verb(catalog: Catalog, path: str, word: str, children: Mapping[str, Child]) -> list[str]:
     """The command of the group that does what the word means in any group."""
-    verbs = catalog.get("program", catalog.program).get("verbs", {})
+    verbs = catalog.programs.get(catalog.program).get("verbs", {})
     known = {name for child in children.values() if not child.hidden for name in _names_of_child(child)}
     found = next((name for name in verbs.get(word, ()) if name in known), None)
     return [f"{path} {found}"] if path and found else []
@@ -112,7 +112,7 @@ def _names_of_child(child: Child) -> tuple[str, ...]:
 def _near_names(catalog: Catalog, path: str, word: str, children: Mapping[str, Child]) -> list[str]:
     """Names that the word is a slip or the beginning of, each command once, the nearest first."""
     of_name: dict[str, Child | None] = {name: child for child in children.values() for name in _names_of_child(child)}
-    aliases = catalog.get("program", catalog.program).get("aliases", {}) if not path else {}
+    aliases = catalog.programs.get(catalog.program).get("aliases", {}) if not path else {}
     of_name |= dict.fromkeys(aliases)
     near: dict[str, tuple[int, bool, str]] = {}
     for name, child in of_name.items():
@@ -126,7 +126,7 @@ def _near_names(catalog: Catalog, path: str, word: str, children: Mapping[str, C
 def _child_changes(catalog: Catalog, path: str, child: Child | None) -> bool:
     if child is None or child.kind == "group":
         return False
-    return catalog.get("command", f"{path} {child.name}".strip())["safety"] in CHANGES
+    return catalog.commands.get(f"{path} {child.name}".strip())["safety"] in CHANGES
 
 
 def _count_slips(word: str, name: str, *, changes: bool) -> int | None:
@@ -209,7 +209,7 @@ def _word_of_query(
     typed = "\n".join(
         word for param in params for word in _typed_words({**param, "split": False}, values.get(param["name"]))
     )
-    for language in (context.catalog.get("query", id) for id in languages):
+    for language in (context.catalog.query_languages.get(id) for id in languages):
         for word in (each for each in quoted if each in typed):
             near: list[str] = []
             for field in (each for each in quoted if each != word and not near):
@@ -246,7 +246,7 @@ def _typed_words(param: Param, given: Any) -> Iterator[str]:
 
 def _was_taken_as_it_is(context: Context, lookup: str, word: str) -> bool:
     """Whether a word that looks like an id was not looked up; a number is near no other one."""
-    pattern = context.catalog.get("lookup", lookup).get("pattern")
+    pattern = context.catalog.lookups.get(lookup).get("pattern")
     return pattern is not None and re.fullmatch(pattern, word) is not None and not any(map(str.isdigit, word))
 
 

@@ -82,7 +82,7 @@ class DefinedCommand(WithHelp):
     """A command of the tree. Its help lists its own options; the global ones are named in one line."""
 
     def __init__(self, context: Context, path: str, runner: RunCommand, values: LiteralValues | None = None) -> None:
-        self.definition = context.catalog.get("command", path)
+        self.definition = context.catalog.commands.get(path)
         self.context = context
         self.runner = runner
         self.values = values
@@ -214,7 +214,7 @@ class DefinedGroup(WithHelp, click.Group):
             return None
         path = f"{self.path} {child.name}".strip()
         if child.kind == "group":
-            help = self.context.catalog.get("group", path)["help"]
+            help = self.context.catalog.groups.get(path)["help"]
             shared = global_params(self.context.definition.get("options", []), self.context, set(), hidden=True)
             return DefinedGroup(self.context, path, self.runner, self.values, params=shared, help=help)
         return DefinedCommand(self.context, path, self.runner, self.values)
@@ -241,12 +241,12 @@ class DefinedGroup(WithHelp, click.Group):
 
     @property
     def default_command(self) -> str | None:
-        found: str | None = self.context.catalog.get("group", self.path).get("default") if self.path else None
+        found: str | None = self.context.catalog.groups.get(self.path).get("default") if self.path else None
         return found
 
     def _needs_nothing(self, name: str) -> bool:
         """Whether the group means the command when it is called alone; else it shows its help."""
-        params = self.context.catalog.get("command", f"{self.path} {name}").get("params", ())
+        params = self.context.catalog.commands.get(f"{self.path} {name}").get("params", ())
         return not any(is_required(param) for param in params)
 
     def resolve_command(
@@ -266,7 +266,7 @@ class DefinedGroup(WithHelp, click.Group):
     def _refuse_two_words(self, command: click.Command, args: list[str]) -> None:
         """`comment add KEY`, where `comment` takes a key: the second word would be read as one."""
         if self.path and len(args) > 1 and isinstance(command, DefinedCommand) and self.values is None:
-            instead = self.context.catalog.get("group", self.path).get("instead", {})
+            instead = self.context.catalog.groups.get(self.path).get("instead", {})
             if lines := instead.get(f"{command.name} {args[1]}"):
                 raise self._refused_word(" ".join(args[:2]), lines)
 
@@ -303,7 +303,7 @@ class DefinedGroup(WithHelp, click.Group):
         """The commands of the group that change something, or do not, with the names of their options."""
         for child in self.child_entries.values():
             if child.kind == "command" and not child.hidden:
-                definition = self.context.catalog.get("command", f"{self.path} {child.name}")
+                definition = self.context.catalog.commands.get(f"{self.path} {child.name}")
                 params = definition.get("params", []) if (definition["safety"] in CHANGES) == changing else []
                 options = [each for each in params if each.get("kind") != "argument"]
                 long = {f"--{name}" for each in options for name in (each["name"], *each.get("aliases", []))}
@@ -432,7 +432,7 @@ def _check_output(context: Context, command: CompiledCommand) -> None:
     chosen = {name: context.option(name) for name in ("jq", "query", "columns", "template")}
     if context.output_format == "table" and not any(text is not None for text in chosen.values()):
         return
-    view = context.catalog.get("view", command["view"]) if "view" in command else None
+    view = context.catalog.views.get(command["view"]) if "view" in command else None
     other_views = any(here.get("view") != command.get("view") for here in deployment_variants(command).values())
     elsewhere = "columns" in command or other_views
     columns = chosen["columns"] if view is not None and not elsewhere else None
@@ -440,6 +440,6 @@ def _check_output(context: Context, command: CompiledCommand) -> None:
 
 
 def _check_web(context: Context, command: CompiledCommand) -> None:
-    view = context.catalog.get("view", command["view"]) if "view" in command else None
+    view = context.catalog.views.get(command["view"]) if "view" in command else None
     if view is None or "web" not in view or command.get("pages"):
         raise UsageError("--web: the result of this command has no web address", hint="see `open --help`")

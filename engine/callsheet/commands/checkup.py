@@ -161,7 +161,7 @@ def site_chosen(context: Context) -> Iterator[Row]:
 
 def services_with_address(context: Context, site: Site) -> list[str]:
     """The services that the site has an address for."""
-    return [service for service in context.catalog.ids("service") if site.access_to(service).get("base_url")]
+    return [service for service in context.catalog.services.ids() if site.access_to(service).get("base_url")]
 
 
 def check_credential(context: Context) -> Iterator[Row]:
@@ -177,7 +177,7 @@ def check_credential(context: Context) -> Iterator[Row]:
         except CallsheetError as error:
             yield failed_row("credential", error)
         else:
-            needed = takes_secret(context.catalog.get("auth", site.method_of(service)))
+            needed = takes_secret(context.catalog.auth_methods.get(site.method_of(service)))
             place = f"from {site.place_of_secret(service)}" if needed else "no credential needed"
             yield Row("credential", "ok", f"{site.method_of(service)}, {place}")
 
@@ -238,7 +238,7 @@ def check_products(context: Context) -> Iterator[Row]:
 
 def _product_rows(context: Context, asker: Asker, open_products: set[str]) -> Iterator[Row]:
     deployment = context.site().deployment
-    for id, product in context.catalog.all("product").items():
+    for id, product in context.catalog.products.all().items():
         if id not in open_products:
             continue
         for fact in on_deployment(product, deployment).get("facts", ()):
@@ -255,7 +255,7 @@ def check_scopes(context: Context) -> Iterator[Row]:
 
     site = context.site()
     for service in services_with_address(context, site)[:1]:
-        consent = consent_of(context.catalog.get("auth", site.method_of(service)))
+        consent = consent_of(context.catalog.auth_methods.get(site.method_of(service)))
         access = site.access_to(service)
         if consent is None or "sites" not in consent or not access.get("client_id"):
             continue

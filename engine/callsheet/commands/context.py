@@ -150,7 +150,7 @@ class Context:
     @cached_property
     def definition(self) -> ProgramDefinition:
         """The definition of the program itself, which a start asks for ten times."""
-        return self.catalog.get("program", self.program)
+        return self.catalog.programs.get(self.program)
 
     def option(self, name: str, default: Any = None) -> Any:
         value = self.options.get(name)
@@ -237,7 +237,7 @@ class Context:
         from ..language.merge import on_deployment
         from ..language.template import fill_text
 
-        here = on_deployment(self.catalog.get("address", id), self.site().deployment)
+        here = on_deployment(self.catalog.addresses.get(id), self.site().deployment)
         return self.site().address(here["service"]) + str(fill_text(here["url"], {"word": word}))
 
     def show_in_browser(self, url: str) -> None:
@@ -252,14 +252,14 @@ class Context:
 
     def _palette_styles(self, id: str) -> dict[str, str]:
         if id not in self._palettes:
-            defined = self.catalog.get("palette", id)["styles"]
+            defined = self.catalog.palettes.get(id)["styles"]
             self._palettes[id] = {word.casefold(): style for word, style in defined.items()}
         return self._palettes[id]
 
     @cached_property
     def rich_text(self) -> dict[str, NodeDefinition]:
         """The definitions that rich text is converted by."""
-        return self.catalog.all("node")
+        return self.catalog.nodes.all()
 
     def note(self, text: str) -> None:
         """A remark beside the result, on standard error."""

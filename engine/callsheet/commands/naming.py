@@ -28,7 +28,7 @@ class Namings:
 
     def names_of(self, id: str, values: list[str]) -> dict[str, str]:
         """Id → name, as far as the service tells; a table is shown with ids rather than not at all."""
-        naming = self._catalog.get("naming", id)
+        naming = self._catalog.namings.get(id)
         ids = [value for value in dict.fromkeys(values) if re.fullmatch(naming["pattern"], value)]
         found: dict[str, str] = {}
         try:

@@ -43,17 +43,17 @@ def ways_of(catalog: Catalog, service: str | None) -> list[str]:
     if own:
         return list(own)
     claimed = {way for each in services.values() for way in each.get("auth", ())}
-    return [id for id in catalog.ids("auth") if id not in claimed]
+    return [id for id in catalog.auth_methods.ids() if id not in claimed]
 
 
 def usual_way(catalog: Catalog, deployment: str, service: str | None, *, with_user: bool) -> str:
     """The way that is meant where nobody says one; `with_user`: an address or user name was given."""
     ways = ways_of(catalog, service)
     if with_user:
-        named = [id for id in ways if scheme_named(catalog.get("auth", id)["scheme"]).takes_user]
+        named = [id for id in ways if scheme_named(catalog.auth_methods.get(id)["scheme"]).takes_user]
         if named:
             return named[0]
-    usual: str = catalog.get("deployment", deployment)["method"]
+    usual: str = catalog.deployments.get(deployment)["method"]
     return usual if usual in ways else ways[0]
 
 
@@ -74,13 +74,13 @@ def check_options(catalog: Catalog, method: str, given: Callable[[str], Any]) ->
     )
     if (wrong := next(unused, None)) is None:
         return
-    takes = [id for id in catalog.ids("auth") if _method_takes(wrong, catalog, id)]
+    takes = [id for id in catalog.auth_methods.ids() if _method_takes(wrong, catalog, id)]
     hint = f"it goes with --method {' or '.join(takes)}" if takes else None
     raise UsageError(f"--{wrong} cannot be used with --method {method}", hint=hint)
 
 
 def _method_takes(option: str, catalog: Catalog, method: str) -> bool:
-    how = scheme_named(catalog.get("auth", method)["scheme"])
+    how = scheme_named(catalog.auth_methods.get(method)["scheme"])
     if option in _OF_CONSENT:
         return how.by_consent
     return how.takes_user if option == "email" else how.takes_secret and not how.by_consent
@@ -166,7 +166,7 @@ class NewSecret(NamedTuple):
 def obtain_credential(
     context: Context, answers: Answers, wanted: SignInRequest, web: UnauthenticatedClient
 ) -> NewSecret:
-    auth = context.catalog.get("auth", wanted.method)
+    auth = context.catalog.auth_methods.get(wanted.method)
     how = scheme_named(auth["scheme"])
     if not how.takes_secret:
         return NewSecret(wanted, None)
@@ -262,7 +262,7 @@ class Asker:
 
     def probe_all(self, services: set[str] | None = None) -> Iterator[ProbeResult]:
         """Of every product that exists on this deployment, has a probe, and belongs to one of the services."""
-        for id, product in self._catalog.all("product").items():
+        for id, product in self._catalog.products.all().items():
             here = on_deployment(product, self._site.deployment)
             wanted = services is None or here.get("service", id) in services
             if wanted and "probe" in here and "unavailable" not in here:
@@ -374,7 +374,7 @@ class Verifier:
         site = candidate_site(wanted, secret, self._way, self._catalog, self._environ)
         with closing(Asker(self._catalog, site, self._program, self._environ)) as asker:
             results = list(asker.probe_all({wanted.service} if wanted.service else None))
-        stranger = not takes_secret(self._catalog.get("auth", wanted.method))
+        stranger = not takes_secret(self._catalog.auth_methods.get(wanted.method))
         error = refusal_error(results, stranger=stranger)
         if error is not None:
             raise error
@@ -382,7 +382,7 @@ class Verifier:
 
     def _through_gateway(self, wanted: SignInRequest, secret: str) -> SignInRequest | None:
         """The same by way of the gateway, where there is one that is not in use yet."""
-        gateways = any("gateway" in service for service in self._catalog.all("service").values())
+        gateways = any("gateway" in service for service in self._catalog.services.all().values())
         if wanted.cloud_id or not gateways:
             return None
         site = candidate_site(wanted, secret, self._way, self._catalog, self._environ)
@@ -412,7 +412,7 @@ class Verifier:
         if _lacks_scope(error):
             return "the credential lacks a scope or permission", "make one with read access to the products you use"
         if isinstance(error, NotAllowed):
-            auth = self._catalog.get("auth", wanted.method)
+            auth = self._catalog.auth_methods.get(wanted.method)
             where = f" at {auth['page']}" if "page" in auth else ""
             return "the credential was refused", f"make a new {auth.get('secret', 'one')}{where}"
         if error.status == 404:

@@ -78,7 +78,7 @@ class Things:
         context = dispatcher.context
         deployment = context.site().deployment
         self.dispatcher, self.resource = dispatcher, id
-        self.definition: ResourceDefinition = on_deployment(context.catalog.get("resource", id), deployment)
+        self.definition: ResourceDefinition = on_deployment(context.catalog.resources.get(id), deployment)
         self.title, self.plural = title_of(id, self.definition), plural_of(id, self.definition)
         check_available(self.definition, self.plural, deployment)
 
@@ -92,13 +92,13 @@ class Things:
     @cached_property
     def child_resources(self) -> list[str]:
         """The resources whose things belong to things of this one, without itself."""
-        every = self.dispatcher.context.catalog.all("resource").items()
+        every = self.dispatcher.context.catalog.resources.all().items()
         return [id for id, each in every if self.resource in each.get("parent", {}) and id != self.resource]
 
     @cached_property
     def file_resource(self) -> str | None:
         """The resource of the files that things have, if they have any."""
-        found = (id for id in self.child_resources if "content" in self.dispatcher.context.catalog.get("resource", id))
+        found = (id for id in self.child_resources if "content" in self.dispatcher.context.catalog.resources.get(id))
         return next(found, None)
 
     @cached_property
@@ -341,9 +341,7 @@ class Things:
 
     def _needs_parent(self) -> UsageError:
         first = self.parent_resources[0]
-        return UsageError(
-            f"{self.plural} are listed under one {title_of(first, self._resources.get('resource', first))}"
-        )
+        return UsageError(f"{self.plural} are listed under one {title_of(first, self._resources.resources.get(first))}")
 
     @property
     def _resources(self) -> Catalog:
@@ -369,7 +367,7 @@ class Things:
 
 def parents_first(catalog: Catalog, wanted: Sequence[str] = ()) -> list[str]:
     """Resources in an order in which each comes after those that it belongs to; all of them where none is wanted."""
-    every = catalog.all("resource")
+    every = catalog.resources.all()
     done: dict[str, None] = {}
 
     def add(id: str, way: frozenset[str]) -> None:

@@ -47,7 +47,7 @@ def run_on_each(
     """
     _refuse_command(context, command, values)
     _refuse_unknown(context, names)
-    view = context.catalog.get("view", command["view"]) if "view" in command else None
+    view = context.catalog.views.get(command["view"]) if "view" in command else None
     output = context.output(_with_site(view))
     jobs = [_child_context(context, name) for name in names]
     outcomes = []

@@ -181,7 +181,7 @@ class Detector:
 
         Raises `NetworkError` when the host does not answer, `CallsheetError` when something else lives there.
         """
-        deployments = self._catalog.all("deployment")
+        deployments = self._catalog.deployments.all()
         tried = {deployment: deployments[deployment]} if deployment else deployments
         if not any("detect" in definition for definition in tried.values()):
             return Detected(next(iter(tried)), above_products(self._catalog, address), None, None)
@@ -195,7 +195,7 @@ class Detector:
 
     def tenant_id(self, address: str, deployment: str) -> str | None:
         """The id that a gateway takes for a site; None where the deployment knows no such thing."""
-        tenant = self._catalog.get("deployment", deployment).get("tenant")
+        tenant = self._catalog.deployments.get(deployment).get("tenant")
         if not tenant:
             return None
         found = self._evaluate(tenant["id"], self._get_json(address, tenant["path"]))
@@ -230,7 +230,7 @@ class Detector:
 
     def _not_recognised(self, address: str) -> CallsheetError:
         titles = " or ".join(each["title"] for each in first_services(self._catalog).values())
-        known = ", ".join(self._catalog.ids("deployment"))
+        known = ", ".join(self._catalog.deployments.ids())
         return CallsheetError(
             f"{address} answers, but is not {titles}: wrong product or wrong path",
             hint=f"check the address; if it answers only after signing in, pass --deployment ({known})",
@@ -309,7 +309,7 @@ def ready_store(context: Context, answers: Answers, wanted: SignInRequest) -> st
     Where a person can be asked and there is no key store, they choose the password of an encrypted file; that is
     returned.
     """
-    if not takes_secret(context.catalog.get("auth", wanted.method)):
+    if not takes_secret(context.catalog.auth_methods.get(wanted.method)):
         return None
     name = chosen_name(answers.variables)
     try:
@@ -385,7 +385,7 @@ def save_sign_in(
 def other_hosts(context: Context, wanted: SignInRequest) -> list[str]:
     """The origins besides the site's own that this sign-in was made with; no others will get the credential."""
     site = candidate_site(wanted, "", {}, context.catalog, context.environ)
-    hosts = {host for service in context.catalog.ids("service") for host in site.hosts_of(service)}
+    hosts = {host for service in context.catalog.services.ids() for host in site.hosts_of(service)}
     return sorted(hosts - {wanted.host_origin})
 
 
@@ -397,7 +397,7 @@ def _restore_credential(store: Store, account: str, previous: CredentialRecord |
 
 
 def _write_profile(context: Context, wanted: SignInRequest, store: str | None, extra: SiteProfile) -> None:
-    secret = takes_secret(context.catalog.get("auth", wanted.method))
+    secret = takes_secret(context.catalog.auth_methods.get(wanted.method))
     with edit_profiles(context.catalog, context.environ) as document:
         put_site(document, wanted.name, {**wanted.profile_keys(store, secret=secret), **extra})
         put_setting(document, ("site",), wanted.name)

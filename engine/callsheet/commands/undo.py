@@ -40,7 +40,7 @@ def undo_changes(
     What was changed since then is left as it is, unless `force` is given. `path` is where the journal of this goes.
     """
     words = found.head["command"]
-    command = context.catalog.find("command", words)
+    command = context.catalog.commands.find(words)
     of_things = _of_things(context, found) if command is not None and "builtin" in command else None
     command = of_things or command
     if found.head["program"] != context.program or command is None:
@@ -56,7 +56,7 @@ def undo_changes(
 def _of_things(context: Context, found: Recorded) -> CompiledCommand | None:
     """The command of a journal of things of one resource, whose snapshot says how each is put back."""
     resource = found.head["values"].get("resource")
-    known = context.catalog.all("resource")
+    known = context.catalog.resources.all()
     table = on_deployment(known[resource], context.site().deployment) if resource in known else {}
     if "update" not in table:
         return None

@@ -50,9 +50,9 @@ class ProgramOperations:
 
     def __getitem__(self, id: str) -> ProgramOperation:
         """Also one whose id is no name in Python, with a dot in it for one."""
-        definition = self._session.catalog.find("operation", id)
+        definition = self._session.catalog.operations.find(id)
         if definition is None:
-            near = did_you_mean(id, self._session.catalog.ids("operation"))
+            near = did_you_mean(id, self._session.catalog.operations.ids())
             hint = f"{self._session.base.program} op search WORDS finds operations"
             raise UnknownOperation(f"no operation {id!r}{near}", hint=hint)
         return ProgramOperation(self._session, id, definition)
@@ -61,7 +61,7 @@ class ProgramOperations:
         return f"<operations of {self._session.base.program}>"
 
     def __dir__(self) -> list[str]:
-        return [id for id in self._session.catalog.ids("operation") if id.isidentifier()]
+        return [id for id in self._session.catalog.operations.ids() if id.isidentifier()]
 
 
 class ProgramOperation:
@@ -260,7 +260,7 @@ class ProgramGroup:
         return f"<{self._session.base.program} {self._words}: {', '.join(self._child_entries())}>"
 
     def __call__(self, *args: Any, **values: Any) -> Any:
-        default = self._session.catalog.get("group", self._words).get("default")
+        default = self._session.catalog.groups.get(self._words).get("default")
         if default is None:
             raise UsageError(f"{self._words} is a group", hint=f"its commands: {', '.join(self._child_entries())}")
         return ProgramCommand(self._session, f"{self._words} {default}")(*args, **values)
@@ -284,7 +284,7 @@ class ProgramCommand:
     def __init__(self, session: Session, words: str) -> None:
         self._session = session
         self._words = words
-        self._definition: CompiledCommand = session.catalog.get("command", words)
+        self._definition: CompiledCommand = session.catalog.commands.get(words)
 
     def __call__(self, *args: Any, **values: Any) -> Any:
         return self._run_command(args, values)
@@ -352,11 +352,11 @@ class Program(ProgramGroup):
 
     def command(self, words: str) -> ProgramCommand:
         """A command by its words, also one whose name something else has here; of a group, its default command."""
-        group = self._session.catalog.find("group", words)
+        group = self._session.catalog.groups.find(words)
         if group is not None and "default" in group:
             words = f"{words} {group['default']}"
-        if self._session.catalog.find("command", words) is None:
-            near = did_you_mean(words, self._session.catalog.ids("command"))
+        if self._session.catalog.commands.find(words) is None:
+            near = did_you_mean(words, self._session.catalog.commands.ids())
             raise UsageError(f"{self._session.base.program} has no command {words!r}{near}")
         return ProgramCommand(self._session, words)
 

@@ -319,10 +319,10 @@ class Session:
 
     def find_builtin(self, name: str) -> tuple[str, CompiledCommand]:
         """The words and the definition of the command that runs a function of the engine."""
-        found = self.catalog.find("command", name)
+        found = self.catalog.commands.find(name)
         if found is not None and found.get("builtin") == name:
             return name, found
-        for words, command in self.catalog.all("command").items():
+        for words, command in self.catalog.commands.all().items():
             if command.get("builtin") == name:
                 return words, command
         raise UsageError(f"{self.base.program} has no command for this")

@@ -192,10 +192,10 @@ def group_stubs(catalog: Catalog, words: str, name: str, own: str = "", taken: C
             lines += f"    {attribute}: {class_name(f'{inside} commands')}\n"
         else:
             aliases = [alias for alias in _aliases(child) if alias not in taken]
-            lines += _command_method(catalog.get("command", inside), [attribute, *aliases])
-    default = catalog.get("group", words).get("default") if words else None
+            lines += _command_method(catalog.commands.get(inside), [attribute, *aliases])
+    default = catalog.groups.get(words).get("default") if words else None
     if default is not None:
-        lines += _command_signature(catalog.get("command", f"{words} {default}"), "__call__")
+        lines += _command_signature(catalog.commands.get(f"{words} {default}"), "__call__")
     return f"{below}class {name}:\n{lines or '    ...'}\n"
 
 
@@ -399,12 +399,12 @@ def stub_files(catalog: Catalog, program: str) -> dict[str, str]:
 
 def program_stubs(catalog: Catalog, program: str) -> str:
     """All types of a program in one module."""
-    bodies = BodyTypes(catalog.all("schema"))
+    bodies = BodyTypes(catalog.schemas.all())
     methods = [
-        operation_stub(id, operation, bodies) for id, operation in catalog.all("operation").items() if is_name(id)
+        operation_stub(id, operation, bodies) for id, operation in catalog.operations.all().items() if is_name(id)
     ]
     own = _OF_EVERY_PROGRAM.format(
-        resources=literal_annotation(catalog.ids("resource")) if catalog.ids("resource") else "str"
+        resources=literal_annotation(catalog.resources.ids()) if catalog.resources.ids() else "str"
     )
     groups = group_stubs(catalog, "", class_name(program), own, _TAKEN)
     every = "    def __getitem__(self, id: str) -> _Pages[...]: ...\n"

@@ -62,15 +62,15 @@ class Thing:
         from .session import record_table
 
         view = self._things.definition.get("view")
-        return record_table(self.raw, self._call.catalog.get("view", view) if view else None, self._call.formats())
+        return record_table(self.raw, self._call.catalog.views.get(view) if view else None, self._call.formats())
 
 
 class ResourceThings:
     """All things of one resource. What they belong to is given by the names of other resources."""
 
     def __init__(self, session: Session, name: str) -> None:
-        if session.catalog.find("resource", name) is None:
-            known = sorted(session.catalog.ids("resource"))
+        if session.catalog.resources.find(name) is None:
+            known = sorted(session.catalog.resources.ids())
             near = did_you_mean(name, known)
             raise UsageError(
                 f"{session.base.program} has no resource {name!r}{near}", hint=f"it has {', '.join(known)}"
@@ -83,7 +83,7 @@ class ResourceThings:
         call = self._session.new_call()
         with self._session.closing_on_error(call):
             things, ids = self._things_with_parents(call, parents)
-            if call.catalog.find("lookup", self._name) is not None:
+            if call.catalog.lookups.find(self._name) is not None:
                 scope = {**things.expression_scope(ids), "site": call.site().name}
                 lookups = Lookups(call, things.dispatcher, exact=True)
                 return Thing(
@@ -113,6 +113,6 @@ class ResourceThings:
                 near = did_you_mean(name, things.parent_resources)
                 hint = f"it belongs to: {', '.join(things.parent_resources) or 'nothing'}"
                 raise UsageError(f"a {things.title} belongs to no {name!r}{near}", hint=hint)
-            known = call.catalog.find("lookup", name) is not None
+            known = call.catalog.lookups.find(name) is not None
             ids[name] = str(lookups.find_candidate(name, word, things.expression_scope(ids)).value) if known else word
         return things, ids

@@ -83,8 +83,8 @@ class Assembly:
         self.catalog = catalog
         self.options = options
         self.environ = environ
-        self.prefix: str = catalog.get("program", catalog.program)["prefix"]
-        self.definition = next(iter(catalog.all("listener").values()))
+        self.prefix: str = catalog.programs.get(catalog.program)["prefix"]
+        self.definition = next(iter(catalog.listeners.all().values()))
         self.log = Log(err, out)
         self.recent = RecentDeliveries() if options.keeps_recent else None
         self.metrics = Metrics()
@@ -146,7 +146,7 @@ class Assembly:
 
     def _hidden(self) -> frozenset[str]:
         """Variables with secrets, which no handler gets to see unless its route gives it one."""
-        defined = (name for source in self.catalog.all("source").values() for name in variables_of(source))
+        defined = (name for source in self.catalog.sources.all().values() for name in variables_of(source))
         passwords = (name for name in self.environ if name.endswith(_PASSWORDS))
         return frozenset((*defined, *passwords))
 

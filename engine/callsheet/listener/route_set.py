@@ -72,13 +72,13 @@ LocatedRoute = tuple[str, "shape.RouteDefinition", str]
 
 def read_routes(catalog: Catalog, selection: RouteSelection, context: HandlerContext) -> RouteSet:
     """Raises `UsageError` for what is broken, naming file and line; nothing is changed then."""
-    is_used = selection.files or catalog.ids("route")
+    is_used = selection.files or catalog.routes.ids()
     definitions = load_checked(catalog.layers, selection.files) if is_used else Definitions()
-    events = {id: definition.table for (kind, id), definition in definitions.items() if kind == "event"} or catalog.all(
-        "event"
-    )
+    events = {
+        id: definition.table for (kind, id), definition in definitions.items() if kind == "event"
+    } or catalog.events.all()
     own = {id: definition.table for (kind, id), definition in definitions.items() if kind == "envelope"}
-    envelopes = cast("dict[str, shape.EnvelopeDefinition]", own) or catalog.all("envelope")
+    envelopes = cast("dict[str, shape.EnvelopeDefinition]", own) or catalog.envelopes.all()
     types = event_types(cast("dict[str, shape.EventDefinition]", events), selection.sources)
     check_event_types(selection.events, types, lambda _: "--events")
     chosen = [
@@ -91,7 +91,7 @@ def read_routes(catalog: Catalog, selection: RouteSelection, context: HandlerCon
     context = context._replace(
         hidden=context.hidden | logins,
         envelopes=envelopes,
-        brokers=catalog.all("broker"),
+        brokers=catalog.brokers.all(),
         stored=_stored(catalog, context),
     )
     routes = []
@@ -113,7 +113,7 @@ def _stored(catalog: Catalog, context: HandlerContext) -> Callable[[str], str]:
     def get(name: str) -> str:
         from .verify.secret_options import NamedSecrets
 
-        prefix = catalog.get("program", catalog.program)["prefix"]
+        prefix = catalog.programs.get(catalog.program)["prefix"]
         return NamedSecrets(prefix, context.environ, catalog.program).get(name)
 
     return get

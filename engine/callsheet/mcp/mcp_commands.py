@@ -198,8 +198,8 @@ def tools(context: Context, values: ParameterValues) -> None:
     """What `mcp start` would offer with the same options, or the sets that there are."""
     if values["sets"]:
         found = ToolSelection(context.catalog).sets
-        defined = context.catalog.all("toolset")
-        groups = context.catalog.all("group")
+        defined = context.catalog.toolsets.all()
+        groups = context.catalog.groups.all()
         rows = [
             {
                 "name": name.replace(" ", "."),
@@ -209,9 +209,9 @@ def tools(context: Context, values: ParameterValues) -> None:
             }
             for name, commands in found.items()
         ]
-        context.output(context.catalog.get("view", "toolset")).print_items(rows)
+        context.output(context.catalog.views.get("toolset")).print_items(rows)
         return
-    output = context.output(context.catalog.get("view", "tool"))  # before the tools: they have no options for output
+    output = context.output(context.catalog.views.get("tool"))  # before the tools: they have no options for output
     offered = toolbox_of(context, values).tools.values()
     output.print_items(
         {

@@ -90,13 +90,13 @@ def disable(context: Context, values: ParameterValues) -> None:
 
 def list_hosts(context: Context, values: ParameterValues) -> None:
     rows = []
-    for host, definition in context.catalog.all("host").items():
+    for host, definition in context.catalog.hosts.all().items():
         if "servers" not in definition:
             continue
         for scope, path in _files(context, definition, values).items():
             state = _state(context, host, definition, path, values)
             rows.append({"name": host, "title": definition["title"], "scope": scope, "file": path, "state": state})
-    context.output(context.catalog.get("view", "host")).print_items(rows)
+    context.output(context.catalog.views.get("host")).print_items(rows)
 
 
 def _files(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, str]:
@@ -117,7 +117,7 @@ def _state(context: Context, host: str, definition: HostDefinition, path: str, v
 
 
 def _host(context: Context, name: str) -> HostDefinition:
-    definition = context.catalog.get("host", name)
+    definition = context.catalog.hosts.get(name)
     if "servers" not in definition:
         raise UsageError(f"the configuration file of {definition['title']} is not known")
     return definition
@@ -197,4 +197,4 @@ def _save(context: Context, place: HostEntry, text: str, done: str, definition: 
         if "then" in definition["servers"]:
             context.note(definition["servers"]["then"])
     row = {"name": place.host, "file": path, "state": done if changed else "unchanged"}
-    context.output(context.catalog.get("view", "host-change")).print_one(row)
+    context.output(context.catalog.views.get("host-change")).print_one(row)

@@ -137,8 +137,8 @@ class Resources:
         self._toolbox = toolbox
         catalog = toolbox.base.catalog
         self.templates = [
-            _template(toolbox.base.program, name, thing, _saves(catalog.get("command", thing["agents"]["command"])))
-            for name, thing in catalog.all("resource").items()
+            _template(toolbox.base.program, name, thing, _saves(catalog.commands.get(thing["agents"]["command"])))
+            for name, thing in catalog.resources.all().items()
             if "agents" in thing
         ]
 
@@ -173,8 +173,8 @@ class Resources:
         if suggestion is None:
             return []
         catalog = self._toolbox.base.catalog
-        command = catalog.get("command", suggestion["command"])
-        id = catalog.get("view", command["view"]).get("id") if "view" in command else None
+        command = catalog.commands.get(suggestion["command"])
+        id = catalog.views.get(command["view"]).get("id") if "view" in command else None
         try:
             items = self._toolbox.raw(
                 suggestion["command"], fill_template(suggestion.get("values", {}), {"word": word}) or {}

@@ -274,7 +274,7 @@ class Toolbox:
 
     def _columns(self, tool: Tool, fields: list[str]) -> list[str]:
         """The columns that are meant, with the one that identifies the item."""
-        view = self.base.catalog.get("view", tool.view) if tool.view else None
+        view = self.base.catalog.views.get(tool.view) if tool.view else None
         if view is None:
             return fields
         names = {name_of_field(column["name"]): column["name"] for column in view["columns"]}

@@ -143,7 +143,7 @@ def _help(catalog: Catalog, param: Param) -> str:
         return _PAGING_HELP.get(param["name"], str(param.get("help", "")))
     if "help" in param:
         return help_without_input(param)
-    lookup = catalog.find("lookup", param["lookup"]) if "lookup" in param else None
+    lookup = catalog.lookups.find(param["lookup"]) if "lookup" in param else None
     if lookup is None:
         return ""
     return lookup.get("hint", "").removeprefix("give ") or lookup["title"]
@@ -188,7 +188,7 @@ class Tools:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._described = {tool["command"]: (name, tool) for name, tool in catalog.all("tool").items()}
+        self._described = {tool["command"]: (name, tool) for name, tool in catalog.tools.all().items()}
 
     def name(self, command: str) -> str:
         """The name of a command's tool: its own, or the words of the command."""
@@ -196,18 +196,18 @@ class Tools:
         return tool_name(described[0] if described else command)
 
     def _tool_of(self, command: str) -> str | None:
-        definition = self._catalog.find("command", command)
+        definition = self._catalog.commands.find(command)
         return self.name(command) if definition is not None and can_be_offered(definition) else None
 
     def tool(self, command: str, *, reads: bool = False) -> Tool:
         """`reads`: where it could call any operation, it may only read."""
-        definition = self._catalog.get("command", command)
+        definition = self._catalog.commands.get(command)
         any_operation = definition.get("builtin") in OF_ANY_OPERATION
         if any_operation and reads:
             definition["safety"] = "read"
         _, described = self._described.get(command, ("", None))
         params = offered(definition, described)
-        view = self._catalog.get("view", definition["view"]) if "view" in definition else None
+        view = self._catalog.views.get(definition["view"]) if "view" in definition else None
         arguments = {str(param["name"]): name for name, param in params.items()}
         in_words = partial(for_tools, arguments=arguments, tool_of=self._tool_of)
         help = in_words((described.get("help") if described else None) or definition["help"])
@@ -270,15 +270,15 @@ class ToolSelection:
         """Commands that do not exist on the deployment, where it is known, are left out."""
         self._catalog = catalog
         self.tools = Tools(catalog)
-        commands = catalog.all("command")
+        commands = catalog.commands.all()
         self._builtins = {id: definition["builtin"] for id, definition in commands.items() if "builtin" in definition}
         self.commands = {
             id: definition["safety"]
             for id, definition in commands.items()
             if can_be_offered(definition) and "unavailable" not in on_deployment(definition, deployment or "")
         }
-        self._sets = catalog.all("toolset")
-        self._groups = catalog.ids("group")
+        self._sets = catalog.toolsets.all()
+        self._groups = catalog.groups.ids()
 
     @property
     def sets(self) -> dict[str, list[str]]:
@@ -339,7 +339,7 @@ class ToolSelection:
         found = words if words in self.commands else by_tool.get(name)
         if found is not None:
             return [found]
-        if self._catalog.find("command", words) is not None:
+        if self._catalog.commands.find(words) is not None:
             raise UsageError(f"{words!r} cannot be a tool: it reads or changes settings or files of this machine")
         known = [*sets, *(command.replace(" ", ".") for command in self.commands), ALL]
         raise UsageError(f"unknown tool set or command {name!r}{did_you_mean(name, known)}")

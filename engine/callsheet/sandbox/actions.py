@@ -61,7 +61,7 @@ class Lists:
         name = listing["entity"]
         view = listing.get("view", DEFAULT)
         paging = asked.definition.get("paginate")
-        paginator = self.catalog.get("paginator", paging["using"]) if paging and not listing.get("whole") else None
+        paginator = self.catalog.paginators.get(paging["using"]) if paging and not listing.get("whole") else None
         params = {**(asked.body if isinstance(asked.body, dict) else {}), **asked.params}
         place = (
             page_window(paginator, params, _largest_page(asked.definition, paginator))

@@ -31,7 +31,7 @@ def list_pages(catalog: Catalog, operation: CompiledOperation) -> dict[str, Any]
     paging = operation.get("paginate")
     if not paging:
         return {"whole": True}
-    paginator = catalog.get("paginator", paging["using"])
+    paginator = catalog.paginators.get(paging["using"])
     key = paging.get("items")
     if paginator.get("reads") == "headers":
         link = {"headers": {"Link": "{link && join('', ['<', site, link, '>; rel=\"next\"']) || `null`}"}}
@@ -81,7 +81,7 @@ class _Paths(NamedTuple):
 
 def derived_entities(catalog: Catalog, simulated: Iterable[str]) -> dict[str, EntityDefinition]:
     """One entity for each collection of each product that is not among the `simulated`."""
-    operations = catalog.all("operation")
+    operations = catalog.operations.all()
     by_product: dict[str, dict[str, dict[str, str]]] = {}
     for id, operation in operations.items():
         if operation["product"] not in simulated:
@@ -343,16 +343,16 @@ class Entities:
         self.catalog = catalog
         self.state = state
         self.simulations: dict[str, SimulationDefinition] = {
-            name: on_deployment(it, deployment) for name, it in catalog.all("simulation").items()
+            name: on_deployment(it, deployment) for name, it in catalog.simulations.all().items()
         }
         self._site = ""
         self._shown: dict[tuple[str, Any, str], Any] = {}  # what other items show, until something changes
         self._shown_at = -1
         self.bases = {
-            name: on_deployment(it, deployment).get("base", "") for name, it in catalog.all("product").items()
+            name: on_deployment(it, deployment).get("base", "") for name, it in catalog.products.all().items()
         }
-        defined: dict[str, EntityDefinition] = catalog.all("entity")
-        stubs = derived_entities(catalog, {*(it["product"] for it in defined.values()), *catalog.ids("simulation")})
+        defined: dict[str, EntityDefinition] = catalog.entities.all()
+        stubs = derived_entities(catalog, {*(it["product"] for it in defined.values()), *catalog.simulations.ids()})
         self._all = {name: Entity(name, it, deployment) for name, it in {**defined, **stubs}.items()}
 
     def simulation_of(self, product: str | None) -> SimulationDefinition:

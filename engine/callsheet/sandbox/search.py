@@ -377,7 +377,7 @@ class Searcher:
 
     def __init__(self, catalog: Catalog, entities: Entities) -> None:
         self.entities = entities
-        self.languages: dict[str, QueryDefinition] = catalog.all("query")
+        self.languages: dict[str, QueryDefinition] = catalog.query_languages.all()
         self.people = {name: it["me"] for name, it in entities.simulations.items() if "me" in it}
         self.grammars = {
             name: Grammar(frozenset(language.get("reserved", ())), language.get("numbered"))

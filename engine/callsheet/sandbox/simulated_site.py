@@ -70,13 +70,13 @@ class Routes:
         self._simulated = simulated  # of two operations with one path, the one that does something answers
         self._tree: dict[str, Any] = {}
         self.products: list[tuple[str, str]] = []  # base and product, the longest base first
-        plain = catalog.all("product")
+        plain = catalog.products.all()
         here = {name: on_deployment(product, deployment) for name, product in plain.items()}
         for name, product in here.items():
             if "unavailable" not in product and name in (products or here):
                 self.products.append((product.get("base", ""), name))
         self.products.sort(key=lambda each: -len(each[0]))
-        for id, operation in catalog.all("operation").items():
+        for id, operation in catalog.operations.all().items():
             own = on_deployment(operation, deployment)
             product = here[own["product"]]
             if "unavailable" in own or "unavailable" in product or own["product"] not in (products or here):
@@ -161,7 +161,7 @@ class OtherForm:
             return value
         if self._texts and condition_holds(self._texts["where"], value):
             text = convert_rich_text(
-                value, self._texts["kept"], self._texts["shown"], nodes=self._catalog.all("node")
+                value, self._texts["kept"], self._texts["shown"], nodes=self._catalog.nodes.all()
             ).value
             return text.rstrip("\n")
         return {key: self.as_answered(each, site) for key, each in value.items()}
@@ -169,7 +169,7 @@ class OtherForm:
     def _kept_text(self, text: Any) -> Any:
         if self._texts is None or not isinstance(text, str):
             return text
-        return convert_rich_text(text, self._texts["shown"], self._texts["kept"], nodes=self._catalog.all("node")).value
+        return convert_rich_text(text, self._texts["shown"], self._texts["kept"], nodes=self._catalog.nodes.all()).value
 
 
 class OtherBases:

@@ -197,7 +197,7 @@ def run_line(
     if started is not None:
         started(call)
     words = command_of(base, line)
-    definition = base.catalog.find("command", words) if words else None
+    definition = base.catalog.commands.find(words) if words else None
     try:
         call_command(call, line.words, line.values)
         return _answer_of_call(call, line, words, definition)
@@ -208,9 +208,7 @@ def run_line(
 def command_of(base: Context, line: CommandLine) -> str:
     """The words of the command in a line; empty where it starts with none."""
     found = (" ".join(line.words[:count]) for count in range(len(line.words), 0, -1))
-    return next(
-        (base.catalog.canonical_id("command", each) for each in found if base.catalog.find("command", each)), ""
-    )
+    return next((base.catalog.canonical_id("command", each) for each in found if base.catalog.commands.find(each)), "")
 
 
 def _answer_of_call(
@@ -270,7 +268,7 @@ class OfferedCommand(NamedTuple):
 
 def offered_commands(catalog: Catalog) -> list[OfferedCommand]:
     """All that can be run on a screen."""
-    every = catalog.all("command").items()
+    every = catalog.commands.all().items()
     return [
         OfferedCommand(words, each)
         for words, each in every
@@ -280,7 +278,7 @@ def offered_commands(catalog: Catalog) -> list[OfferedCommand]:
 
 def offered_lists(catalog: Catalog) -> list[OfferedCommand]:
     """Those that list something without being told what of, in pages or as one answer that a resource's view shows."""
-    views = {each.get("view") for each in catalog.all("resource").values()}
+    views = {each.get("view") for each in catalog.resources.all().values()}
     return [
         each
         for each in offered_commands(catalog)
@@ -299,7 +297,7 @@ def offered_actions(catalog: Catalog, view: str | None, words: str) -> list[Offe
 
     A view is that of a resource; a command takes a thing of it where its first argument is looked up as one.
     """
-    resources = {id for id, each in catalog.all("resource").items() if view and each.get("view") == view}
+    resources = {id for id, each in catalog.resources.all().items() if view and each.get("view") == view}
     group = words.rpartition(" ")[0]
     found = [
         each._replace(param=param["name"])

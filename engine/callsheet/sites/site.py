@@ -52,14 +52,14 @@ class CatalogNames:
         return self._catalog.program
 
     def operation(self, name: str) -> str | None:
-        found = self._catalog.find("operation", name)
+        found = self._catalog.operations.find(name)
         return self._catalog.canonical_id("operation", name) if found is not None else None
 
     def operations(self) -> Collection[str]:
-        return self._catalog.ids("operation")
+        return self._catalog.operations.ids()
 
     def kinds(self) -> Collection[str]:
-        return self._catalog.ids("container")
+        return self._catalog.containers.ids()
 
 
 def policy_here(
@@ -122,7 +122,7 @@ class Site:
         self._accesses: dict[str, SiteProfile] = {}
         self._credentials: dict[tuple[str, ...], Credential | CallsheetError] = {}
         self._credential_keys: dict[str, tuple[str, ...]] = {}
-        self.deployment: str = choice.settings.get("deployment") or catalog.ids("deployment")[0]
+        self.deployment: str = choice.settings.get("deployment") or catalog.deployments.ids()[0]
         self._settings = self._with_methods(choice.settings)
         self._secrets = Secrets(
             choice.name, self._settings, variables, environ, program=catalog.program, token=choice.token
@@ -138,7 +138,7 @@ class Site:
         """
         access = self.access_to(service)
         if access.get("cloud_id"):
-            known = self._catalog.find("service", service)
+            known = self._catalog.services.find(service)
             if known and "gateway" in known:
                 return _gateway_url(known["gateway"], str(access["cloud_id"]))
         return self.address(service)
@@ -155,7 +155,7 @@ class Site:
 
     def _hint_for(self, service: str) -> str:
         """Only ever suggested: credentials go where a person said that they go."""
-        known = self._catalog.find("service", service)
+        known = self._catalog.services.find(service)
         return known.get("base_url", "URL") if known else "URL"
 
     def headers(self, service: str) -> dict[str, str]:
@@ -174,7 +174,7 @@ class Site:
         """Texts that must not be shown: of every credential the site has."""
         found: list[str] = []
         if self._services is None:
-            self._services = self._catalog.ids("service")
+            self._services = self._catalog.services.ids()
         for service in self._services:
             with contextlib.suppress(CallsheetError):
                 found.extend(self._credential_of(service).secrets)
@@ -191,11 +191,11 @@ class Site:
 
         A site that is elsewhere than the other service is documented, as a test server is, has all of it there.
         """
-        known = self._catalog.find("service", service)
+        known = self._catalog.services.find(service)
         if known is None or "beside" not in known:
             return None
         first = self.access_to(known["beside"])
-        usual = self._catalog.get("service", known["beside"]).get("base_url")
+        usual = self._catalog.services.get(known["beside"]).get("base_url")
         address = self._settings.get("services", {}).get(service, {}).get("base_url")
         if not address and usual and url_origin(usual) == url_origin(first.get("base_url", usual)):
             address = known["base_url"]
@@ -203,14 +203,14 @@ class Site:
 
     def hosts_of(self, service: str) -> list[str]:
         """The origins that see the service's credential: where requests go, and where an access token is renewed."""
-        known = self._catalog.find("service", service)
+        known = self._catalog.services.find(service)
         if known is not None and "beside" in known:
             return []  # those of the service that it is beside have all that see its credential
-        consent: Mapping[str, Any] = consent_of(self._catalog.get("auth", self.method_of(service))) or {}
+        consent: Mapping[str, Any] = consent_of(self._catalog.auth_methods.get(self.method_of(service))) or {}
         servers = [url_origin(consent[key]) for key in ("token", "sites") if key in consent]
         further = [
             url_origin(self.base_url(id))
-            for id, table in self._catalog.all("service").items()
+            for id, table in self._catalog.services.all().items()
             if table.get("beside") == service and table.get("credential")
         ]
         return [url_origin(self.base_url(service)), *further, *servers]
@@ -225,9 +225,10 @@ class Site:
 
     def _with_methods(self, settings: SiteProfile) -> SiteProfile:
         """The settings with the method of the site and of each service said, so that they can be compared."""
-        usual = str(self._catalog.get("deployment", self.deployment)["method"])
+        usual = str(self._catalog.deployments.get(self.deployment)["method"])
         named = next(
-            (id for id, auth in self._catalog.all("auth").items() if scheme_named(auth["scheme"]).takes_user), usual
+            (id for id, auth in self._catalog.auth_methods.all().items() if scheme_named(auth["scheme"]).takes_user),
+            usual,
         )
 
         def method(access: Access) -> str:
@@ -238,7 +239,7 @@ class Site:
         for name, own in settings.get("services", {}).items():
             together: SiteProfile = {**settings, **own}
             services[name] = {**own, "method": method(together)}
-        for name, service in self._catalog.all("service").items():
+        for name, service in self._catalog.services.all().items():
             ways = service.get("auth")
             if ways and services.get(name, known)["method"] not in ways:
                 services[name] = {**services.get(name, {}), "method": ways[0]}
@@ -246,7 +247,7 @@ class Site:
 
     def _credential_of(self, service: str) -> Credential:
         """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""
-        known = self._catalog.find("service", service)
+        known = self._catalog.services.find(service)
         if known is not None and "beside" in known:
             is_same = url_origin(self.base_url(service)) == url_origin(self.base_url(known["beside"]))
             return self._credential_of(known["beside"]) if is_same or known.get("credential") else Credential({}, ())
@@ -271,7 +272,7 @@ class Site:
         return account_of_secret(self.name, self._settings, service), home, access["method"], access.get("email", "")
 
     def _load_credential(self, service: str) -> Credential:
-        auth = self._catalog.get("auth", self.method_of(service))
+        auth = self._catalog.auth_methods.get(self.method_of(service))
         access = self.access_to(service)
 
         def renew(record: CredentialRecord) -> CredentialRecord:
@@ -313,7 +314,7 @@ class Site:
     @property
     def addresses(self) -> frozenset[str]:
         """The origins of its services, as people know them."""
-        found = [self.access_to(service).get("base_url") for service in self._catalog.ids("service")]
+        found = [self.access_to(service).get("base_url") for service in self._catalog.services.ids()]
         return frozenset(url_origin(str(address)) for address in found if address)
 
     @property
@@ -325,7 +326,7 @@ class Site:
     def identity_key(self) -> list[Any]:
         """What tells this site, and who one is there, from others; nothing of it is secret."""
         keys = ("base_url", "method", "email", "client_id", "cloud_id")
-        services = {each: self.access_to(each) for each in self._catalog.ids("service")}
+        services = {each: self.access_to(each) for each in self._catalog.services.ids()}
         known = {each: [table.get(key) for key in keys] for each, table in services.items()}
         return [self.name, self.deployment, known]
 
@@ -367,14 +368,14 @@ def _gateway_url(gateway: str, cloud_id: str) -> str:
 
 def above_products(catalog: Catalog, address: str) -> str:
     """An address without the path that requests to a product have anyway: people know the two as one."""
-    bases = [product["base"].rstrip("/") for product in catalog.all("product").values() if "base" in product]
+    bases = [product["base"].rstrip("/") for product in catalog.products.all().values() if "base" in product]
     ends = [base for base in bases if base and address.endswith(base)]
     return address.removesuffix(max(ends, key=len, default=""))
 
 
 def first_services(catalog: Catalog) -> dict[str, ServiceDefinition]:
     """Those that one signs in to: without further servers of others."""
-    return {id: table for id, table in catalog.all("service").items() if "beside" not in table}
+    return {id: table for id, table in catalog.services.all().items() if "beside" not in table}
 
 
 def usual_address(catalog: Catalog) -> str:
@@ -396,10 +397,10 @@ def current_site(
 
     `restrictions` are rules of whoever runs this; `warn` is told of a policy that is ignored.
     """
-    variables = Variables(catalog.get("program", program)["prefix"], environ)
+    variables = Variables(catalog.programs.get(program)["prefix"], environ)
 
     def public(method: str) -> bool:
-        auth = catalog.find("auth", method)  # an unknown one is an error later, when it is used
+        auth = catalog.auth_methods.find(method)  # an unknown one is an error later, when it is used
         return auth is not None and not takes_secret(auth)
 
     choice = choose_site(

@@ -274,11 +274,12 @@ def test_bodies_are_checked_without_a_package_of_grammars(tmp_path: Path) -> Non
     (tmp_path / "rfc3987_syntax.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
     code = """
 import sys
+from callsheet.catalog.records import Records
 from callsheet.client.request.json_body import check_json
 from callsheet.errors import UsageError
 
-class Catalog:
-    def get(self, kind, id):
+class Catalog(Records):
+    def record(self, kind, id):
         return {"type": "object"}
 
 catalog = Catalog()

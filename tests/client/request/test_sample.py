@@ -126,7 +126,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.mark.parametrize("only", [True, False], ids=["required", "all"])
 def test_the_skeleton_of_every_json_body_in_the_catalog_fits(catalog: Any, only: bool) -> None:
     checked = 0
-    for id, operation in catalog.all("operation").items():
+    for id, operation in catalog.operations.all().items():
         schema = operation.get("body", {}).get("schema")
         if schema:
             check_json(body_sample(catalog, schema, required_only=only), schema, catalog, id, "suite")

@@ -147,7 +147,7 @@ def _changed(given: Broker, more: Mapping[str, Any]) -> dict[str, Any]:
 
 def made(environ: Mapping[str, str] | None = None, **table: Any) -> Publish:
     with closing(Catalog("lms", {})) as catalog:
-        brokers = catalog.all("broker")
+        brokers = catalog.brokers.all()
     context = HandlerContext("", environ or {}, frozenset(), lambda _: None, 10.0, lambda *_, **__: 0, brokers=brokers)
     return Publish({"handler": "publish", **table}, context)  # type: ignore[typeddict-item]
 

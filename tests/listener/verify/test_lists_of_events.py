@@ -26,7 +26,7 @@ URL = "https://hooks.example.com"
 def definition(name: str) -> Any:
     catalog = open_catalog("lms", os.environ)
     try:
-        return catalog.get("source", name)
+        return catalog.sources.get(name)
     finally:
         catalog.close()
 

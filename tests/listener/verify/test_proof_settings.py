@@ -18,7 +18,7 @@ PLAIN: Any = {"path": "/", "type": "payload.t"}
 
 
 def settings(folder: Path, definition: Any) -> ProofSettings:
-    catalog: Any = SimpleNamespace(get=lambda _kind, _name: definition, program="lms")
+    catalog: Any = SimpleNamespace(sources=SimpleNamespace(get=lambda _name: definition), program="lms")
     return ProofSettings(catalog, {"CALLSHEET_CACHE": str(folder)}, "LMS", lambda _: None, is_shared=False)
 
 

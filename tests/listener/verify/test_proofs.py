@@ -20,7 +20,7 @@ NOW = 1_700_000_000
 def definition(name: str) -> Any:
     catalog = open_catalog("lms", os.environ)
     try:
-        return catalog.get("source", name)
+        return catalog.sources.get(name)
     finally:
         catalog.close()
 

@@ -31,7 +31,7 @@ Headers = dict[str, str]
 def definition(name: str) -> Any:
     catalog = open_catalog("lms", os.environ)
     try:
-        return catalog.get("source", name)
+        return catalog.sources.get(name)
     finally:
         catalog.close()
 

@@ -18,7 +18,7 @@ from callsheet.listener.verify.proofs import Signature, key_of
 def scheme(source: str) -> Any:
     catalog = open_catalog("lms", os.environ)
     try:
-        return catalog.get("source", source)["hmac"]
+        return catalog.sources.get(source)["hmac"]
     finally:
         catalog.close()
 

@@ -307,7 +307,7 @@ def test_where_a_token_and_a_signature_may_prove_it_the_key_is_looked_for_before
 def test_an_empty_body_stays_the_body_also_of_a_token(body: Any) -> None:
     catalog = open_catalog("lms", os.environ)
     try:
-        definition: Any = catalog.get("source", "lms")
+        definition: Any = catalog.sources.get("lms")
     finally:
         catalog.close()
     keys: Any = SimpleNamespace(find=find)

@@ -43,7 +43,7 @@ def test_what_is_signed(expression: str, signed: str, wanted: bool) -> None:
 def made(name: str, *secrets: str) -> Source:
     catalog = open_catalog("lms", os.environ)
     try:
-        definition: Any = catalog.get("source", name)
+        definition: Any = catalog.sources.get(name)
     finally:
         catalog.close()
     return Source(name, definition, secrets)

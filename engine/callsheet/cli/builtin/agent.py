@@ -23,23 +23,23 @@ def classify_commands(context: Context, values: ParameterValues) -> None:
     words: list[str] = values.get("line") or []
     if not words:
         rows = [*_command_rows(context), *_operation_rows(context)]
-        context.output(context.catalog.get("view", "safety-class")).print_items(rows)
+        context.output(context.catalog.views.get("safety-class")).print_items(rows)
         return
     line = words[0] if len(words) == 1 else shlex.join(words)
     found = _line_effects(context, line)
     if not found:
         context.note("this line starts none of these programs: " + ", ".join(_installed_programs(context)))
     rows = [_effect_row(effect) for effect in found]
-    context.output(context.catalog.get("view", "effect")).print_items(rows)
+    context.output(context.catalog.views.get("effect")).print_items(rows)
 
 
 def _command_rows(context: Context) -> Iterator[dict[str, str]]:
-    for id, command in context.catalog.all("command").items():
+    for id, command in context.catalog.commands.all().items():
         yield {"kind": "command", "id": id, "class": command["safety"]}
 
 
 def _operation_rows(context: Context) -> Iterator[dict[str, str]]:
-    for id, operation in context.catalog.all("operation").items():
+    for id, operation in context.catalog.operations.all().items():
         yield {"kind": "operation", "id": id, "class": class_of_operation(operation)}
 
 
@@ -105,9 +105,9 @@ def _rule_on_line(context: Context, line: str, values: ParameterValues) -> Rulin
 
 
 def _guard_of(context: Context, name: str) -> GuardDefinition:
-    host = context.catalog.get("host", name)
+    host = context.catalog.hosts.get(name)
     if "guard" not in host:
-        known = [id for id, each in context.catalog.all("host").items() if "guard" in each]
+        known = [id for id, each in context.catalog.hosts.all().items() if "guard" in each]
         raise UsageError(f"{host['title']} has no guard for shell commands (known: {', '.join(known)})")
     return host["guard"]
 
@@ -125,7 +125,7 @@ def write_guard(context: Context, values: ParameterValues) -> None:
     scope = {"program": context.program, "host": name, "hook": hook_line}
     directory = os.path.abspath(values.get("dir") or ".")
     at_home = os.path.realpath(directory) == os.path.realpath(home(context.environ))
-    if at_home and context.catalog.get("host", name).get("own"):
+    if at_home and context.catalog.hosts.get(name).get("own"):
         raise UsageError(
             f"{name}: only a host that comes with the program has files in your home directory",
             hint="--dir names a project",
@@ -162,7 +162,7 @@ def _ruled_commands(context: Context, *, all_writes: bool) -> Iterator[Ruled]:
     from ...agents.invocations import ruling
     from ..read_line import effect_of_command
 
-    for id, command in context.catalog.all("command").items():
+    for id, command in context.catalog.commands.all().items():
         if command["safety"] not in ("destroy", "write") or "builtin" in command:
             continue
         names = [_tree_names(context, id.split(" ")[: depth + 1]) for depth in range(id.count(" ") + 1)]
@@ -181,8 +181,8 @@ def _tree_names(context: Context, words: list[str]) -> Any:
 
 def _reaches_service(context: Context, group: str) -> bool:
     """Whether the commands of a group are about what a service has, and not about this program."""
-    ids = context.catalog.ids("command", f"{group} ")
-    return any("builtin" not in context.catalog.get("command", id) for id in ids)
+    ids = context.catalog.commands.ids(f"{group} ")
+    return any("builtin" not in context.catalog.commands.get(id) for id in ids)
 
 
 def write_skill(context: Context, values: ParameterValues) -> None:

@@ -16,7 +16,7 @@ def list_aliases(context: Context, values: ParameterValues) -> None:
         {"name": name, "expansion": line}
         for name, line in sorted(read_aliases(context.environ, context.program).items())
     ]
-    context.output(context.catalog.get("view", "alias")).print_items(rows)
+    context.output(context.catalog.views.get("alias")).print_items(rows)
     if not rows:
         context.note(f"no aliases; {context.program} alias set NAME 'COMMAND ...' makes one")
 

@@ -112,7 +112,7 @@ def _print_done(context: Context, changes: Sequence[PlannedChange]) -> None:
             context.streams.out.write(f"{line}\n")
         return
     rows = [change.plan_row() for change in changes if change.conflict is not None or change.verb != "keep"]
-    context.output(context.catalog.get("view", "change-of-file"), settled=True).print_items(rows)
+    context.output(context.catalog.views.get("change-of-file"), settled=True).print_items(rows)
 
 
 class _Directory:
@@ -142,7 +142,7 @@ class _Directory:
     def declarable_things(self) -> dict[str, Things]:
         """The resources that files of TOML and YAML can name: not the pages, which are files of Markdown."""
         found: dict[str, Things] = {}
-        for id in self._context.catalog.all("resource"):
+        for id in self._context.catalog.resources.all():
             with suppress(UsageError):  # the site's deployment does not have it
                 things = self.things_of(id)
                 if id != self.resource and things.supports("create") and things.supports("list"):
@@ -163,7 +163,7 @@ def pull_files(context: Context, values: ParameterValues) -> None:
     from ...commands.steps.dispatcher import StepDispatcher
 
     dry = bool(context.option("dry-run"))
-    output = context.output(context.catalog.get("view", "change-of-file"), settled=not dry)
+    output = context.output(context.catalog.views.get("change-of-file"), settled=not dry)
     dispatcher = StepDispatcher(context)
     dispatcher.dry = False  # a dry run writes no file
     try:
@@ -251,7 +251,7 @@ def _print_changes(context: Context, changes: Sequence[PlannedChange], values: P
         rows: list[dict[str, Any]] = [
             c.plan_row() for c in changes if c.conflict is not None or c.verb != "keep" or c.site
         ]
-        context.output(context.catalog.get("view", "change-of-file")).print_items(rows)
+        context.output(context.catalog.views.get("change-of-file")).print_items(rows)
         return
     lines = plan_markdown(changes) if values.get("markdown") else plan_tree(changes, whole=bool(values.get("full")))
     for line in lines:

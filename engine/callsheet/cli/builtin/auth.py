@@ -63,7 +63,7 @@ def list_sites(context: Context, values: ParameterValues) -> None:
         addresses = [site.get("base_url"), *(s.get("base_url") for s in site.get("services", {}).values())]
         row = {"name": name, "active": name == found.get("site"), "base_url": [each for each in addresses if each]}
         rows.append({**row, "deployment": site.get("deployment"), "method": site.get("method")})
-    context.output(context.catalog.get("view", "site")).print_items(rows)
+    context.output(context.catalog.views.get("site")).print_items(rows)
 
 
 def view_settings(context: Context, values: ParameterValues) -> None:
@@ -189,7 +189,7 @@ def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: Site
             obtained.wanted, obtained.secret, mode=answers.option_value("mode") or "auto"
         )
 
-    asks = not answers.option_value("token-stdin") and is_typed(context.catalog.get("auth", wanted.method))
+    asks = not answers.option_value("token-stdin") and is_typed(context.catalog.auth_methods.get(wanted.method))
     refused = (NotAllowed, UsageError) if asks else ()
     obtained, (verified, verdicts) = answers.until_right("token", "TOKEN", attempt, refused)
     for verdict in verdicts:
@@ -229,7 +229,7 @@ def _find_installation(context: Context, answers: Answers, way: SiteProfile) -> 
     address = answers.ask_address(usual_address(context.catalog))
     deployment = answers.option_value("deployment")
     if answers.option_value("skip-login") or context.option("dry-run"):
-        deployments = context.catalog.all("deployment")
+        deployments = context.catalog.deployments.all()
         plain = not any("detect" in definition for definition in deployments.values())
         address = above_products(context.catalog, address) if plain else address
         return Detected(deployment or next(iter(deployments)), address, None, None)
@@ -282,7 +282,7 @@ def log_in(context: Context, values: ParameterValues) -> None:
     service = _choose_service(answers.option_value("service"), settings, name)
     own: Access = settings.get("services", {}).get(service or "", {})
     access: SiteProfile = {**settings, **own}
-    deployment = settings.get("deployment") or context.catalog.ids("deployment")[0]
+    deployment = settings.get("deployment") or context.catalog.deployments.ids()[0]
     email = answers.option_value("email") or access.get("email")
     usual = usual_way(context.catalog, deployment, service, with_user=bool(email))
     method = answers.option_value("method") or access.get("method") or usual
@@ -348,7 +348,7 @@ def show_signin_status(context: Context, values: ParameterValues) -> None:
         context.note("no product of this site says how to ask who is signed in: give one a `probe` in its definition")
     rows = []
     for verdict in verdicts:
-        service = context.catalog.get("product", verdict.product).get("service", verdict.product)
+        service = context.catalog.products.get(verdict.product).get("service", verdict.product)
         access = site.access_to(service)
         row = {
             "site": site.name,
@@ -362,7 +362,7 @@ def show_signin_status(context: Context, values: ParameterValues) -> None:
             "credential": site.place_of_secret(service),
         }
         rows.append({**row, "answer": verdict.answer, "error": verdict.error.message if verdict.error else None})
-    context.output(context.catalog.get("view", "sign-in")).print_items(rows)
+    context.output(context.catalog.views.get("sign-in")).print_items(rows)
     error = refusal_error(verdicts, stranger=all(row["method"] in _methods_without_credential(context) for row in rows))
     if error is not None:
         raise (
@@ -374,7 +374,7 @@ def show_signin_status(context: Context, values: ParameterValues) -> None:
 
 def _methods_without_credential(context: Context) -> list[str]:
     """The methods that present no credential."""
-    return [id for id, auth in context.catalog.all("auth").items() if not takes_secret(auth)]
+    return [id for id, auth in context.catalog.auth_methods.all().items() if not takes_secret(auth)]
 
 
 def _site_route(site: Any, service: str) -> str:

@@ -13,7 +13,7 @@ from ...richtext import convert_rich_text as converted
 def convert_text(context: Context, values: ParameterValues) -> None:
     source, target = values["from"], values["to"]
     arguments: dict[str, Any] = {
-        "nodes": context.catalog.all("node"),
+        "nodes": context.catalog.nodes.all(),
         "lossless": bool(values.get("lossless")),
         "options": {"soft_break": values.get("soft-break") or "space", "cards": bool(values.get("cards"))},
     }

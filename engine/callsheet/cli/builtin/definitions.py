@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
 
+from ...catalog.records import Kind
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, count_of, did_you_mean
 from ...language.layers import Layer, files_of
@@ -59,7 +61,7 @@ def show_definition(context: Context, values: ParameterValues) -> None:
     if id is None:
         context.output().print_items([{"id": each} for each in catalog.ids(kind)])
         return
-    table = catalog.get(kind, id)
+    table = Kind[dict[str, Any]](kind, catalog).get(id)
     if context.option("output"):
         context.output().print_one(table)
         return
@@ -165,7 +167,7 @@ def _own_directory(context: Context) -> str:
 
 
 def _import_document(context: Context, values: ParameterValues, key: str, target: str) -> ImportResult:
-    products = context.catalog.all("product")
+    products = context.catalog.products.all()
     known = products.get(key)
     introduced = os.path.join(target, *directory_of(key).split("/"), f"{PRODUCT}.toml")
     orders = {name: product.get("order", 1000) for name, product in products.items()}
@@ -175,7 +177,7 @@ def _import_document(context: Context, values: ParameterValues, key: str, target
         key,
         name="standard input" if values["spec"] == "-" else values["spec"],
         path=path_of_document(values["spec"]),
-        paginators=context.catalog.all("paginator"),
+        paginators=context.catalog.paginators.all(),
         taken=_taken_ids(context, orders, key, order),
         experimental=known.get("import", {}).get("experimental") if known else None,
         descriptions=not values.get("no-descriptions"),
@@ -189,4 +191,4 @@ def _import_document(context: Context, values: ParameterValues, key: str, target
 def _taken_ids(context: Context, orders: dict[str, int], key: str, order: int) -> set[str]:
     """The ids that belong to products which come before."""
     before = {name for name, place in orders.items() if name != key and place < order}
-    return {id for id, operation in context.catalog.all("operation").items() if operation["product"] in before}
+    return {id for id, operation in context.catalog.operations.all().items() if operation["product"] in before}

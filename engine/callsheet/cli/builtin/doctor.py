@@ -29,7 +29,7 @@ def run_checkup(context: Context, values: ParameterValues) -> None:
     rows = [row._replace(remedy=name_program(row.remedy, context.program)) for row in _checkup_rows(context)]
     if values.get("json"):
         context.options["output"] = "json"
-    context.output(context.catalog.get("view", "check")).print_items([row._asdict() for row in rows])
+    context.output(context.catalog.views.get("check")).print_items([row._asdict() for row in rows])
     failures = [row for row in rows if row.status == "fail"]
     if failures:
         count = len(failures)

@@ -109,7 +109,7 @@ def _follow_events(context: Context, inbox: Inspection, values: ParameterValues,
 
 
 def _show_rows(context: Context, rows: list[dict[str, Any]]) -> None:
-    context.output(context.catalog.get("view", VIEW)).print_items([row_in_words(row) for row in rows])
+    context.output(context.catalog.views.get(VIEW)).print_items([row_in_words(row) for row in rows])
 
 
 def row_in_words(row: dict[str, Any]) -> dict[str, Any]:

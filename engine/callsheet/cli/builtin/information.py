@@ -84,9 +84,9 @@ VIEW = "event"
 
 
 def list_event_types(context: Context, values: ParameterValues) -> None:
-    sources = values["source"] or context.catalog.ids("source")
+    sources = values["source"] or context.catalog.sources.ids()
     for name in sources:
-        context.catalog.get("source", name)
+        context.catalog.sources.get(name)
     rows = [
         {
             "type": event.get("type", name),
@@ -94,7 +94,7 @@ def list_event_types(context: Context, values: ParameterValues) -> None:
             "source": event["source"],
             "summary": event.get("summary"),
         }
-        for name, event in context.catalog.all("event").items()
+        for name, event in context.catalog.events.all().items()
         if event["source"] in sources
     ]
-    context.output(context.catalog.get("view", VIEW)).print_items(rows)
+    context.output(context.catalog.views.get(VIEW)).print_items(rows)

@@ -28,7 +28,7 @@ def undo_journal(context: Context, values: ParameterValues) -> None:
         raise UsageError(
             f"{values['file']!r} is not the name of a journal", hint="take the one that the answer to the change told"
         )
-    output = context.output(context.catalog.get("view", "undone"), settled=True)
+    output = context.output(context.catalog.views.get("undone"), settled=True)
     with read_journal(found_journal(context.environ, context.program, values["file"])) as found:
         rows, failure = undo_changes(context, found, force=bool(values.get("force")), path=values.get("journal"))
     if rows and not context.option("dry-run"):
@@ -40,7 +40,7 @@ def undo_journal(context: Context, values: ParameterValues) -> None:
 def list_journals(context: Context, values: ParameterValues) -> None:
     """Those in the folder of the program, the latest first; a file that is none is told beside the list."""
     del values
-    output = context.output(context.catalog.get("view", "journal"))
+    output = context.output(context.catalog.views.get("journal"))
     output.print_items(list(_journal_rows(context)))
 
 
@@ -70,7 +70,7 @@ def _journal_summary(found: Recorded) -> dict[str, Any]:
 
 def show_journal(context: Context, values: ParameterValues) -> None:
     """A row for each item: how far it came, and why not further."""
-    output = context.output(context.catalog.get("view", "journal-item"))
+    output = context.output(context.catalog.views.get("journal-item"))
     with read_journal(found_journal(context.environ, context.program, values["file"])) as found:
         rows = zip(found.items, found.entries, strict=True)
         output.print_items([{"item": item, "state": entry.state, "why": entry.why} for item, entry in rows])

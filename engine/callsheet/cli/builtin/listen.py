@@ -81,7 +81,7 @@ def _supervise_workers(context: Context, address: ListenAddress | None, count: i
     from ...listener.server.listening_sockets import bind_for_workers
     from ...listener.supervisor import Supervisor
 
-    drain_timeout = duration_seconds(next(iter(context.catalog.all("listener").values()))["drain_timeout"])
+    drain_timeout = duration_seconds(next(iter(context.catalog.listeners.all().values()))["drain_timeout"])
     sockets = bind_for_workers(address) if address is not None else []
     with _closed_at_the_end(sockets, address):
         shared = address is not None and address.is_passed
@@ -379,7 +379,7 @@ def _queue_to_work_on(context: Context, values: ParameterValues) -> str:
     url: str | None = values.get("queue") or context.environ.get(f"{prefix}_QUEUE")
     if not url:
         raise UsageError("no queue was given", hint=f"give --queue URL, or set {prefix}_QUEUE")
-    if not any(values.get(name) for name in WORK) and not context.catalog.ids("route"):
+    if not any(values.get(name) for name in WORK) and not context.catalog.routes.ids():
         raise UsageError("nothing to do with the events", hint="give --routes FILE, --handler CMD or --forward-to URL")
     return url
 

@@ -30,9 +30,9 @@ def mirror_site(context: Context, values: ParameterValues) -> None:
     if context.option("dry-run"):
         raise UsageError("mirror has no dry run: it changes nothing on the site", hint="name another file to try it")
     warehouse = _open_warehouse(context, values["to"]) if values["to"] else None
-    resources = context.catalog.all("resource")
+    resources = context.catalog.resources.all()
     within = {id: words for id in resources if (words := values.get(id))}
-    output = context.output(context.catalog.get("view", "mirrored"))
+    output = context.output(context.catalog.views.get("mirrored"))
     rows, dispatcher = [], StepDispatcher(context)
     file = MirrorFile(values["file"], context.program, " ".join(sorted(context.site().addresses)))
     try:

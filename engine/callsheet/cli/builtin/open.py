@@ -31,7 +31,7 @@ def address_of(context: Context, word: str | None) -> str:
         return word
     openable = {
         id: each["pattern"]
-        for id, definition in context.catalog.all("address").items()
+        for id, definition in context.catalog.addresses.all().items()
         if "pattern" in (each := on_deployment(definition, context.site().deployment))
     }
     wire = StepDispatcher(context)
@@ -43,7 +43,7 @@ def address_of(context: Context, word: str | None) -> str:
         # What is no id of such a thing may be the name of one all the same.
         if (found := _id_by_name(wire, id, f"name:{word}" if id in fitting else word)) is not None:
             return context.web_address(id, found)
-    titles = [context.catalog.get("address", id)["title"] for id in openable]
+    titles = [context.catalog.addresses.get(id)["title"] for id in openable]
     hint = f"expected one of: {', '.join(titles)}, a title, or an address"
     if wire.dry:
         raise UsageError(f"{word!r} cannot be opened", hint=hint)
@@ -52,7 +52,7 @@ def address_of(context: Context, word: str | None) -> str:
 
 def _is_there(wire: StepDispatcher, id: str, word: str) -> bool:
     """What cannot be found out is said, and the browser will tell."""
-    if "read" not in wire.context.catalog.all("resource").get(id, {}):
+    if "read" not in wire.context.catalog.resources.all().get(id, {}):
         return True
     try:
         Things(wire, id).read_thing(word)
@@ -66,7 +66,7 @@ def _is_there(wire: StepDispatcher, id: str, word: str) -> bool:
 def _id_by_name(wire: StepDispatcher, id: str, word: str) -> str | None:
     """The id of the thing with this name, where things of this kind are found by their names."""
     lookups = Lookups(wire.context, wire, exact=True)
-    if wire.dry or id not in wire.context.catalog.ids("lookup") or "call" not in lookups.lookup_definition(id):
+    if wire.dry or id not in wire.context.catalog.lookups.ids() or "call" not in lookups.lookup_definition(id):
         return None
     try:
         return str(lookups.resolve_word(id, word, {}))

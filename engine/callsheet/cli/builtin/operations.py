@@ -71,7 +71,7 @@ FILES = {"image": "example.png"}  # where only some kinds of file are taken
 
 def describe_operation(context: Context, id: str, operation: CompiledOperation, width: int | None = None) -> str:
     """Several paragraphs of plain text, ending with an example. Explanations are wrapped to `width`."""
-    product = context.catalog.get("product", operation["product"])
+    product = context.catalog.products.get(operation["product"])
     method, _, path = operation["http"].partition(" ")
     blocks = [
         [f"{id}: {operation['title']}", *_operation_warnings(operation)],
@@ -181,7 +181,7 @@ def _body_lines(context: Context, body: Body | None, width: int | None) -> Itera
         notes = ["required"] * bool(part.get("required")) + ["repeatable"] * bool(part.get("many"))
         yield f"    {name}  {'file' if part.get('file') else part.get('type', 'string')}  {', '.join(notes)}".rstrip()
     if "schema" in body and "parts" not in body:
-        schema = context.catalog.get("schema", body["schema"])
+        schema = context.catalog.schemas.get(body["schema"])
         rows = [_property_row(schema, name, each) for name, each in schema.get("properties", {}).items()]
         yield from _aligned_table(rows, 4, width)
 
@@ -252,7 +252,7 @@ def list_operations_command(context: Context, values: ParameterValues) -> None:
         text=values.get("search"),
         deprecated=bool(values.get("include-deprecated") or not values.get("exclude-deprecated")),
     )
-    context.output(context.catalog.get("view", "operation")).print_items(_first_rows(rows, values))
+    context.output(context.catalog.views.get("operation")).print_items(_first_rows(rows, values))
     if not rows:
         context.note("no operation matches these filters")
 
@@ -269,14 +269,14 @@ def search_catalog(context: Context, values: ParameterValues) -> None:
     if not found.rows:
         context.note(f"nothing found for {text!r}; see {context.program} op list")
     shown = _first_rows(found.rows, values)
-    context.output(context.catalog.get("view", "operation")).print_items(shown)
+    context.output(context.catalog.views.get("operation")).print_items(shown)
     if shown != found.rows:
         context.note(f"{len(found.rows) - len(shown)} more match: pass another word, or a larger --max")
 
 
 def find_operation(context: Context, id: str) -> tuple[str, CompiledOperation]:
     """The canonical id and the definition; raises `UsageError` that suggests operations with similar ids."""
-    found = context.catalog.find("operation", id)
+    found = context.catalog.operations.find(id)
     if found is None:
         near = suggest_operations(context.catalog, id)
         hint = f"did you mean {', '.join(near)}?" if near else f"{context.program} op search {id}"
@@ -331,7 +331,7 @@ def call_operation(context: Context, values: ParameterValues) -> None:
         values.get("file") or (),
         strict=strict,
     )
-    view = context.catalog.get("view", definition["view"]) if "view" in definition else None
+    view = context.catalog.views.get(definition["view"]) if "view" in definition else None
     perform_request(
         context, request, build.operation_call(id), view=view, extent=extent_of(values), out=values.get("out")
     )

@@ -200,7 +200,7 @@ def _say_next(context: Context, program: str, made: Made) -> None:
 def list_programs(context: Context, values: ParameterValues) -> None:
     del values
     rows = [each._asdict() for each in installed_programs(context.environ)]
-    context.output(context.catalog.get("view", "program")).print_items(rows)
+    context.output(context.catalog.views.get("program")).print_items(rows)
 
 
 def run_program(context: Context, values: ParameterValues) -> None:

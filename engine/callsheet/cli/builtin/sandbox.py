@@ -79,12 +79,12 @@ def _running_sandbox(context: Context) -> process.RunningSandbox:
 
 
 def _choose_deployment(context: Context, values: ParameterValues) -> str:
-    known = context.catalog.ids("deployment")
+    known = context.catalog.deployments.ids()
     wanted = values.get("deployment")
     if wanted is not None and wanted not in known:
         raise UsageError(f"--deployment {wanted!r} is not one of {', '.join(known)}{did_you_mean(wanted, known)}")
     for product in values.get("product") or []:
-        if product not in (products := context.catalog.ids("product")):
+        if product not in (products := context.catalog.products.ids()):
             raise UsageError(f"no product {product!r}{did_you_mean(product, products)}")
     return wanted or next(iter(known), "")
 
@@ -188,7 +188,7 @@ def _saved_settings(context: Context) -> Mapping[str, Any]:
 def _save_site(context: Context, running: process.RunningSandbox) -> None:
     """So that `--site sandbox` means it."""
     settings = {"base_url": running.address, "deployment": running.deployment}
-    if _METHOD in context.catalog.ids("auth"):
+    if _METHOD in context.catalog.auth_methods.ids():
         settings["method"] = _METHOD
     if _saved_settings(context) == settings:
         return
@@ -207,4 +207,4 @@ def _refuse_other_site(context: Context) -> None:
 
 def _report_running(context: Context, running: process.RunningSandbox) -> None:
     row = {"name": NAME, "base_url": running.address, "deployment": running.deployment, "process": running.process}
-    context.output(context.catalog.get("view", "sandbox")).print_one(row)
+    context.output(context.catalog.views.get("sandbox")).print_one(row)

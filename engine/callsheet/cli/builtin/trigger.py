@@ -50,7 +50,7 @@ Make = Callable[[str], "Delivery"]
 
 
 def trigger_event(context: Context, values: ParameterValues) -> None:
-    definition = context.catalog.get("source", values["source"])
+    definition = context.catalog.sources.get(values["source"])
     body = _event_body(context, values)
     if values["count"] < 1:
         raise UsageError(f"--count: {values['count']} is not a number of events, expected 1 or more")
@@ -82,7 +82,7 @@ def _event_body(context: Context, values: ParameterValues) -> Any:
 
     events = {
         event.get("type", name): event
-        for name, event in context.catalog.all("event").items()
+        for name, event in context.catalog.events.all().items()
         if event["source"] == values["source"]
     }
     wanted = values["type"]

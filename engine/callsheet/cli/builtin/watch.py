@@ -43,12 +43,12 @@ def watch_things(context: Context, values: ParameterValues) -> None:
     handles = bool(command or routes)
     if inbox and not handles:
         raise UsageError("--inbox needs something to do with the events", hint="give --routes FILE or -- COMMAND")
-    resources = context.catalog.all("resource")
+    resources = context.catalog.resources.all()
     within = {id: words for id in resources if (words := values.get(id))}
     reader = [os.path.abspath(inbox)] if inbox else [*map(os.path.abspath, routes), "--", *command]
     chosen = resource_called(values["resource"], resources)
     if chosen not in resources:
-        single = [f"{context.program} {words}" for words in context.catalog.ids("command") if words.endswith(" watch")]
+        single = [f"{context.program} {words}" for words in context.catalog.commands.ids() if words.endswith(" watch")]
         hint = "it is a kind of thing, one of those that `{program} mirror` reads"
         hint += f"; to watch one thing: {', '.join(single)}" if single else ""
         raise UsageError(f"no resource {chosen!r}{did_you_mean(chosen, resources)}", hint=hint)
@@ -104,7 +104,7 @@ def _event_printer(context: Context) -> Told:
         context.options["output"] = "ndjson"
     if not renderer_of(context.output_format).streams:
         raise UsageError(f"watch cannot print -o {context.output_format}: use -o ndjson")
-    source = Source(SOURCE, context.catalog.get("source", SOURCE))
+    source = Source(SOURCE, context.catalog.sources.get(SOURCE))
     output = context.output()
 
     def told(event: dict[str, Any]) -> None:

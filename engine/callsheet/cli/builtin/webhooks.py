@@ -36,7 +36,7 @@ SOON = 14 * DAY
 def check_listener(context: Context, values: ParameterValues) -> None:
     """Raises `CallsheetError` where something would not work."""
     rows = [row._replace(remedy=name_program(row.remedy, context.program)) for row in _listener_rows(context, values)]
-    context.output(context.catalog.get("view", "check")).print_items([row._asdict() for row in rows])
+    context.output(context.catalog.views.get("check")).print_items([row._asdict() for row in rows])
     failures = [row.check for row in rows if row.status == "fail"]
     if failures:
         raise CallsheetError(f"{len(failures)} of {len(rows)} checks failed: {', '.join(failures)}")
@@ -263,14 +263,14 @@ def check_webhooks(context: Context, values: ParameterValues) -> None:
     from ...listener.verify.source import Source, check_paths
     from ..main import run_literally
 
-    sources = {name: context.catalog.get("source", name) for name in values["source"]}
+    sources = {name: context.catalog.sources.get(name) for name in values["source"]}
     for name, definition in sources.items():
         Source(name, definition)
     check_paths(sources)
     selection = RouteSelection(
         tuple(values["source"]), tuple(split_commas(values["events"] or ())), tuple(values["routes"] or ()), ()
     )
-    listener = next(iter(context.catalog.all("listener").values()))
+    listener = next(iter(context.catalog.listeners.all().values()))
     timeout = duration_seconds(listener["timeout"])
     handler_context = HandlerContext("", context.environ, frozenset(), context.note, timeout, run_literally)
     rules = read_routes(context.catalog, selection, handler_context)
@@ -321,7 +321,7 @@ def _repeated_too_late(context: Context, values: ParameterValues, window: float)
     from ...durations import duration_seconds
 
     for name in values["source"]:
-        retry_window = context.catalog.get("source", name).get("retry_window")
+        retry_window = context.catalog.sources.get(name).get("retry_window")
         if retry_window is not None and duration_seconds(retry_window) > window:
             yield f"{name} repeats a delivery for {retry_window}, and after {window:g} s such a one is handled again"
 

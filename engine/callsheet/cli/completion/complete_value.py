@@ -77,7 +77,7 @@ def complete_own_programs(context: Context, given: Mapping[str, Any], incomplete
 
 def complete_parameters(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     """`name=` for every parameter of the operation that was typed, then the values that it may have."""
-    operation = context.catalog.find("operation", str(given.get("id")))
+    operation = context.catalog.operations.find(str(given.get("id")))
     if operation is None:
         return []
     name, equals, _ = incomplete.partition("=")
@@ -198,7 +198,7 @@ def _of_site(
 ) -> Iterator[tuple[str, str]]:
     lookup, ending = param.get("suggest", param.get("lookup")), ""
     if "assign" in param:
-        lookup, ending = context.catalog.get("assignment", param["assign"])["lookup"], "="
+        lookup, ending = context.catalog.assignments.get(param["assign"])["lookup"], "="
     if lookup is None:
         return
     before, begun = _split_begun(param, incomplete)
@@ -247,7 +247,7 @@ def _complete_columns(ctx: click.Context, context: Context, incomplete: str) -> 
     """The columns of the command's view, after those that stand there already."""
     before, comma, last = incomplete.rpartition(",")
     view = getattr(ctx.command, "definition", {}).get("view")
-    names = [column["name"] for column in context.catalog.get("view", view)["columns"]] if view else []
+    names = [column["name"] for column in context.catalog.views.get(view)["columns"]] if view else []
     return [f"{before}{comma}{name}" for name in names if name.casefold().startswith(last.casefold())]
 
 

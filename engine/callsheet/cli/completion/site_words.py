@@ -154,7 +154,7 @@ def suggested_words(catalog: Catalog, lookup: str, deployment: str) -> ListedWor
     A lookup that says nothing of it lists what it calls, where that call is not for one word and a candidate is found
     by its label.
     """
-    here = on_deployment(catalog.get("lookup", lookup), deployment)
+    here = on_deployment(catalog.lookups.get(lookup), deployment)
     said = here.get("suggest", {})
     left = ("args", "items", "where") if "call" in said else ()  # another call, with arguments and an answer of its own
     found = cast("ListedWords", {**{key: value for key, value in here.items() if key not in left}, **said})

@@ -563,14 +563,14 @@ class Client:
         """It is read once: the catalog is not asked again for every page."""
         id = request.product or ""
         if id not in self._products:
-            found = self._catalog.find("product", id) if id and self._catalog is not None else None
+            found = self._catalog.products.find(id) if id and self._catalog is not None else None
             self._products[id] = on_deployment(found or {"title": id}, self.site.deployment)
         return self._products[id]
 
     def _service_of(self, request: Request) -> ServiceDefinition:
         id = request.service or ""
         if id not in self._services:
-            found = self._catalog.find("service", id) if id and self._catalog is not None else None
+            found = self._catalog.services.find(id) if id and self._catalog is not None else None
             self._services[id] = found or {"title": id}
         return self._services[id]
 

@@ -65,7 +65,7 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
     paging = call.operation.get("paginate")
     if not paging:
         return None
-    paginator = catalog.get("paginator", paging["using"])
+    paginator = catalog.paginators.get(paging["using"])
     merged = cast("PagedOperation", {**paginator, "items": None, **paging})
     kind = page_kind(merged["kind"])
     if missing := [key for key in kind.needs if not merged.get(key)]:

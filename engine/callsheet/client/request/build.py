@@ -101,7 +101,7 @@ Products = list[tuple[str, str, str]]
 def _products_by_path(catalog: Catalog, deployment: str) -> Products:
     """Product, service and base path on this deployment, by the products' order."""
     here: list[tuple[int, str, str, str]] = []
-    for id, product in catalog.all("product").items():
+    for id, product in catalog.products.all().items():
         merged = on_deployment(product, deployment)
         if not merged.get("unavailable"):
             here.append((merged.get("order", 0), id, merged.get("service", id), merged.get("base", "")))

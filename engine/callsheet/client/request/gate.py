@@ -343,7 +343,7 @@ class Templates:
 
     def _all_templates(self) -> Iterator[tuple[PathTemplate, str]]:
         """Of every deployment: a path that means an operation on one of them is no riddle on another."""
-        for id, operation in self._catalog.all("operation").items():
+        for id, operation in self._catalog.operations.all().items():
             own = bool(operation.get("own"))
             for table in (operation, *deployment_variants(operation).values()):
                 yield _path_template(table["http"], class_for_policies(table), id, own=own)
@@ -556,7 +556,7 @@ class Gate:
     ) -> None:
         self.policy = policy
         self._templates = Templates(catalog) if catalog is not None else None
-        self._containers = catalog.all("container") if catalog is not None and policy.names_things else {}
+        self._containers = catalog.containers.all() if catalog is not None and policy.names_things else {}
         self._sites = frozenset([site, *known_as]) - {""}
         self._ask = ask
         self._asking = threading.Lock()

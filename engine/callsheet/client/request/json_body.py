@@ -106,7 +106,7 @@ class _Schemas:
     def _get_schema(self, schema_id: str) -> Any:
         catalog = self._catalog()
         if schema_id not in self._found and catalog is not None:
-            self._found[schema_id] = catalog.get("schema", schema_id)
+            self._found[schema_id] = catalog.schemas.get(schema_id)
         return self._found[schema_id]
 
     def _follow_reference(self, validator: Any, schema_id: Any, instance: Any, _schema: Any) -> Iterable[Fault]:
@@ -307,7 +307,7 @@ def _schema_forms(schema: Any, catalog: Catalog, depth: int = 0) -> Iterator[Map
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return
     if "ref" in schema:
-        yield from _schema_forms(catalog.find("schema", schema["ref"]), catalog, depth + 1)
+        yield from _schema_forms(catalog.schemas.find(schema["ref"]), catalog, depth + 1)
     for key in ("allOf", "anyOf", "oneOf"):
         for part in schema.get(key, ()):
             yield from _schema_forms(part, catalog, depth + 1)

@@ -65,9 +65,9 @@ class Call:
 
 def call_of(catalog: Catalog, operation_id: str, deployment: str) -> Call:
     """The operation as it is on this deployment; `UsageError` where it does not exist there."""
-    plain_operation = catalog.get("operation", operation_id)
+    plain_operation = catalog.operations.get(operation_id)
     product_id = plain_operation["product"]
-    plain = catalog.get("product", product_id)
+    plain = catalog.products.get(product_id)
     operation = on_deployment(plain_operation, deployment)
     product = on_deployment(plain, deployment)
     for table in (product, operation):

@@ -109,7 +109,7 @@ class Sampler:
         if self._open.count(id) > 1:
             return {}  # it requires itself, and nothing finite fits
         self._open.append(id)
-        value = self.sample_of(self.catalog.get("schema", id))
+        value = self.sample_of(self.catalog.schemas.get(id))
         self._open.pop()
         return value
 
@@ -132,7 +132,7 @@ class Sampler:
             parts.append(next((choice for choice in choices if choice.get("type") != "null"), choices[0]))
         if "ref" in table:
             reference = table.pop("ref")
-            parts.append({} if self._open.count(reference) > 1 else self.catalog.get("schema", reference))
+            parts.append({} if self._open.count(reference) > 1 else self.catalog.schemas.get(reference))
         for part in parts:
             table = _joined_schemas(table, self.flat_schema(part))
         return table

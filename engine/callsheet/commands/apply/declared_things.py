@@ -158,7 +158,7 @@ class DeclaredThings:
 
     @property
     def resources(self) -> list[str]:
-        known = (id for id in self._dispatcher.context.catalog.all("resource") if self._lock.applied_entries(id))
+        known = (id for id in self._dispatcher.context.catalog.resources.all() if self._lock.applied_entries(id))
         return list(dict.fromkeys([*(each.resource for each in self._declared.values()), *known]))
 
     def things_of_resource(self, resource: str) -> Things:
@@ -301,7 +301,7 @@ class DeclaredThings:
 
     def _id_of(self, declared: Declared, resource: str, word: str) -> str | Of:
         """The id of what is called so: in the files, else on the site."""
-        if resource not in self._dispatcher.context.catalog.all("resource"):
+        if resource not in self._dispatcher.context.catalog.resources.all():
             raise UsageError(f"{declared.path}: no resource {resource!r}")
         other = self._by_name.get((resource, word))
         if other is not None and other.path != declared.path:

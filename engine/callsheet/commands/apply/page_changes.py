@@ -130,7 +130,7 @@ class PageTarget(NamedTuple):
 
 def document_resource(dispatcher: StepDispatcher) -> str | None:
     """The resource whose things Markdown files can describe."""
-    for id in dispatcher.context.catalog.all("resource"):
+    for id in dispatcher.context.catalog.resources.all():
         try:
             things = Things(dispatcher, id)
         except UsageError:

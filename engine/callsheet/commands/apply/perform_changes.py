@@ -38,10 +38,10 @@ def things_record(things: Things, changes: Sequence[PlannedChange], path: str | 
     """None where no journal is kept: nothing is changed, nothing could be put back, or the person wants none."""
     context = things.dispatcher.context
     catalog = context.catalog
-    if not changes or things.resource not in catalog.all("snapshot"):
+    if not changes or things.resource not in catalog.snapshots.all():
         yield None
         return
-    snapshot = on_deployment(catalog.get("snapshot", things.resource), context.site().deployment)
+    snapshot = on_deployment(catalog.snapshots.get(things.resource), context.site().deployment)
     if path is None and not context.journaling.keeps_journal(len(changes), has_undo=True):
         yield None
         return

@@ -135,7 +135,7 @@ class Mirror:
         self._query = query
         self._now = datetime.now(UTC)
         self.on_change: Callable[[ThingChange], None] | None = None  # before it is kept, so that nothing is kept untold
-        known = self._context.catalog.all("resource")
+        known = self._context.catalog.resources.all()
         wanted = [resource_called(word, known) for word in wanted]
         found = ((id, self._listable_things(id, wanted)) for id in known)
         self._things = {id: things for id, things in found if things is not None}
@@ -454,7 +454,7 @@ class Mirror:
 
     def _view_of_resource(self, things: Things) -> Any:
         view = things.definition.get("view")
-        return self._context.catalog.get("view", view) if view else None
+        return self._context.catalog.views.get(view) if view else None
 
     def _markdown_text(self, things: Things, thing: Thing) -> str | None:
         """Its rich text as Markdown; a text that cannot be read as what it should be, as it is."""

@@ -304,7 +304,7 @@ def _offered_lookup(context: Context, param: Param) -> str | None:
     id = _ask_definition(param).get("lookup", param.get("lookup"))
     if id is None:
         return None
-    lookup = context.catalog.get("lookup", id)
+    lookup = context.catalog.lookups.get(id)
     lists_all = "every" in lookup or not _WORD.search(str(lookup.get("args", {})))
     return id if "call" in lookup and lists_all else None
 
@@ -356,7 +356,7 @@ def parameter_question(context: Context | None, param: Param) -> str:
         return ask["question"]
     name = param["name"].replace("-", " ")
     if context is not None and param.get("kind") == "argument" and "lookup" in param:
-        name = context.catalog.get("lookup", param["lookup"])["title"]
+        name = context.catalog.lookups.get(param["lookup"])["title"]
     help = param.get("help", "").partition("; ")[0]
     return f"{name[:1].upper()}{name[1:]}" + (f" ({help})" if help else "")
 

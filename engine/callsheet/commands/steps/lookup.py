@@ -73,7 +73,7 @@ def below_site(context: Context, url: str) -> str | None:
 def service_addresses(context: Context) -> dict[str, str]:
     """Service → its address in a browser, for the services the site has."""
     found: dict[str, str] = {}
-    for service in context.catalog.ids("service"):
+    for service in context.catalog.services.ids():
         try:
             found[service] = context.site().address(service)
         except CallsheetError:
@@ -155,7 +155,7 @@ class Lookups:
 
     def lookup_definition(self, id: str) -> LookupDefinition:
         if id not in self._definitions:
-            found = self.context.catalog.get("lookup", id)
+            found = self.context.catalog.lookups.get(id)
             self._definitions[id] = on_deployment(found, self.context.site().deployment)
         return self._definitions[id]
 

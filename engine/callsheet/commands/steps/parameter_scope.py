@@ -42,7 +42,7 @@ def assigned_fields(
     lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str, Any], option: str
 ) -> dict[str, Any]:
     """Field id → value. Raises `UsageError` for an unknown field and for a text that its type does not take."""
-    assignment = lookups.context.catalog.get("assignment", id)
+    assignment = lookups.context.catalog.assignments.get(id)
     fields: dict[str, Any] = {}
     for word in words:
         name, is_json, text = split_word(word, option)

@@ -602,7 +602,7 @@ class Run(StepRun):
         return "this command"
 
     def _chosen_view(self) -> ViewDefinition | None:
-        return self.context.catalog.get("view", self.command["view"]) if "view" in self.command else None
+        return self.context.catalog.views.get(self.command["view"]) if "view" in self.command else None
 
     def prints_stream(self, step: ItemStep, request: Request, extent: Extent) -> bool:
         if {"value", "batch", "as"} & step.keys() or {"result", "items"} & self.command.keys():

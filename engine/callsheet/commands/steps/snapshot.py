@@ -32,7 +32,7 @@ def undo_steps(context: Context, each: Each) -> list[ItemStep]:
     """What puts an item back, by the command or else by the snapshot of its kind; none where nothing can."""
     if "undo" in each or "keep" not in each:
         return each.get("undo", [])
-    table = context.catalog.get("snapshot", each["keep"]["snapshot"])
+    table = context.catalog.snapshots.get(each["keep"]["snapshot"])
     here: SnapshotDefinition = on_deployment(table, context.site().deployment)
     return here.get("undo", [])
 
@@ -41,7 +41,7 @@ class Snapshots:
     """Reads items as a command's `keep` says. `scope` is what the command's expressions see."""
 
     def __init__(self, context: Context, dispatcher: StepDispatcher, keep: Keep, scope: Mapping[str, Any]) -> None:
-        table = context.catalog.get("snapshot", keep["snapshot"])
+        table = context.catalog.snapshots.get(keep["snapshot"])
         self.definition: SnapshotDefinition = on_deployment(table, context.site().deployment)
         self._dispatcher = dispatcher
         self._scope = {"site": scope["site"], **(fill_template(keep.get("args", {}), scope) or {})}

@@ -42,7 +42,7 @@ class CommandCall(NamedTuple):
 def prefix_of_program(program: str, environ: Any) -> str:
     """That of its variables."""
     with closing(open_catalog(program, environ)) as catalog:
-        prefix: str = catalog.get("program", program)["prefix"]
+        prefix: str = catalog.programs.get(program)["prefix"]
     return prefix
 
 
@@ -58,10 +58,10 @@ def _bound(program: str, run: str | Sequence[str], values: Mapping[str, Any], en
     words_given = run.split() if isinstance(run, str) else [*run]
     catalog = open_catalog(program, environ)
     try:
-        definition = catalog.get("program", program)
+        definition = catalog.programs.get(program)
         shared: list[Param] = definition.get("options", [])
-        words, rest = command_words(words_given, set(catalog.ids("command")), shared)
-        command = catalog.get("command", " ".join(words))
+        words, rest = command_words(words_given, set(catalog.commands.ids()), shared)
+        command = catalog.commands.get(" ".join(words))
     finally:
         catalog.close()
     own: list[Param] = command.get("params", [])

@@ -201,8 +201,8 @@ class SelectedQueue(NamedTuple):
 
 def select_queue(url: str, catalog: Catalog, environ: Mapping[str, str]) -> SelectedQueue:
     """Raises `UsageError` where no kind of queue has such addresses."""
-    prefix: str = catalog.get("program", catalog.program)["prefix"]
-    definitions = catalog.all("queue")
+    prefix: str = catalog.programs.get(catalog.program)["prefix"]
+    definitions = catalog.queues.all()
     scheme = url.partition("://")[0]
     for definition in definitions.values():
         if scheme in definition["schemes"]:

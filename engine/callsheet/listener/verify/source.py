@@ -397,7 +397,7 @@ class ProofSettings:
         self, name: str, given: GivenSecrets, keys: KeySet | None, public_url: str, *, signs_nothing: bool = False
     ) -> Source:
         """`signs_nothing` where deliveries were proved elsewhere. Raises `UsageError` for what cannot be a proof."""
-        definition = self._catalog.get("source", name)
+        definition = self._catalog.sources.get(name)
         jwt = definition.get("jwt", {})
         shared = described(definition)
         if shared is None and any(given) and "env" not in jwt:
@@ -426,14 +426,14 @@ class ProofSettings:
 
     def claims(self, name: str) -> dict[str, list[str]]:
         """The values that claims of a source's tokens may have, as its variables say."""
-        named = self._catalog.get("source", name).get("jwt", {}).get("claims", {})
+        named = self._catalog.sources.get(name).get("jwt", {}).get("claims", {})
         return {claim: self._secrets(((), (), ()), variable) for claim, variable in named.items()}
 
     def key_set(
         self, name: str, chosen: str | None, switches: frozenset[str]
     ) -> tuple[KeySet | None, Callable[[], Any] | None]:
         """The key set for a source's tokens, if any is used, and what closes its connections."""
-        jwt = self._catalog.get("source", name).get("jwt")
+        jwt = self._catalog.sources.get(name).get("jwt")
         if jwt is None or "env" in jwt:
             if chosen is not None:
                 raise UsageError(f"source {name!r} does not use signed tokens: leave out the key set")
