@@ -42,11 +42,11 @@ CONTENT = st.lists(st.sampled_from(CONSTRUCTS) | st.sampled_from(SIGNS), max_siz
 @example("*a*b*c*")
 def test_simple_content_reads_as_the_parser_reads_it(content: str) -> None:
     found = INLINE_READER.simple.read(content, INLINE_READER.parser.references)
-    parsed = INLINE_READER.parsed(content)
+    parsed = INLINE_READER.read_by_parser(content)
     assert found is None or merge_runs(found) == parsed
     assert INLINE_READER.read_inline(content) == parsed
     found = WITH_LINES.inline.simple.read(content, WITH_LINES.parser.references)
-    assert found is None or merge_runs(found) == WITH_LINES.inline.parsed(content)
+    assert found is None or merge_runs(found) == WITH_LINES.inline.read_by_parser(content)
 
 
 def test_what_is_plainly_simple_takes_the_quick_way() -> None:

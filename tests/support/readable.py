@@ -31,11 +31,11 @@ def readable(document: Any) -> Any:
     """The document without the containers, cards and captions that Markdown has no construct for."""
     rules = Rules(nodes())
     tree = read_adf(document, rules, Losses())
-    return DocumentWriter(rules).document(fit.fit_to_rules(_plain(tree), rules, Losses()))
+    return DocumentWriter(rules).write_document(fit.fit_to_rules(_plain(tree), rules, Losses()))
 
 
 def _plain(node: Node) -> Node:
-    return node.having([part for child in node.content for part in _part(_plain(child))])
+    return node.with_content([part for child in node.content for part in _part(_plain(child))])
 
 
 def _part(node: Node) -> list[Node]:

@@ -68,7 +68,7 @@ def convert_rich_text(
             tree = _for_documents(tree, rules, losses)
         result = write(tree, rules, losses, from_format if lossless else None)
         del tree  # so that the collector need not look through it
-    return Converted(result, losses.list())
+    return Converted(result, losses.notes())
 
 
 def _rename(tree: Node, rules: Rules, to_format: str, losses: Losses) -> None:
@@ -78,7 +78,7 @@ def _rename(tree: Node, rules: Rules, to_format: str, losses: Losses) -> None:
     """
     from .tree import walk_nodes
 
-    kinds = rules.names(to_format)
+    kinds = rules.names_in_format(to_format)
     for node in (found for found in walk_nodes(tree) if found.kind in kinds) if kinds else ():
         for attr, names in kinds[node.kind].items():
             value = node.attrs.get(attr)
@@ -86,7 +86,7 @@ def _rename(tree: Node, rules: Rules, to_format: str, losses: Losses) -> None:
                 known = value.lower() in names or value in names.values() or "*" not in names
                 node.attrs[attr] = names.get(value.lower(), value) if known else names["*"]
                 if not known:
-                    losses.add(f"{attr} {value!r} is not known in {to_format}: it became {names['*']!r}")
+                    losses.note(f"{attr} {value!r} is not known in {to_format}: it became {names['*']!r}")
 
 
 def _for_documents(tree: Node, rules: Rules, losses: Losses) -> Node:
@@ -177,7 +177,7 @@ def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | N
 
     fitted = fit_to_rules(tree, rules, losses)
     tree.content = []  # so that its nodes go as they are written
-    return DocumentWriter(rules, consume=True).document(fitted)
+    return DocumentWriter(rules, consume=True).write_document(fitted)
 
 
 def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:

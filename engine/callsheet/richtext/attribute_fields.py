@@ -65,7 +65,7 @@ class AttrField:
         self.pattern = re.compile(rule["pattern"]) if "pattern" in rule else None
         self.values = rule.get("values")
 
-    def valid(self, value: Any) -> bool:
+    def is_valid(self, value: Any) -> bool:
         """Whether the format takes this value."""
         if not isinstance(value, self.types) or (
             isinstance(value, bool) and bool not in self.types and self.types != (object,)
@@ -93,19 +93,19 @@ class AttrField:
             return False
         return self.pattern is None or bool(self.pattern.fullmatch(value))
 
-    def read(self, value: Any) -> Attrs:
+    def neutral_attributes(self, value: Any) -> Attrs:
         """Neutral attributes for a value of the format; the value itself stays where the way back is not exact."""
         inner = self._inner(value)
         if inner is None:
             return {self.outer: value}
         return {self.name: inner} if self._outer(inner) == value else {self.name: inner, self.outer: value}
 
-    def write(self, attrs: Attrs) -> Any:
+    def outer_value(self, attrs: Attrs) -> Any:
         """The value in the format, or None."""
-        if self.outer != self.name and self.outer in attrs and self.valid(attrs[self.outer]):
+        if self.outer != self.name and self.outer in attrs and self.is_valid(attrs[self.outer]):
             return attrs[self.outer]
         value = self._outer(attrs[self.name]) if self.name in attrs else None
-        return value if value is not None and self.valid(value) else self.default
+        return value if value is not None and self.is_valid(value) else self.default
 
     def _inner(self, value: Any) -> Any:
         if self.values is not None:

@@ -38,7 +38,7 @@ class Defaults:
             self._known.setdefault(kind, []).append(default)
         self._counts: dict[str, int] = {}
 
-    def without(self, node: Node) -> Node:
+    def without_defaults(self, node: Node) -> Node:
         """A block without what would be added; the same block where it has nothing of that."""
         return self._without(node, dict(self._counts)) if self._known else node
 
@@ -54,7 +54,7 @@ class Defaults:
             return node
         return Node(node.kind, attrs, content, node.text, node.marks, node.kept)
 
-    def match(self, nodes: list[Node], wanted: Node) -> bool:
+    def match_completed(self, nodes: list[Node], wanted: Node) -> bool:
         """Whether nodes that were read are the wanted block once it is added; the numbers go on where they are."""
         if not self._known or len(nodes) != 1:
             return False
@@ -79,7 +79,10 @@ def _of_documents(rules: Rules) -> Iterator[tuple[str, Default]]:
             if isinstance(field.default, str) and COUNT in field.default:
                 yield kind, Default(field.name, field.default, kind)
             elif field.default is not None:
-                yield from ((kind, Default(name, value, "")) for name, value in _neutral(field.read(field.default)))
+                yield from (
+                    (kind, Default(name, value, ""))
+                    for name, value in _neutral(field.neutral_attributes(field.default))
+                )
 
 
 def _neutral(attrs: Attrs) -> Iterator[tuple[str, Any]]:
@@ -91,6 +94,6 @@ def _of_storage(rules: Rules) -> Iterator[tuple[str, Default]]:
         for field in attribute_fields(form.get("fields", {}), renamed=True):
             if field.rule.get("counted"):
                 yield kind, Default(field.name, COUNT, "element")
-    frame = rules.of("macro").get("document")
+    frame = rules.definition_of("macro").get("document")
     framed = frame["kinds"] if frame else ()
     yield from ((kind, default) for kind, default in _of_documents(rules) if kind in framed)

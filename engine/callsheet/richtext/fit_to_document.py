@@ -30,7 +30,7 @@ from .tree import (
 )
 
 
-def content(node: Node, rules: Rules) -> list[Node]:
+def keep_content(node: Node, rules: Rules) -> list[Node]:
     return node.content or plain_inline(node, rules)
 
 
@@ -41,16 +41,16 @@ def plain_inline(node: Node, rules: Rules) -> list[Node]:
     return [text_node(words, tuple(mark for mark in node.marks if mark.kind == "link"))] if words else []
 
 
-def strong(node: Node, _rules: Rules) -> list[Node]:
+def as_bold_paragraph(node: Node, _rules: Rules) -> list[Node]:
     return [Node("paragraph", content=bold_nodes(node.content))]
 
 
-def titled(node: Node, _rules: Rules) -> list[Node]:
+def with_title_above(node: Node, _rules: Rules) -> list[Node]:
     title = node.attrs.get("title")
     return [*([Node("paragraph", content=bold_nodes([text_node(title)]))] if title else []), *node.content]
 
 
-def rows(node: Node, _rules: Rules) -> list[Node]:
+def rows_as_paragraphs(node: Node, _rules: Rules) -> list[Node]:
     """Every row of a table as a paragraph, cells set apart by bars."""
     result = []
     for row in node.content:
@@ -68,7 +68,7 @@ def rows(node: Node, _rules: Rules) -> list[Node]:
     return result
 
 
-def link(node: Node, rules: Rules) -> list[Node]:
+def images_as_links(node: Node, rules: Rules) -> list[Node]:
     """Images as linked text, by their file where they have no words, but none that only decorate; the rest as it is."""
     result: list[Node] = []
     for found in walk_nodes(node):
@@ -84,12 +84,12 @@ def link(node: Node, rules: Rules) -> list[Node]:
 
 
 FLATTEN: dict[str, Callable[[Node, Rules], list[Node]]] = {
-    "content": content,
+    "content": keep_content,
     "text": plain_inline,
-    "strong": strong,
-    "titled": titled,
-    "rows": rows,
-    "link": link,
+    "strong": as_bold_paragraph,
+    "titled": with_title_above,
+    "rows": rows_as_paragraphs,
+    "link": images_as_links,
 }
 
 
@@ -108,7 +108,7 @@ class Fitter:
     def __init__(self, rules: Rules, losses: Losses) -> None:
         self.rules = rules
         self.losses = losses
-        self._rows = rules.rows
+        self._rows = rules.rows_become
         self._marks: dict[tuple[Any, ...], tuple[bool, ...]] = {}
 
     def root(self, root: Node) -> Node:
@@ -118,7 +118,7 @@ class Fitter:
             for node in self.place_child(child, root)
             if not isinstance(node, Up)
         ]
-        return root.having(content or [Node(self.rules.of(root.kind)["empty"])])
+        return root.with_content(content or [Node(self.rules.definition_of(root.kind)["empty"])])
 
     def place_child(self, child: Node, parent: Node, *, raised: bool = False, last: bool = True) -> list[Node]:
         """The nodes that stand for `child` in `parent`; those that must go further up are `Up`.
@@ -132,11 +132,11 @@ class Fitter:
             return self._settled(child, parent)
         if not raised and (wrapper := self._wrapper(child, parent)):
             return self.place_child(Node(wrapper, content=[child]), parent)
-        for attempt in rules.of(child.kind).get("unfit", ()):
+        for attempt in rules.definition_of(child.kind).get("unfit", ()):
             if attempt == "split":
-                ends = rules.of(parent.kind).get("ends")
-                stays = ends and not last and "text" in rules.of(child.kind).get("unfit", ())
-                if (ends or rules.of(parent.kind).get("splits")) and not stays:
+                ends = rules.definition_of(parent.kind).get("ends")
+                stays = ends and not last and "text" in rules.definition_of(child.kind).get("unfit", ())
+                if (ends or rules.definition_of(parent.kind).get("splits")) and not stays:
                     return [_up(child)]
             elif attempt in FLATTEN:
                 self._note(child, parent)
@@ -161,12 +161,12 @@ class Fitter:
 
     def _note(self, child: Node, parent: Node) -> None:
         if child.kind not in ("paragraph", "item", "cell", "header", "row", "text"):
-            self.losses.add(f"{child.kind} is not possible in {parent.kind}: only its content is kept")
+            self.losses.note(f"{child.kind} is not possible in {parent.kind}: only its content is kept")
 
     def _sayable(self, node: Node) -> bool:
         if node.kind == "text":
             return bool(node.text)
-        if node.kind in self.rules.always:
+        if node.kind in self.rules.always_sayable:
             return True
         found = form_of(self.rules, node.kind, node.attrs) if self.rules.forms[node.kind][0].fields else None
         form = found[0] if found else self.rules.forms[node.kind][0]
@@ -184,7 +184,7 @@ class Fitter:
 
     def _wrapper(self, child: Node, parent: Node) -> str | None:
         """The kind that `parent` is made of, when its definition says so and it can hold the child."""
-        kind = self.rules.of(parent.kind).get("empty")
+        kind = self.rules.definition_of(parent.kind).get("empty")
         holds = self.rules.holds.get(kind or "", frozenset())
         if kind is None or kind in {parent.kind, child.kind}:
             return None
@@ -195,7 +195,7 @@ class Fitter:
         """The node as another kind: around it where that kind holds it, in its place otherwise."""
         if child.kind in self.rules.holds.get(kind, ()):
             return Node(kind, NO_ATTRS, [child])
-        sign = self.rules.sign(child.kind, child.attrs)
+        sign = self.rules.sign_of_state(child.kind, child.attrs)
         return Node(
             kind, dict(child.attrs), [*([text_node(sign + " ")] if sign else []), *child.content], "", child.marks
         )
@@ -208,7 +208,7 @@ class Fitter:
             return [node]
         node = fitted
         if not self.rules.holds.get(node.kind):
-            return [node.having([])] if node.content else [node]
+            return [node.with_content([])] if node.content else [node]
         result: list[Node] = []
         pieces = self._pieces(node)
         pieces.reverse()
@@ -233,10 +233,10 @@ class Fitter:
             for part in self.place_child(child, node, last=place == len(children)):
                 if isinstance(part, Up) or ended:
                     if current:
-                        pieces.append(self._finished(node.having(current), first=not pieces))
+                        pieces.append(self._finished(node.with_content(current), first=not pieces))
                         current = []
                     pieces.append(part if isinstance(part, Up) else _up(part))
-                    ended = ended or bool(self.rules.of(node.kind).get("ends"))
+                    ended = ended or bool(self.rules.definition_of(node.kind).get("ends"))
                 else:
                     current.append(part)
         if current or not pieces:
@@ -255,7 +255,7 @@ class Fitter:
         words: list[Node] = []
         for child in node.content:
             words += FLATTEN[self._rows[child.kind]](child, self.rules) if child.kind in self._rows else [child]
-        return node.having(words)
+        return node.with_content(words)
 
     def _badge(self, image: Node) -> bool:
         return any(mark.kind == "link" for mark in image.marks) and bool(visible_text(image, self.rules))
@@ -264,15 +264,15 @@ class Fitter:
         """What stands beside something that was taken out starts and ends without white space."""
         if isinstance(piece, Up) or not piece.content or self.rules.group(piece.content[0].kind) != "inline":
             return piece
-        return piece.having(trim_inline(piece.content))
+        return piece.with_content(trim_inline(piece.content))
 
     def _inline(self, node: Node) -> Node:
         form = self.rules.forms[node.kind][0]
         if node.kept:
-            return node.having([self.with_marks(child, node) for child in node.content])
+            return node.with_content([self.with_marks(child, node) for child in node.content])
         if form.table.get("plain"):
             words = "".join(child.text for child in node.content)
-            return node.having([text_node(words)] if words else [])
+            return node.with_content([text_node(words)] if words else [])
         if not any(child.marks for child in node.content):
             return _holding(node, merge_runs(node.content))
         content = [self.with_marks(child, node) if child.marks else child for child in node.content]
@@ -284,11 +284,11 @@ class Fitter:
         form = self.rules.forms[node.kind][0]
         if node.content and node.content[0].kind in self.rules.inline:
             return node if node.kept else _holding(node, spaces_out(node.content))
-        empty = None if node.kept and form.table.get("hollow") else self.rules.of(node.kind).get("empty")
+        empty = None if node.kept and form.table.get("hollow") else self.rules.definition_of(node.kind).get("empty")
         missing = form.starts and not (node.content and node.content[0].kind in form.starts) and not node.kept
         if empty and (not node.content or missing) and (first or not node.content or missing):
-            return node.having([*self._settled(Node(empty), node), *node.content])
-        return node.having(node.content[: form.most]) if form.most else node
+            return node.with_content([*self._settled(Node(empty), node), *node.content])
+        return node.with_content(node.content[: form.most]) if form.most else node
 
     # --- marks ---
 
@@ -305,8 +305,8 @@ class Fitter:
             said = tuple(mark for mark in node.marks if form_of(self.rules, mark.kind, mark.attrs))
             for mark in node.marks:
                 if mark not in said and mark.attrs:
-                    self.losses.add(f"{mark.kind}: what it says has no form in a document")
-            return self.with_marks(node.marked(said), parent)
+                    self.losses.note(f"{mark.kind}: what it says has no form in a document")
+            return self.with_marks(node.with_marks(said), parent)
         key = (node.kind, parent.kind, *(mark.kind for mark in node.marks))
         if key not in self._marks:
             self._marks[key] = self._allowed(node, parent)
@@ -315,21 +315,23 @@ class Fitter:
         kept = tuple(mark for mark, keep in zip(node.marks, self._marks[key], strict=True) if keep)
         dropped = [mark for mark, keep in zip(node.marks, self._marks[key], strict=True) if not keep]
         for mark in dropped:
-            self.losses.add(f"{mark.kind} cannot stand on {node.kind} here")
-            if node.kind in self.rules.of(mark.kind).get("insists", ()):
+            self.losses.note(f"{mark.kind} cannot stand on {node.kind} here")
+            if node.kind in self.rules.definition_of(mark.kind).get("insists", ()):
                 return self.with_marks(text_node(visible_text(node, self.rules), node.marks), parent)
-        return node.marked(kept)
+        return node.with_marks(kept)
 
     def _allowed(self, node: Node, parent: Node) -> tuple[bool, ...]:
         rules = self.rules
         can = frozenset(kind for form in rules.forms[node.kind] for kind in form.marks)
-        ruled_out = {other for mark in node.marks if mark.kind in can for other in rules.excluded[mark.kind]}
+        ruled_out = {other for mark in node.marks if mark.kind in can for other in rules.excluded_marks[mark.kind]}
         result: list[bool] = []
         seen: set[str] = set()
         for mark in node.marks:
             keep = mark.kind in can and mark.kind not in seen and self._placed(mark, node, parent)
             if keep and mark.kind in ruled_out:
-                keep = mark.kind not in {o for s in seen for o in rules.excluded[s]} and not _weaker(mark, node, rules)
+                keep = mark.kind not in {o for s in seen for o in rules.excluded_marks[s]} and not _weaker(
+                    mark, node, rules
+                )
             result.append(keep)
             if keep:
                 seen.add(mark.kind)
@@ -346,14 +348,15 @@ class Fitter:
 def _weaker(mark: Mark, node: Node, rules: Rules) -> bool:
     """Whether a later mark rules this one out without being ruled out by it."""
     return any(
-        mark.kind in rules.excluded[other.kind] and other.kind not in rules.excluded[mark.kind] for other in node.marks
+        mark.kind in rules.excluded_marks[other.kind] and other.kind not in rules.excluded_marks[mark.kind]
+        for other in node.marks
     )
 
 
 def _holding(node: Node, content: list[Node]) -> Node:
     """The node around this content: itself where that is its own, so that a tree that fits is not made twice."""
     same = len(content) == len(node.content) and all(map(is_, content, node.content))
-    return node if same else node.having(content)
+    return node if same else node.with_content(content)
 
 
 def _blank(node: Node) -> bool:

@@ -35,7 +35,7 @@ class NodeForm:
         self.address = table.get("address")
 
 
-def resolved(nodes: Definitions) -> dict[str, shape.NodeDefinition]:
+def with_bases(nodes: Definitions) -> dict[str, shape.NodeDefinition]:
     """Definitions with `like` carried out: what is not said is as in the other one."""
     result: dict[str, shape.NodeDefinition] = {}
     for kind, table in nodes.items():
@@ -58,7 +58,7 @@ class Rules:
     """
 
     def __init__(self, nodes: Definitions, *, literal: bool = False) -> None:
-        self.nodes = resolved(nodes)
+        self.nodes = with_bases(nodes)
         self.literal = literal
         self._worded: Definitions = {} if literal else self.nodes
         self.groups: dict[str, str] = {kind: table["group"] for kind, table in self.nodes.items()}
@@ -68,7 +68,7 @@ class Rules:
     def group(self, kind: str) -> str:
         return self.groups.get(kind, "block")
 
-    def of(self, kind: str) -> shape.NodeDefinition:
+    def definition_of(self, kind: str) -> shape.NodeDefinition:
         """The definition of a kind; an empty one for a kind that has none."""
         return self.nodes.get(kind) or {}
 
@@ -90,7 +90,12 @@ class Rules:
         """Kind → attributes that its first form adds where a node does not say them."""
         found: dict[str, Attrs] = {}
         for kind, forms in self.forms.items():
-            found[kind] = {k: v for f in forms[0].fields if f.default is not None for k, v in f.read(f.default).items()}
+            found[kind] = {
+                k: v
+                for f in forms[0].fields
+                if f.default is not None
+                for k, v in f.neutral_attributes(f.default).items()
+            }
         return found
 
     @cached_property
@@ -120,7 +125,7 @@ class Rules:
     @cached_property
     def leaves_in(self) -> dict[str, frozenset[str]]:
         """Kind of what holds text → kinds in it that are always sayable and hold nothing."""
-        return {kind: held & self.leaves for kind, held in self.holds.items() if "text" in held}
+        return {kind: held & self.leaf_kinds for kind, held in self.holds.items() if "text" in held}
 
     @cached_property
     def holds(self) -> dict[str, frozenset[str]]:
@@ -138,7 +143,7 @@ class Rules:
         )
 
     @cached_property
-    def always(self) -> frozenset[str]:
+    def always_sayable(self) -> frozenset[str]:
         """Kinds that the document format can say whatever their attributes and children are."""
         return frozenset(
             kind
@@ -147,17 +152,17 @@ class Rules:
         )
 
     @cached_property
-    def leaves(self) -> frozenset[str]:
+    def leaf_kinds(self) -> frozenset[str]:
         """Inline kinds that hold nothing, and that the document format can always say."""
-        return frozenset(kind for kind in self.inline & self.always if not self.holds[kind])
+        return frozenset(kind for kind in self.inline & self.always_sayable if not self.holds[kind])
 
     @cached_property
-    def excluded(self) -> dict[str, frozenset[str]]:
+    def excluded_marks(self) -> dict[str, frozenset[str]]:
         """Mark → marks that cannot stand with it."""
-        return {kind: frozenset(self.of(kind).get("excludes", ())) for kind in self.marks}
+        return {kind: frozenset(self.definition_of(kind).get("excludes", ())) for kind in self.marks}
 
     @cached_property
-    def keeping(self) -> frozenset[str]:
+    def keeping_kinds(self) -> frozenset[str]:
         """Kinds that keep their other attributes when what Markdown says of them is edited."""
         return frozenset(kind for kind, table in self.nodes.items() if table.get("keeps"))
 
@@ -188,14 +193,14 @@ class Rules:
         return re.compile(f"(?:{'|'.join(map(re.escape, self.item_signs)) or '(?!)'})(?=\\s|$)", re.IGNORECASE)
 
     @cached_property
-    def listed(self) -> dict[str, str]:
+    def items_of_lists(self) -> dict[str, str]:
         """Kind of a list with special items → their kind."""
         return {kind: said["items"] for kind, said in self.nodes.items() if "items" in said}
 
     @cached_property
     def lists_of_items(self) -> dict[str, str]:
         """Kind of a special item → that of its list."""
-        return {items: kind for kind, items in self.listed.items()}
+        return {items: kind for kind, items in self.items_of_lists.items()}
 
     @cached_property
     def tags(self) -> dict[str, list[shape.HtmlForm]]:
@@ -222,28 +227,28 @@ class Rules:
         return {kind: said["text"] for kind, said in self._worded.items() if "text" in said}
 
     @cached_property
-    def alone(self) -> dict[str, list[str]]:
+    def words_alone(self) -> dict[str, list[str]]:
         """Kind → words that say it where they are a whole paragraph."""
         return {kind: said["alone"] for kind, said in self._worded.items() if "alone" in said}
 
     @cached_property
-    def outlines(self) -> dict[str, str]:
+    def kinds_by_words(self) -> dict[str, str]:
         """Words of `alone` in small letters → kind."""
-        return {word.lower(): kind for kind, words in self.alone.items() for word in words}
+        return {word.lower(): kind for kind, words in self.words_alone.items() for word in words}
 
     @cached_property
-    def rows(self) -> dict[str, str]:
+    def rows_become(self) -> dict[str, str]:
         """Kind → what becomes of several linked ones that are a whole paragraph."""
         return {kind: said["row"] for kind, said in self.nodes.items() if "row" in said}
 
-    def names(self, format_name: str) -> dict[str, dict[str, dict[str, str]]]:
+    def names_in_format(self, format_name: str) -> dict[str, dict[str, dict[str, str]]]:
         """Kind → attribute → value in Markdown → what a format calls it."""
         said = {kind: found["names"] for kind, found in self.nodes.items() if "names" in found}
         return {kind: formats[format_name] for kind, formats in said.items() if format_name in formats}
 
-    def sign(self, kind: str, attrs: Attrs) -> str:
+    def sign_of_state(self, kind: str, attrs: Attrs) -> str:
         """What stands for the state of a special item in an ordinary one; empty where nothing does."""
-        signs = self.of(kind).get("bullets", {})
+        signs = self.definition_of(kind).get("bullets", {})
         return next((sign for sign, said in signs.items() if said.items() <= attrs.items()), "")
 
     # --- the wiki's formats ---
@@ -257,19 +262,19 @@ class Rules:
         return [(kind, form) for kind, said in self.nodes.items() for form in said.get("wiki", ())]
 
     @cached_property
-    def frame(self) -> shape.MacroFrame:
+    def macro_frame(self) -> shape.MacroFrame:
         """What every macro of storage XHTML is made of."""
-        return self.of("macro").get("frame") or cast("shape.MacroFrame", {})
+        return self.definition_of("macro").get("frame") or cast("shape.MacroFrame", {})
 
     @cached_property
     def value_elements(self) -> frozenset[str]:
         """Elements of storage XHTML that hold a value of what they stand in, and no words for a reader."""
-        document, parameter = self.of("macro").get("document"), self.frame.get("parameter")
+        document, parameter = self.definition_of("macro").get("document"), self.macro_frame.get("parameter")
         found = [document["attribute"], document["parameter"], document["value"]] if document else []
         return frozenset([*found, parameter] if parameter else found)
 
     @cached_property
-    def onto(self) -> dict[str, dict[str, str]]:
+    def attributes_for_child(self) -> dict[str, dict[str, str]]:
         """Kind → its attribute → that of the node in it."""
         return {kind: said["onto"] for kind, said in self.nodes.items() if "onto" in said}
 
@@ -279,6 +284,6 @@ class Rules:
         return {name: value for values in forms for name, value in values.items() if isinstance(value, str)}
 
     @cached_property
-    def styles(self) -> dict[str, shape.Styled]:
+    def block_styles(self) -> dict[str, shape.Styled]:
         """Mark on blocks → the declaration that says it in storage XHTML."""
         return {kind: said["style"] for kind, said in self.nodes.items() if "style" in said}

@@ -18,7 +18,7 @@ def visible_text(node: Node, rules: Rules) -> str:
         return node.text
     if node.kind == "break":
         return "\n"
-    template = rules.of(node.kind).get("says")
+    template = rules.definition_of(node.kind).get("says")
     if template is None:
         return "".join(visible_text(child, rules) for child in node.content)
     return PLACEHOLDER.sub(lambda match: _first(node.attrs, match[1].split("|")), template)

@@ -29,11 +29,11 @@ class Node:
     marks: tuple[Mark, ...] = ()
     kept: bool = slot(default=False, compare=False)  # restored as it was found: nothing is put into it
 
-    def having(self, content: list[Node]) -> Node:
+    def with_content(self, content: list[Node]) -> Node:
         """The same node around other content."""
         return Node(self.kind, self.attrs, content, self.text, self.marks, self.kept)
 
-    def marked(self, marks: tuple[Mark, ...]) -> Node:
+    def with_marks(self, marks: tuple[Mark, ...]) -> Node:
         """The same node with other marks."""
         return Node(self.kind, self.attrs, self.content, self.text, marks, self.kept)
 
@@ -113,7 +113,7 @@ BOLD = (Mark("strong", NO_ATTRS),)
 
 
 def bold_nodes(nodes: list[Node]) -> list[Node]:
-    return [node.marked((*BOLD, *node.marks) if node.marks else BOLD) for node in nodes]
+    return [node.with_marks((*BOLD, *node.marks) if node.marks else BOLD) for node in nodes]
 
 
 def _blank(node: Node) -> bool:
@@ -161,8 +161,8 @@ class Losses:
     def __init__(self) -> None:
         self._found: dict[str, None] = {}
 
-    def add(self, what: str) -> None:
+    def note(self, what: str) -> None:
         self._found[what] = None
 
-    def list(self) -> list[str]:
+    def notes(self) -> list[str]:
         return list(self._found)

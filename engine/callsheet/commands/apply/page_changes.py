@@ -71,12 +71,12 @@ class Texts(NamedTuple):
         if not source:
             return self.to_format(text)
         edit = Editing(source, self.format, self.nodes)
-        return edit.edited(text), edit.losses.list()
+        return edit.edited(text), edit.losses.notes()
 
     def merge_source(self, source: Any, since: Any, text: str) -> tuple[Any, list[str]]:
         """The source with what became of `since` in the text. Raises `Conflict` where both changed the same."""
         edit = Editing(source, self.format, self.nodes)
-        return edit.merged(Editing(since, self.format, self.nodes), text), edit.losses.list()
+        return edit.merged(Editing(since, self.format, self.nodes), text), edit.losses.notes()
 
     def says_same(self, source: Any, text: str) -> bool:
         """Whether a source is what the text says, and nothing else."""

@@ -313,7 +313,7 @@ def edited_text(context: Context, step: Edit) -> Any:
             raise Conflict(str(step["fail"]), hint=step.get("hint"), details=_text_changes(before, edit))
         result = edit.merged(before, text, literal=literal, beside=beside)
         context.note("kept the changes made in the meantime, and added yours")
-    for loss in edit.losses.list():
+    for loss in edit.losses.notes():
         context.note_once(loss)
     return result
 

@@ -22,7 +22,7 @@ from ...language.template import Scope, evaluate, fill_template, fill_text, to_t
 from ...registry import MARKDOWN, SITE_SETTINGS
 from ...richtext import ATTACHING
 from ...richtext.markdown.addresses import NotBesideError
-from ...richtext.markdown.front_matter import LONGEST, commented, front_matter_fault, split_front_matter
+from ...richtext.markdown.front_matter import LONGEST, front_matter_fault, leading_comment, split_front_matter
 from ..context import ParameterValues, Typed
 from .converters import Unknown, convert_argument, convert_text, read_text
 from .lookup import Lookups, Match
@@ -100,7 +100,7 @@ def front_matter(text: str, keys: Mapping[str, str], option: str) -> tuple[dict[
     the same for formats that have no front matter, and is cut off. `keys` are those whose values must be a `text`, or a
     `list` of texts, for which a text with commas stands as well. `option` is where the text comes from, for messages.
     """
-    said, rest = commented(text)
+    said, rest = leading_comment(text)
     if not said:
         if found := front_matter_fault(text):
             hint = HINT if text.lstrip("\ufeff").startswith("---") else None

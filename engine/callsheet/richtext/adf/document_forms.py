@@ -46,10 +46,10 @@ def is_media(url: str, rules: Rules) -> bool:
     return any(form.address and address_pattern(form.address).fullmatch(url) for form in forms)
 
 
-def complete(form: NodeForm, attrs: Raw) -> bool:
+def is_complete(form: NodeForm, attrs: Raw) -> bool:
     """Whether these attributes have all that a form demands."""
     return isinstance(attrs, dict) and all(
-        field.outer in attrs and field.valid(attrs[field.outer]) for field in form.demands
+        field.outer in attrs and field.is_valid(attrs[field.outer]) for field in form.demands
     )
 
 
@@ -75,7 +75,7 @@ def form_of(rules: Rules, kind: str, attrs: Attrs) -> tuple[NodeForm, Attrs] | N
             given = {**attrs, **{name: unquote(value) for name, value in match.groupdict().items()}}
         written = dict(form.fixed)
         for field in form.fields:
-            value = field.write(given) if given else field.default
+            value = field.outer_value(given) if given else field.default
             if value is not None:
                 written[field.outer] = value
             elif field.needed:

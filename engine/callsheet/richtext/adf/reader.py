@@ -9,7 +9,7 @@ from urllib.parse import quote
 from ...errors import UsageError
 from ..node_rules import NodeForm, Rules
 from ..tree import MAX_DEPTH, NO_ATTRS, NO_CONTENT, Attrs, Losses, Mark, Node, text_node
-from .document_forms import SPELLING, Raw, complete
+from .document_forms import SPELLING, Raw, is_complete
 
 
 def read_adf(document: Any, rules: Rules, losses: Losses, *, spelling: bool = True) -> Node:
@@ -19,7 +19,7 @@ def read_adf(document: Any, rules: Rules, losses: Losses, *, spelling: bool = Tr
         raise UsageError('not a rich-text document: expected an object with "type": "doc"')
     if not isinstance(document.get("content", []), list):
         raise UsageError('not a rich-text document: "content" must be a list')
-    return Node("doc", {}, DocumentReader(rules, losses, spelling=spelling).children(document, 1))
+    return Node("doc", {}, DocumentReader(rules, losses, spelling=spelling).read_children(document, 1))
 
 
 class DocumentReader:
@@ -31,16 +31,16 @@ class DocumentReader:
         self._text = next(form.type for form in rules.forms["text"])
         self._bare: dict[str, tuple[Mark, ...]] = {}  # type → the mark that says nothing else, where it need not
 
-    def children(self, raw: Raw, depth: int) -> list[Node]:
+    def read_children(self, raw: Raw, depth: int) -> list[Node]:
         content = raw.get("content")
         if not isinstance(content, list):
             return []
         if depth >= MAX_DEPTH:
-            self.losses.add(f"more than {MAX_DEPTH} levels: what is deeper became text")
+            self.losses.note(f"more than {MAX_DEPTH} levels: what is deeper became text")
             return [text_node(all_text(raw))]
-        return self.nodes(content, depth + 1)
+        return self.read_nodes(content, depth + 1)
 
-    def nodes(self, objects: list[Any], depth: int) -> list[Node]:
+    def read_nodes(self, objects: list[Any], depth: int) -> list[Node]:
         """The nodes that stand beside one another."""
         result: list[Node] = []
         for raw in objects:
@@ -48,7 +48,7 @@ class DocumentReader:
             if name == self._text and "attrs" not in raw and ("marks" not in raw or raw["marks"]):
                 words = raw.get("text")
                 if words and isinstance(words, str):
-                    marks = self.marks(raw) if "marks" in raw else ()
+                    marks = self.read_marks(raw) if "marks" in raw else ()
                     result.append(Node("text", NO_ATTRS, NO_CONTENT, words, marks))
             else:
                 result += self._node(raw, name, depth)
@@ -56,28 +56,28 @@ class DocumentReader:
 
     def _node(self, raw: Any, name: Any, depth: int) -> list[Node]:
         if not isinstance(raw, dict):
-            self.losses.add("something that is not a node was left out")
+            self.losses.note("something that is not a node was left out")
             return []
-        form = (self._nodes.get(name) if isinstance(name, str) else None) or self.form(raw, mark=False)
+        form = (self._nodes.get(name) if isinstance(name, str) else None) or self.form_of_object(raw, mark=False)
         if form is None:
             return self._unknown(raw, depth)
         said = NO_ATTRS
         if self._spelling and ("attrs" in raw or "marks" in raw or ("content" not in raw and form.kind != "text")):
-            said = spelling(raw, form)
-        marks = self.marks(raw) if "marks" in raw else ()
+            said = unsaid_ways(raw, form)
+        marks = self.read_marks(raw) if "marks" in raw else ()
         if form.kind == "text":
             words = raw.get("text")
             return [Node("text", said, NO_CONTENT, words, marks)] if words and isinstance(words, str) else []
-        attrs = self.attrs(form, raw["attrs"]) if "attrs" in raw or form.address else {}
-        content = self.children(raw, depth) if "content" in raw else []
+        attrs = self.read_attributes(form, raw["attrs"]) if "attrs" in raw or form.address else {}
+        content = self.read_children(raw, depth) if "content" in raw else []
         return [Node(form.kind, attrs | said if said else attrs, content, "", marks)]
 
     def _unknown(self, raw: Raw, depth: int) -> list[Node]:
-        self.losses.add(f"unknown node {raw.get('type')!r}: only its text is kept")
+        self.losses.note(f"unknown node {raw.get('type')!r}: only its text is kept")
         words = raw["text"] if isinstance(raw.get("text"), str) else _first_text(raw.get("attrs"))
-        return [*([text_node(words, self.marks(raw))] if words else []), *self.children(raw, depth)]
+        return [*([text_node(words, self.read_marks(raw))] if words else []), *self.read_children(raw, depth)]
 
-    def form(self, raw: Raw, *, mark: bool) -> NodeForm | None:
+    def form_of_object(self, raw: Raw, *, mark: bool) -> NodeForm | None:
         name = raw.get("type")
         if isinstance(name, str) and (sole := (self._marks if mark else self._nodes).get(name)):
             return sole
@@ -85,25 +85,25 @@ class DocumentReader:
         attrs = raw.get("attrs")
         attrs = attrs if isinstance(attrs, dict) else {}
         fitting = [form for form in forms if all(attrs.get(key) == value for key, value in form.fixed.items())]
-        return next((form for form in fitting if complete(form, attrs)), fitting[-1] if fitting else None)
+        return next((form for form in fitting if is_complete(form, attrs)), fitting[-1] if fitting else None)
 
-    def attrs(self, form: NodeForm, raw: Any) -> Attrs:
+    def read_attributes(self, form: NodeForm, raw: Any) -> Attrs:
         result: Attrs = {}
         if not raw and not form.address:
             return result
         for name, value in raw.items() if isinstance(raw, dict) else ():
             field = form.known.get(name)
-            if field and field.valid(value):
-                result |= field.read(value)
+            if field and field.is_valid(value):
+                result |= field.neutral_attributes(value)
             elif name not in form.fixed and value is not None:
-                self.losses.add(f"{form.type}: attribute {name!r} is unknown or out of range")
+                self.losses.note(f"{form.type}: attribute {name!r} is unknown or out of range")
         if form.address:
             parts = re.findall(r"\{(\w+)\}", form.address)
             words = {part: quote(result.pop(part, ""), safe="", errors="replace") for part in parts}
             result["url"] = form.address.format(**words)
         return result
 
-    def marks(self, raw: Raw) -> tuple[Mark, ...]:
+    def read_marks(self, raw: Raw) -> tuple[Mark, ...]:
         found = raw.get("marks")
         if not found or not isinstance(found, list):
             return ()
@@ -112,11 +112,11 @@ class DocumentReader:
             if isinstance(mark, dict) and len(mark) == 1 and (bare := self._of_type(mark.get("type"))):
                 result += bare
                 continue
-            form = self.form(mark, mark=True) if isinstance(mark, dict) else None
-            if form is None or not complete(form, mark.get("attrs") or {}):
-                self.losses.add(f"unknown mark {mark.get('type') if isinstance(mark, dict) else mark!r} left out")
+            form = self.form_of_object(mark, mark=True) if isinstance(mark, dict) else None
+            if form is None or not is_complete(form, mark.get("attrs") or {}):
+                self.losses.note(f"unknown mark {mark.get('type') if isinstance(mark, dict) else mark!r} left out")
                 continue
-            result += (Mark(form.kind, self.attrs(form, mark.get("attrs"))),)
+            result += (Mark(form.kind, self.read_attributes(form, mark.get("attrs"))),)
         return result
 
     def _of_type(self, name: Any) -> tuple[Mark, ...]:
@@ -124,11 +124,11 @@ class DocumentReader:
             return ()
         if name not in self._bare:
             form = self._marks.get(name)
-            self._bare[name] = (Mark(form.kind, {}),) if form and complete(form, {}) else ()
+            self._bare[name] = (Mark(form.kind, {}),) if form and is_complete(form, {}) else ()
         return self._bare[name]
 
 
-def spelling(raw: Raw, form: NodeForm) -> Attrs:
+def unsaid_ways(raw: Raw, form: NodeForm) -> Attrs:
     """Which of the ways to say nothing a node has: empty or absent attributes, marks, content."""
     said = []
     if "attrs" in raw and raw["attrs"] == {} and form.fields:

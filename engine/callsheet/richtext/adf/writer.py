@@ -37,10 +37,10 @@ class DocumentWriter:
         self.consume = consume
         self.counts: dict[str, int] = {}
 
-    def document(self, root: Node) -> DocumentNode:
+    def write_document(self, root: Node) -> DocumentNode:
         return {"version": 1, "type": "doc", "content": self._children(root)}
 
-    def node(self, node: Node) -> DocumentNode:
+    def write_node(self, node: Node) -> DocumentNode:
         if isinstance(node, Verbatim):
             return cast("DocumentNode", node.source)
         if node.kind == "text":
@@ -49,7 +49,7 @@ class DocumentWriter:
         else:
             result = self._branch(node)
         if node.marks:
-            result["marks"] = [self.mark(mark) for mark in node.marks]
+            result["marks"] = [self.write_mark(mark) for mark in node.marks]
         return spelt_text(result, node, self.rules.forms[node.kind][0]) if SPELLING in node.attrs else result
 
     def _branch(self, node: Node) -> DocumentNode:
@@ -70,17 +70,17 @@ class DocumentWriter:
     def _children(self, node: Node) -> list[DocumentNode]:
         children = node.content
         if not self.consume:
-            return [self.node(child) for child in children]
+            return [self.write_node(child) for child in children]
         node.content = []
         if len(children) == 1:
-            return [self.node(children.pop())]  # a list that grows would take half as much again
+            return [self.write_node(children.pop())]  # a list that grows would take half as much again
         children.reverse()
         written: list[DocumentNode] = []
         while children:
-            written.append(self.node(children.pop()))
+            written.append(self.write_node(children.pop()))
         return written.copy()  # which has no room to grow
 
-    def mark(self, mark: Mark) -> DocumentMark:
+    def write_mark(self, mark: Mark) -> DocumentMark:
         form, attrs = form_of(self.rules, mark.kind, mark.attrs) or (self.rules.forms[mark.kind][0], {})
         result = cast("DocumentMark", SHAPES[bool(attrs), False, False].copy())
         result["type"] = form.type

@@ -22,13 +22,13 @@ from ..tree import Losses, Node
 from .block_matching import Outline
 from .document_edit import DocumentEdit
 from .document_parts import DocumentParts
-from .merge_edits import BothChangedError, merged
+from .merge_edits import BothChangedError, merge_edits
 from .sayable import Sayable
 from .section import Section, section_of
 from .source_parts import Part
 from .storage_edit import StorageEdit
 from .storage_parts import StorageParts
-from .verify import clean, lost_words, settle
+from .verify import lost_words, readable_blocks, settle_text
 
 if TYPE_CHECKING:
     from ..node_rules import Definitions
@@ -58,10 +58,10 @@ class Editing:
         if self.format != "storage":
             read_adf(source, self.rules, Losses())
             self.root = self._root(source)
-            self._text = settle(self.root, self.sayable, lambda part: dump_json(part.source))
+            self._text = settle_text(self.root, self.sayable, lambda part: dump_json(part.source))
         elif isinstance(source, str):
             self.root = self._root(source)
-            self._text = settle(self.root, self.sayable, lambda part: source[part.source.start : part.source.end])
+            self._text = settle_text(self.root, self.sayable, lambda part: source[part.source.start : part.source.end])
         else:
             raise UsageError("expected a text in storage format")
 
@@ -73,13 +73,13 @@ class Editing:
     @cached_property
     def labels(self) -> dict[str, Part]:
         """Every part that has a name in the text."""
-        return {label: part for part, label in labels(self.root)}
+        return {label: part for part, label in labelled_parts(self.root)}
 
     def markdown(self) -> str:
         """The text to edit."""
         if self.section is None:
             return self._text
-        return self.sayable.write([part.said() for part in self.section.parts])
+        return self.sayable.write_blocks([part.said() for part in self.section.parts])
 
     def edited(self, text: str, *, literal: bool = False, beside: Beside | None = None) -> Any:
         """The source with the changes of the text. Raises UsageError where the text asks for what is not there.
@@ -102,7 +102,7 @@ class Editing:
         mine = since._read(text, literal=literal, beside=beside)
         self.losses = since.losses
         try:
-            content = merged(old, mine, [part.said() for part in self.root.parts or ()])
+            content = merge_edits(old, mine, [part.said() for part in self.root.parts or ()])
             refuse_references(text, content, self.labels)
         except BothChangedError as error:
             hint = "read the newest version, and make your changes there"
@@ -113,14 +113,16 @@ class Editing:
 
     def _both(self, error: BothChangedError) -> list[str]:
         sides = (("yours", error.mine), ("theirs", error.theirs))
-        lines = ((side, line) for side, nodes in sides for line in self.sayable.write(nodes).splitlines())
+        lines = ((side, line) for side, nodes in sides for line in self.sayable.write_blocks(nodes).splitlines())
         return [f"{side}: {line}" for side, line in lines if line.strip()]
 
     def _read(self, text: str, *, literal: bool, beside: Beside | None) -> list[Node]:
         """The blocks of the whole document, as the text has them."""
         rules = Rules(self.nodes, literal=True) if literal else self.rules
         own, target = self.format == "storage", self.format
-        content = clean(read_markdown(text, rules, self.losses, target=target, own=own, beside=beside).content)
+        content = readable_blocks(
+            read_markdown(text, rules, self.losses, target=target, own=own, beside=beside).content
+        )
         refuse_references(text, content, self.labels)
         return content if self.section is None else self.section.within(content)
 
@@ -152,7 +154,7 @@ class Editing:
             raise CallsheetError(f"the edited text cannot be written: {problem}", hint=hint)
 
 
-def labels(root: Part) -> list[tuple[Part, str]]:
+def labelled_parts(root: Part) -> list[tuple[Part, str]]:
     """Every part that has a name in the text, the nodes in lines as parts of their own."""
     found: list[tuple[Part, str]] = []
     pending = [root]

@@ -316,7 +316,7 @@ FEW_WORDS = 3  # so few words may all be replaced, and it is still the same line
 
 def match_blocks(old: Block, new: Block) -> None:
     """Matches what is below two roots; `match` of each block says which it is, None which is new or gone."""
-    Matcher(old, new).run()
+    Matcher(old, new).match_all()
 
 
 class Matcher:
@@ -326,7 +326,7 @@ class Matcher:
         self._olds, self._news = list(old.walk()), list(new.walk())
         self._parted: set[int] = set()  # lines that are a part of another one
 
-    def run(self) -> None:
+    def match_all(self) -> None:
         _pair(self.old, self.new)
         self._pair_references()
         self._pair_unique()

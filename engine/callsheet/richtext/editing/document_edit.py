@@ -11,7 +11,7 @@ from ..fit_to_document import Fitter, Up
 from ..node_rules import Rules
 from ..tree import Losses, Node, Verbatim, text_node
 from .block_matching import Block, longest_increasing
-from .document_parts import DocumentParts, wrapped
+from .document_parts import DocumentParts, wrapped_words
 from .edit_writer import EditWriter, MisfitError, WrittenBlock
 from .line_edit import OutputPiece, merge_tokens
 from .source_parts import FRAMED, EditToken, Part, Wrapper, caption_of, tokens_of
@@ -42,12 +42,14 @@ class DocumentEdit:
     def words(self, part: Part, node: Node, old: list[EditToken]) -> list[Any]:
         if part.line is None:
             words = "".join(child.text for child in node.content)
-            return self.around(part, node, respelt(part.source.get("content", []), words))
+            return self.around(part, node, respell_text(part.source.get("content", []), words))
         form = self.parts.form(part.source)
         if form is not None and form.kind == "figure":
             return self._figure(part, node)
-        inner = self._inline(merge_tokens(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping), node)
-        if part.kind in ("task", "decision") and (around := wrapped(part.source, self.reader)):
+        inner = self._inline(
+            merge_tokens(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping_kinds), node
+        )
+        if part.kind in ("task", "decision") and (around := wrapped_words(part.source, self.reader)):
             inner = [{**around, "content": inner}]
         return self.around(part, node, inner)
 
@@ -56,10 +58,10 @@ class DocumentEdit:
         if part.label or (node.kind == part.kind and node.attrs == part.attrs):
             return [{**raw, "content": inner}]
         form = self.parts.form(raw)
-        same = form is not None and self.parts.sayable.kind(form.kind) == node.kind
-        own = self.reader.attrs(form, raw.get("attrs")) if form and same else {}
+        same = form is not None and self.parts.sayable.kind_as_read(form.kind) == node.kind
+        own = self.reader.read_attributes(form, raw.get("attrs")) if form and same else {}
         left = {name: value for name, value in own.items() if name not in part.attrs}
-        shell = self.writer.node(Node(form.kind if form and same else node.kind, {**left, **node.attrs}))
+        shell = self.writer.write_node(Node(form.kind if form and same else node.kind, {**left, **node.attrs}))
         if not same:
             kinds = {found.kind for child in inner if (found := self.parts.form(child))}
             if not kinds <= self.rules.holds.get(node.kind, frozenset()):
@@ -68,8 +70,8 @@ class DocumentEdit:
         return [{**shell, **kept, "content": inner}]
 
     def new_line(self, node: Node, old: list[EditToken], parent: Part) -> list[Any]:
-        inner = self._inline(merge_tokens([], old, tokens_of(node.content), keeping=self.rules.keeping), node)
-        raw = {**self.writer.node(Node(node.kind, node.attrs)), "content": inner}
+        inner = self._inline(merge_tokens([], old, tokens_of(node.content), keeping=self.rules.keeping_kinds), node)
+        raw = {**self.writer.write_node(Node(node.kind, node.attrs)), "content": inner}
         return self._placed(self._verbatim(raw), parent)
 
     def fresh(self, node: Node, parent: Part) -> list[Any]:
@@ -82,7 +84,7 @@ class DocumentEdit:
         placed = [one for node in nodes for one in self.fitter.place_child(node, Node(kind))]
         if kind != "doc" and any(isinstance(one, Up) for one in placed):
             raise MisfitError
-        return [self.writer.node(one) for one in placed]
+        return [self.writer.write_node(one) for one in placed]
 
     def _kind(self, part: Part) -> str:
         form = self.parts.form(part.source)
@@ -91,7 +93,7 @@ class DocumentEdit:
     def _verbatim(self, raw: Any) -> list[Node]:
         return [
             Verbatim(node.kind, node.attrs, [_kept(child) for child in node.content], node.text, node.marks, source=raw)
-            for node in self.reader.nodes([raw], 1)
+            for node in self.reader.read_nodes([raw], 1)
         ]
 
     def _resolved(self, node: Node) -> Node:
@@ -103,7 +105,7 @@ class DocumentEdit:
         for child in node.content:
             old = self.blocks.old_in(child, around)
             content += [self._resolved(child)] if old is None else [one for raw in old for one in self._verbatim(raw)]
-        return node.having(content)
+        return node.with_content(content)
 
     def joined(self, parent: Part, written: list[WrittenBlock], columns: list[int] | None) -> list[Any]:
         """Blocks with those between them that nobody sees. Cells say what they know of their column."""
@@ -123,12 +125,12 @@ class DocumentEdit:
                 reached = own[number] + 1
             result += block.source
         result += [content[n] for n in range(reached, len(content)) if n not in seen]
-        empty = self.rules.of(self._kind(parent)).get("empty")
-        return result or ([self.writer.node(Node(empty))] if empty else [])
+        empty = self.rules.definition_of(self._kind(parent)).get("empty")
+        return result or ([self.writer.write_node(Node(empty))] if empty else [])
 
     def _in_columns(self, row: WrittenBlock, table: Part, columns: list[int]) -> WrittenBlock:
         """A row that came from another table, as wide as the columns in which it is now."""
-        forms = self.rules.of(table.kind).get("storage", ())
+        forms = self.rules.definition_of(table.kind).get("storage", ())
         name = next((form["columns"]["of"] for form in forms if "columns" in form), "")
         if row.part is None or row.part in (table.parts or ()):
             return row
@@ -175,7 +177,7 @@ class DocumentEdit:
         forms = [self.parts.form(child) for child in content]
         own = [place for place, form in enumerate(forms) if form is not None and form.kind == "caption"]
         if not own:
-            return [*content, self.writer.node(Node("caption", {}, [text_node(words)]))]
+            return [*content, self.writer.write_node(Node("caption", {}, [text_node(words)]))]
         kept = [child for place, child in enumerate(content) if place not in own]
         return [*kept, *([{**content[own[0]], "content": inner}] if words else [])]
 
@@ -221,11 +223,11 @@ class DocumentEdit:
         placed = self.fitter.place_child(self._resolved(token.node), Node(parent.kind))
         if any(isinstance(one, Up) for one in placed):
             raise MisfitError
-        return [self.writer.node(one) for one in placed], None
+        return [self.writer.write_node(one) for one in placed], None
 
     def _text(self, words: str, output: OutputPiece, parent: Node) -> Raw:
         marks = [raw for wrapper in output.stack if (raw := wrapper.source or self._mark(wrapper))]
-        read = text_node(words, self.reader.marks({"marks": marks}))
+        read = text_node(words, self.reader.read_marks({"marks": marks}))
         fitted = self.fitter.with_marks(read, Node(parent.kind))
         kept = [raw for raw, mark in zip(marks, read.marks, strict=False) if mark in fitted.marks]
         return {"type": "text", "text": words, **({"marks": kept} if kept else {})}
@@ -233,7 +235,7 @@ class DocumentEdit:
     def _mark(self, wrapper: Wrapper) -> Any:
         if wrapper.mark is None:
             return None
-        made = self.writer.mark(wrapper.mark)
+        made = self.writer.write_mark(wrapper.mark)
         old = wrapper.base.source if wrapper.base else {}
         return {**old, **made, **({"attrs": {**old.get("attrs", {}), **made["attrs"]}} if "attrs" in made else {})}
 
@@ -243,7 +245,7 @@ class DocumentEdit:
         if old is None or new is None or old.node is None or new.node is None or old.node.attrs == new.node.attrs:
             return raw
         form = self.parts.form(raw)
-        own = self.reader.attrs(form, raw.get("attrs")) if form else {}
+        own = self.reader.read_attributes(form, raw.get("attrs")) if form else {}
         left = {name: value for name, value in own.items() if name not in old.node.attrs}
         found = form_of(self.rules, new.node.kind, {**left, **new.node.attrs})
         return {**raw, "attrs": found[1]} if found else raw
@@ -262,7 +264,7 @@ def attribute_texts(raw: Any) -> Iterator[str]:
             pending += content if isinstance(content, list) else ()
 
 
-def respelt(content: list[Raw], words: str) -> list[Raw]:
+def respell_text(content: list[Raw], words: str) -> list[Raw]:
     """Runs of plain text with other words in them: only those that differ are new."""
     start, end = 0, len(content)
     while start < end and words.startswith(content[start].get("text", "")):

@@ -23,7 +23,7 @@ from .source_parts import (
     label_tokens,
     seen_tokens,
     tokens_of,
-    words_of,
+    word_tokens,
 )
 
 LINES = ("paragraph", "heading", "task", "decision")
@@ -39,7 +39,7 @@ class DocumentParts:
 
     def form(self, raw: Any) -> NodeForm | None:
         """What a node is; None of what is no node, or an unknown one."""
-        return self.reader.form(raw, mark=False) if isinstance(raw, dict) else None
+        return self.reader.form_of_object(raw, mark=False) if isinstance(raw, dict) else None
 
     def root(self, document: Raw) -> Part:
         """Raises UsageError when it is no document."""
@@ -52,10 +52,10 @@ class DocumentParts:
         form = self.form(raw)
         if form is None or depth > MAX_DEPTH:
             return [self._reference(raw)]
-        attrs = self.reader.attrs(form, raw.get("attrs"))
+        attrs = self.reader.read_attributes(form, raw.get("attrs"))
         said = self.sayable.attrs(form.kind, attrs)
         if form.kind in LINES:
-            inner = wrapped(raw, self.reader) if form.kind in ("task", "decision") else None
+            inner = wrapped_words(raw, self.reader) if form.kind in ("task", "decision") else None
             lead, line = self.line(_content(inner or raw))
             seen = line or form.kind not in ("paragraph", "heading")
             return [Part(form.kind, said, raw, line=line, lead=lead)] if seen else []
@@ -74,17 +74,17 @@ class DocumentParts:
         if is_named or form.kind == "column" or (form.kind == "panel" and not said):
             own = {key: value for key, value in raw.items() if key != "content"}
             return Part(form.kind, {}, raw, parts, label=marker_label(self._name(raw), _key(own)))
-        return Part(self.sayable.kind(form.kind), said, raw, parts)
+        return Part(self.sayable.kind_as_read(form.kind), said, raw, parts)
 
     def _figure(self, raw: Raw) -> Part:
         """An image, which stands in a paragraph of its own in Markdown."""
-        found = self.reader.nodes([raw], 1)
+        found = self.reader.read_nodes([raw], 1)
         image = next((child for child in found[0].content if child.kind == "image"), None) if found else None
         nodes = None
         if image is not None:
             caption = self.caption(raw).words
             bare = Node("image", image.attrs)
-            nodes = self.sayable.nodes(self.sayable.captioned(bare, caption) if caption else bare)
+            nodes = self.sayable.nodes_as_read(self.sayable.figure_with_caption(bare, caption) if caption else bare)
         if nodes is None or nodes[0].kind not in FRAMED or image is None:
             return self._reference(raw)
         marks = [
@@ -118,11 +118,11 @@ class DocumentParts:
 
     def _labelled(self, token: EditToken) -> list[EditToken]:
         if token.whole and token.pieces:
-            return words_of(self._said(token.pieces[0]), token.pieces[0])
+            return word_tokens(self._said(token.pieces[0]), token.pieces[0])
         return [] if token.whole else label_tokens(token, self._said)
 
     def _said(self, piece: Piece) -> str:
-        return "".join(visible_text(node, self.rules) for node in self.reader.nodes([piece.source[0]], 1))
+        return "".join(visible_text(node, self.rules) for node in self.reader.read_nodes([piece.source[0]], 1))
 
     # --- words ---
 
@@ -145,7 +145,7 @@ class DocumentParts:
     def _wrapper(self, raw: Any) -> Wrapper:
         key = _key(raw)
         if key not in self._wrappers:
-            read = self.reader.marks({"marks": [raw]})
+            read = self.reader.read_marks({"marks": [raw]})
             self._wrappers[key] = Wrapper(self.sayable.mark(read[0]) if read else None, raw)
         return self._wrappers[key]
 
@@ -153,7 +153,7 @@ class DocumentParts:
         piece = Piece((raw, None), stack)
         nodes = None
         if form is not None and self.rules.group(form.kind) == "inline":
-            nodes = self.sayable.nodes(Node(form.kind, self.reader.attrs(form, raw.get("attrs"))))
+            nodes = self.sayable.nodes_as_read(Node(form.kind, self.reader.read_attributes(form, raw.get("attrs"))))
         if nodes is None:
             return [
                 EditToken(
@@ -169,10 +169,10 @@ class DocumentParts:
         return tokens
 
 
-def wrapped(raw: Raw, reader: DocumentReader) -> Raw | None:
+def wrapped_words(raw: Raw, reader: DocumentReader) -> Raw | None:
     """The paragraph that holds the words of an item, which should hold them itself."""
     content = _content(raw)
-    form = reader.form(content[0], mark=False) if len(content) == 1 and isinstance(content[0], dict) else None
+    form = reader.form_of_object(content[0], mark=False) if len(content) == 1 and isinstance(content[0], dict) else None
     return content[0] if form is not None and form.kind == "paragraph" else None
 
 

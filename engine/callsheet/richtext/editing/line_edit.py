@@ -10,7 +10,7 @@ from .block_matching import Block, equal_pairs
 from .source_parts import FRAMED, WORD, EditToken, Piece, Wrapper, marked_alike, tokens_of
 
 
-def paired(old: list[EditToken], new: list[EditToken], keeping: frozenset[str]) -> dict[int, int]:
+def pair_tokens(old: list[EditToken], new: list[EditToken], keeping: frozenset[str]) -> dict[int, int]:
     """New place → old place. Nodes of the kinds in `keeping` are the same ones, also where they say something else."""
     source = {b: a for a, b in equal_pairs([token.key for token in old], [token.key for token in new])}
     _apart(old, source)
@@ -222,7 +222,7 @@ def merge_tokens(
     Nodes of the kinds in `keeping` keep what Markdown does not say of them when they say something else.
     """
     new = taken_apart(old, new)
-    source = paired(old, new, keeping)
+    source = pair_tokens(old, new, keeping)
     fresh: dict[str, Wrapper] = {}
     result = [OutputPiece(piece.stack, piece) for piece in lead]
     reached, replaced = 0, False

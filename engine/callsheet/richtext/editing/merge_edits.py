@@ -28,7 +28,7 @@ class BothChangedError(Exception):
         self.theirs = theirs
 
 
-def merged(base: list[Node], mine: list[Node], theirs: list[Node]) -> list[Node]:
+def merge_edits(base: list[Node], mine: list[Node], theirs: list[Node]) -> list[Node]:
     """The blocks of `base` with the changes of both. Raises `BothChangedError` where they meet."""
     return _Merge(base, mine, theirs).content()
 
@@ -90,7 +90,7 @@ class _Merge:
         """A block that only one side has, with what is in it."""
         if not block.children:
             return block.node
-        return block.node.having(self._children(block if mine else None, None if mine else block))
+        return block.node.with_content(self._children(block if mine else None, None if mine else block))
 
     def _gone(self, old: Block, block: Block, *, mine: bool) -> None:
         """A block that one side left out, which the other must not have touched; its neighbours may have moved."""
@@ -113,7 +113,7 @@ class _Merge:
             raise BothChangedError([mine.node], [theirs.node])  # a column came on one side, a row on the other
         if not content and old.kind not in EMPTY:
             return None
-        return (mine.node if shell == _shell(mine) else theirs.node).having(content)
+        return (mine.node if shell == _shell(mine) else theirs.node).with_content(content)
 
 
 def _moved(root: Block) -> list[Block]:
@@ -166,7 +166,7 @@ def _merged_leaf(old: Block, mine: Block, theirs: Block) -> Node:
         merged_content = None if tokens is None else nodes_of([word.token for word in tokens])
     if merged_content is None:
         raise BothChangedError([one], [other])
-    return chosen.having(merged_content)
+    return chosen.with_content(merged_content)
 
 
 @dataclass(slots=True, eq=False)

@@ -39,7 +39,7 @@ class Sayable:
     def _back(self, nodes: list[Node]) -> list[Node]:
         return self.reader.inline.read_inline(self.writer.spans.write_inline(nodes).replace("\0", "\ufffd"))
 
-    def nodes(self, node: Node) -> list[Node] | None:
+    def nodes_as_read(self, node: Node) -> list[Node] | None:
         """The nodes that its Markdown reads back as: itself without what Markdown leaves out, or words; else None."""
         key = repr((node.kind, node.attrs, node.content))
         if key not in self._nodes:
@@ -51,7 +51,11 @@ class Sayable:
             return [Node("break")]
         if node.kind == "figure":
             back = self._back([node])
-            return back if len(back) == 1 and _captions(back[0]) == _captions(node) else self.nodes(node.content[0])
+            return (
+                back
+                if len(back) == 1 and _captions(back[0]) == _captions(node)
+                else self.nodes_as_read(node.content[0])
+            )
         for attrs in self._tries(node):
             back = self._back([Node(node.kind, attrs)])
             if len(back) == 1 and back[0].kind == node.kind and attrs.items() <= back[0].attrs.items():
@@ -74,7 +78,7 @@ class Sayable:
         sets = [said, said[:2]] if said and node.attrs.get(said[1]) else []
         sets += [one.fields for one in self.writer.spans.reader.patterns.templates if one.kind == node.kind]
         sets += [[said[0], *said[2:]], said[:1]] if said else []
-        html = self.rules.of(node.kind).get("html")
+        html = self.rules.definition_of(node.kind).get("html")
         tagged = html.get("attrs", {}) if isinstance(html, dict) else {}
         sets += (
             [[said if isinstance(said, str) else said.get("as", name) for name, said in tagged.items()]]
@@ -87,31 +91,31 @@ class Sayable:
             if all(isinstance(node.attrs.get(name), str) and node.attrs[name] for name in names)
         ]
 
-    def captioned(self, image: Node, caption: str) -> Node:
+    def figure_with_caption(self, image: Node, caption: str) -> Node:
         """An image with its caption as Markdown has it."""
-        said = self.nodes(image) or [image]
+        said = self.nodes_as_read(image) or [image]
         return Node("figure", {}, [said[0], Node("caption", content=[text_node(caption)])])
 
-    def write(self, nodes: list[Node]) -> str:
+    def write_blocks(self, nodes: list[Node]) -> str:
         """Blocks as Markdown."""
         words = self.writer.blocks(nodes)
         return "***" + words[3:] if words.startswith("---\n") else words  # no front matter
 
-    def kind(self, kind: str) -> str:
+    def kind_as_read(self, kind: str) -> str:
         """The kind that its Markdown reads back as: one that is like another and has its tag is the other."""
-        like = self.rules.of(kind).get("like")
+        like = self.rules.definition_of(kind).get("like")
         return like if like and self.rules.tags.get(kind) == self.rules.tags.get(like) else kind
 
     def has_construct(self, kind: str) -> bool:
         """Whether Markdown has a construct for the kind."""
-        return self.writer.writes(kind)
+        return self.writer.has_construct(kind)
 
     def attrs(self, kind: str, attrs: Attrs) -> Attrs:
         """The attributes of a block that Markdown's construct for it says, as they read back."""
         if kind == "panel":
             return dict(self.alert(kind, attrs) or {})
         if kind == "decision":
-            return dict(next(iter(self.rules.of(kind).get("markers", {"": {}}).values())))
+            return dict(next(iter(self.rules.definition_of(kind).get("markers", {"": {}}).values())))
         names = SAID.get(kind) or self.writer.said_by_tag(kind)
         said = {name: attrs[name] for name in names if attrs.get(name) is not None}
         start = said.get("start", 1)

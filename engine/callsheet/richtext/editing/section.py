@@ -39,7 +39,7 @@ class Section:
 
 
 def _with(part: Part, nodes: list[Node]) -> Node:
-    return part.said().having(nodes)
+    return part.said().with_content(nodes)
 
 
 def section_of(root: Part, name: str) -> Section:
@@ -54,7 +54,7 @@ def section_of(root: Part, name: str) -> Section:
             if part.kind == "heading" and not part.opaque:
                 title = heading_words(part)
                 titles.append(title)
-                if folded(title) == folded(name):
+                if fold_words(title) == fold_words(name):
                     found.append(Section(above, place, _end(parts, place)))
         pending += [[*above, part] for part in reversed(parts) if part.parts]
     if not found:
@@ -78,5 +78,5 @@ def heading_words(part: Part) -> str:
     return "".join(" " if token.blank else token.text for token in part.line or ())
 
 
-def folded(words: str) -> str:
+def fold_words(words: str) -> str:
     return " ".join(words.lstrip("#").split()).casefold()

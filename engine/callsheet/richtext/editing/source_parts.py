@@ -143,7 +143,7 @@ class Part:
     def said(self) -> Node:
         """What Markdown says of it."""
         inner = [part.said() for part in self.inner]
-        return self.shell().having(inner) if inner else self.shell()
+        return self.shell().with_content(inner) if inner else self.shell()
 
 
 def tokens_of(nodes: list[Node]) -> list[EditToken]:
@@ -270,13 +270,13 @@ def label_tokens(token: EditToken, says: Callable[[Piece], str]) -> list[EditTok
     """A token as a label has it: without marks, white space of any sort as a space, a node as what it `says`."""
     token.marks = ()
     if token.node is not None:
-        return words_of(says(token.pieces[0]), token.pieces[0])
+        return word_tokens(says(token.pieces[0]), token.pieces[0])
     if token.airy:
         token.text = " "
     return [token]
 
 
-def words_of(said: str, piece: Piece) -> list[EditToken]:
+def word_tokens(said: str, piece: Piece) -> list[EditToken]:
     """The words that a node says: together they stand for its source."""
     found = [EditToken(" " if words.isspace() else words) for words in TOKEN.findall(said)]
     seen = [place for place, token in enumerate(found) if not token.blank]

@@ -19,12 +19,12 @@ from .source_parts import FRAMED, EditToken, Part, Piece, Wrapper, caption_of, s
 from .storage_parts import Span
 
 
-def differing(old: Attrs, new: Attrs) -> Attrs:
+def changed_attributes(old: Attrs, new: Attrs) -> Attrs:
     """The values that are not the same any more; None for those that are gone."""
     return {name: new.get(name) for name in (*old, *(new.keys() - old.keys())) if old.get(name) != new.get(name)}
 
 
-def patched(source: str, element: Element, form: StorageForm, changed: Attrs, end: int) -> str | None:
+def patch_values(source: str, element: Element, form: StorageForm, changed: Attrs, end: int) -> str | None:
     """The source of an element up to `end` with other values; None where one of them has no place there."""
     splices: list[tuple[int, int, str]] = []
     for name, value in changed.items():
@@ -64,7 +64,7 @@ def _content(element: Element | None, words: str | None) -> tuple[int, int, str]
     return None if element is None or words is None else (element.inner, element.close, escape_xml(words))
 
 
-def readdressed(tag: str, mark: Mark) -> str | None:
+def patch_address(tag: str, mark: Mark) -> str | None:
     """The start tag of a link with another address; None where it is none."""
     match = re.search(r"\shref\s*=\s*(\"[^\"]*\"|'[^']*')", tag)
     if match is None or set(mark.attrs) != {"href"}:
@@ -120,7 +120,7 @@ class StorageEdit:
     def words(self, part: Part, node: Node, old: list[EditToken]) -> str:
         if part.line is None:
             return self._plain(part, node)
-        inner = self._inline(merge_tokens(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping))
+        inner = self._inline(merge_tokens(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping_kinds))
         return self.around(part, node, inner)
 
     def _plain(self, part: Part, node: Node) -> str:
@@ -140,7 +140,7 @@ class StorageEdit:
             return inner
         if patched := self._patched(part, node):
             return patched + inner + self.source[span.close : span.end]
-        own = span.form.read(span.element) if span.form and span.element else {}
+        own = span.form.read_attributes(span.element) if span.form and span.element else {}
         alike = span.form is not None and span.form.kind == node.kind
         left = {name: value for name, value in own.items() if name not in part.attrs} if alike else {}
         if node.kind == "code":
@@ -150,7 +150,7 @@ class StorageEdit:
     def _closing(self, span: Span, inner: str) -> str:
         """What stands behind the content of a part; what there says the same for older programs says the new one."""
         closing = self.source[span.close : span.end]
-        frame = self.rules.of("macro").get("document")
+        frame = self.rules.definition_of("macro").get("document")
         if not frame or span.element is None or span.element.name != frame["element"]:
             return closing
         for child in span.element.elements():
@@ -163,11 +163,13 @@ class StorageEdit:
         span: Span = part.source
         if span.form is None or span.element is None or node.kind != part.kind:
             return None
-        return patched(self.source, span.element, span.form, differing(part.attrs, node.attrs), span.inner)
+        return patch_values(
+            self.source, span.element, span.form, changed_attributes(part.attrs, node.attrs), span.inner
+        )
 
     def new_line(self, node: Node, old: list[EditToken], parent: Part) -> str:
         del parent
-        inner = self._inline(merge_tokens([], old, tokens_of(node.content), keeping=self.rules.keeping))
+        inner = self._inline(merge_tokens([], old, tokens_of(node.content), keeping=self.rules.keeping_kinds))
         return self._shell(Node(node.kind, node.attrs), inner)
 
     def fresh(self, node: Node, parent: Part) -> str:
@@ -184,11 +186,11 @@ class StorageEdit:
         for child in node.content:
             old = self.blocks.old_in(child, around)
             content.append(self._resolved(child) if old is None else Verbatim(child.kind, source=old))
-        return node.having(content)
+        return node.with_content(content)
 
     def _shell(self, node: Node, inner: str) -> str:
         """A new block around what is written already."""
-        return self.writer.block(node.having([text_node(HOLE)])).replace(HOLE, inner, 1)
+        return self.writer.block(node.with_content([text_node(HOLE)])).replace(HOLE, inner, 1)
 
     def joined(self, parent: Part, written: list[WrittenBlock], columns: list[int] | None) -> str:
         """Blocks with what stood between them. What stood beside one that is gone stays, unless it is only space."""
@@ -284,7 +286,7 @@ class StorageEdit:
     def _tag(self, wrapper: Wrapper) -> tuple[str, str]:
         if wrapper.base is not None and wrapper.mark is not None:
             opening, closing = wrapper.base.source
-            if (done := readdressed(opening, wrapper.mark)) is not None:
+            if (done := patch_address(opening, wrapper.mark)) is not None:
                 return done, closing
         if wrapper.source is None and wrapper.mark is not None:
             return self.writer.mark(wrapper.mark, opening=True), self.writer.mark(wrapper.mark, opening=False)
@@ -315,36 +317,36 @@ class StorageEdit:
         if node.kind == "figure":
             words, node = caption_of(node), node.content[0]
         was = _image(old.node).attrs if old.node else {}
-        changed = differing(was, node.attrs)
+        changed = changed_attributes(was, node.attrs)
         if old.label and words:
             new = tokens_of([text_node(str(words))])
             inner = self._inline(merge_tokens(old.label.lead, old.label.line, new, marks=False))
             source = source[: old.label.start] + inner + source[old.label.end :]
             changed.pop(self._label(node), None)
         element = parse_fragment(source).elements()[0]
-        form = self.writer.forms.reading(element)
+        form = self.writer.forms.form_of_element(element)
         shown = old.label is not None or not words  # with words of its own, or without any
         if form and shown and self._form(_image(old.node or node)) is self._form(node):
-            done = patched(source, element, form, changed, element.end)
+            done = patch_values(source, element, form, changed, element.end)
             if done is not None:
                 return done
-        own = form.read(element) if form else {}
+        own = form.read_attributes(element) if form else {}
         own = {name: value for name, value in own.items() if name not in was}
         return self.writer.inline([Node(node.kind, {**own, **node.attrs})])
 
     def _form(self, node: Node) -> StorageForm | None:
         """The form that a node is written in."""
         elements = parse_fragment(self.writer.inline([Node(node.kind, node.attrs)])).elements()
-        return self.writer.forms.reading(elements[0]) if elements else None
+        return self.writer.forms.form_of_element(elements[0]) if elements else None
 
     def _label(self, node: Node) -> str:
         """The attribute that has the words of a node that is written as a link."""
-        return self.rules.of(node.kind).get("link", {}).get("label", "")
+        return self.rules.definition_of(node.kind).get("link", {}).get("label", "")
 
     def _framed(self, old: Node, new: Node, source: str) -> str:
         """An image that was given a caption, or lost it."""
         element = parse_fragment(source).elements()[0]
-        forms = [(child, self.writer.forms.reading(child)) for child in element.elements()]
+        forms = [(child, self.writer.forms.form_of_element(child)) for child in element.elements()]
         for child, form in reversed(forms):
             if form is not None and form.kind == "caption":
                 source = source[: child.start] + source[child.end :]
@@ -359,10 +361,10 @@ class StorageEdit:
 
     def _captioned(self, element: Element, figure: Node) -> str:
         """An image whose element holds nothing, as one that can hold a caption."""
-        form = self.writer.forms.reading(element)
-        own = form.read(element) if form else {}
+        form = self.writer.forms.form_of_element(element)
+        own = form.read_attributes(element) if form else {}
         image = Node(_image(figure).kind, {**own, **_image(figure).attrs})
-        return self.writer.inline([figure.having([image, *figure.content[1:]])])
+        return self.writer.inline([figure.with_content([image, *figure.content[1:]])])
 
 
 def is_bare(part: Part) -> bool:

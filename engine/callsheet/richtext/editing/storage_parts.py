@@ -37,7 +37,7 @@ class StorageParts:
         self.sayable = sayable
         self.words = StorageWords(source, rules, sayable)
         self.forms = self.words.forms
-        self.items = rules.listed
+        self.items = rules.items_of_lists
         self._block: dict[int, bool] = {}
 
     def root(self) -> Part:
@@ -56,7 +56,7 @@ class StorageParts:
             elif self.is_block(child):
                 parts += [*self._run(run), *self.block(child, holder)]
                 run = []
-            elif self.words.is_macro(child) and self.forms.reading(child) is None and not self._visible(run):
+            elif self.words.is_macro(child) and self.forms.form_of_element(child) is None and not self._visible(run):
                 parts += [*self._run(run), self._reference(child)]
                 run = []
             else:
@@ -83,7 +83,7 @@ class StorageParts:
         return self._block[key]
 
     def _is_block(self, element: Element) -> bool:
-        form = self.forms.reading(element)
+        form = self.forms.form_of_element(element)
         group = self.rules.group(form.kind) if form else ""
         if form and form.element == "a":
             return False
@@ -99,7 +99,7 @@ class StorageParts:
 
     def block(self, element: Element, holder: str = "doc") -> list[Part]:
         """The parts of a block element; those of an element that only groups others are its parts' own."""
-        form = self.forms.reading(element)
+        form = self.forms.form_of_element(element)
         if element.deep:
             return [self._reference(element)]
         if form is None and self.words.is_macro(element):
@@ -123,7 +123,7 @@ class StorageParts:
 
     def _framed(self, element: Element) -> Part | None:
         """A node of the document format around what it holds, without what stands beside it for older programs."""
-        frame = self.rules.of("macro").get("document")
+        frame = self.rules.definition_of("macro").get("document")
         node = element.child(frame["node"]) if frame and element.name == frame["element"] else None
         if node is None or frame is None:
             return None
@@ -149,7 +149,7 @@ class StorageParts:
 
     def _line(self, element: Element, form: StorageForm) -> list[Part]:
         lead, line = self.words.line(element.children)
-        attrs = self.sayable.attrs(form.kind, form.read(element))
+        attrs = self.sayable.attrs(form.kind, form.read_attributes(element))
         return [Part(form.kind, attrs, self._span(element, None, form), line=line, lead=lead)] if line else []
 
     def _plain(self, element: Element, form: StorageForm) -> Part:
@@ -158,7 +158,7 @@ class StorageParts:
             body = body.elements()[0]
         if body is not None and body.elements() and form.kind == "code":
             return self._reference(element)  # marks in it, which code has none of in Markdown
-        attrs = self.sayable.attrs(form.kind, form.read(element))
+        attrs = self.sayable.attrs(form.kind, form.read_attributes(element))
         return Part(form.kind, attrs, self._span(element, body, form), words=body.text() if body else "")
 
     def _container(self, element: Element, form: StorageForm | None) -> Part:
@@ -166,7 +166,7 @@ class StorageParts:
         if body is None:
             plain = element.child(self.forms.frame["plain"]) if form is None else None
             return self._code(element, plain) if plain else self._reference(element)
-        attrs = form.read(element) if form else {}
+        attrs = form.read_attributes(element) if form else {}
         kind = form.kind if form else "macro"
         parts = self.blocks(body.children, kind)
         if kind in ("bullets", "numbers"):
@@ -195,7 +195,7 @@ class StorageParts:
         pending = list(element.elements())
         while pending:
             found = pending.pop(0)
-            own = self.forms.reading(found)
+            own = self.forms.form_of_element(found)
             if own is None or own.kind != "row":
                 pending = [*found.elements(), *pending] if own is None else pending
                 if own is not None:
@@ -206,13 +206,13 @@ class StorageParts:
         return [Part("table", {}, self._span(element, None, form), rows)] if rows else []
 
     def _cell(self, element: Element) -> Part:
-        form = self.forms.reading(element)
+        form = self.forms.form_of_element(element)
         return self._container(element, form) if form else self._reference(element)
 
     def _tasks(self, element: Element, form: StorageForm) -> list[Part]:
         parts: list[Part] = []
         for item in element.elements():
-            own = self.forms.reading(item)
+            own = self.forms.form_of_element(item)
             body = self._body(item, own) if own else None
             if own is None or body is None:
                 continue
@@ -224,14 +224,19 @@ class StorageParts:
             span = Span(item.start, body.inner, lists[0].start if lists else body.close, end, item, own, rest)
             parts.append(
                 Part(
-                    own.kind, {"done": bool(own.read(item).get("done"))}, span, line=line, lead=lead, fixed=bool(lists)
+                    own.kind,
+                    {"done": bool(own.read_attributes(item).get("done"))},
+                    span,
+                    line=line,
+                    lead=lead,
+                    fixed=bool(lists),
                 )
             )
             parts += [part for nested in lists for part in self.block(nested)]
         return [Part(form.kind, {}, self._span(element, None, form), parts)] if parts else []
 
     def _is_list(self, child: Element | Words) -> bool:
-        form = self.forms.reading(child) if isinstance(child, Element) else None
+        form = self.forms.form_of_element(child) if isinstance(child, Element) else None
         return form is not None and form.kind in self.items
 
 

@@ -61,7 +61,7 @@ class StorageWords:
             found.append(EditToken(seen, marks=marks, pieces=[Piece(piece, stack, seen)]))
 
     def _inline(self, element: Element, stack: tuple[Wrapper, ...], found: list[EditToken]) -> None:
-        form = self.forms.reading(element)
+        form = self.forms.form_of_element(element)
         whole = Piece(self.source[element.start : element.end], stack)
         group = self.rules.group(form.kind) if form else ""
         inside = element
@@ -92,7 +92,7 @@ class StorageWords:
         if form and form.element == "a":
             form = self.forms.of_mark(element) or form
         if form and self.rules.group(form.kind) == "mark":
-            mark = self.sayable.mark(Mark(form.kind, form.read(element)))
+            mark = self.sayable.mark(Mark(form.kind, form.read_attributes(element)))
         opening, closing = self.source[element.start : inside.inner], self.source[inside.close : element.end]
         cdata = inside is not element and any(
             isinstance(child, Words) and self.source.startswith(CDATA, child.start) for child in inside.children
@@ -104,16 +104,16 @@ class StorageWords:
         nodes = None
         body: Element | None = None
         if form and self.rules.group(form.kind) == "inline" and not element.deep:
-            attrs = form.read(element)
+            attrs = form.read_attributes(element)
             if "label" in form.table:
                 body = next((b for name in form.table["label"].values() if (b := element.child(name))), None)
                 words = self._label(body, element).words if body else ""
-                named = self.rules.of(form.kind).get("link", {}).get("label", "label")
+                named = self.rules.definition_of(form.kind).get("link", {}).get("label", "label")
                 attrs = {k: v for k, v in attrs.items() if k != named} | ({named: words} if words else {})
             node = Node(form.kind, attrs)
             body = self._caption(element) if node.kind == "image" else body
             caption = self._label(body, element).words if body and node.kind == "image" else ""
-            nodes = self.sayable.nodes(self.sayable.captioned(node, caption) if caption else node)
+            nodes = self.sayable.nodes_as_read(self.sayable.figure_with_caption(node, caption) if caption else node)
         if nodes is None:
             name = marker_label(self.name(element), whole.source)
             return [EditToken(node=Node("inlinereference", {"label": name}), pieces=[whole])]
@@ -131,7 +131,7 @@ class StorageWords:
 
     def _caption(self, element: Element) -> Element | None:
         """What holds the words of an image's caption."""
-        kinds = ((child, self.forms.reading(child)) for child in element.elements())
+        kinds = ((child, self.forms.form_of_element(child)) for child in element.elements())
         body = next((child for child, form in kinds if form and form.kind == "caption"), None)
         while body is not None and len(body.elements()) == 1 and not words_in(body):
             body = body.elements()[0]
@@ -147,8 +147,8 @@ class StorageWords:
     def _said(self, piece: Piece) -> str:
         """The words of a node."""
         element = parse_fragment(str(piece.source)).elements()[0]
-        form = self.forms.reading(element)
-        return visible_text(Node(form.kind, form.read(element)), self.rules) if form else ""
+        form = self.forms.form_of_element(element)
+        return visible_text(Node(form.kind, form.read_attributes(element)), self.rules) if form else ""
 
 
 def words_in(element: Element) -> bool:

@@ -16,7 +16,7 @@ ROUNDS = 20
 Own = Callable[[Part], str]
 
 
-def clean(nodes: list[Node]) -> list[Node]:
+def readable_blocks(nodes: list[Node]) -> list[Node]:
     """Blocks as they were read, without those that say nothing."""
     result: list[Node] = []
     for node in nodes:
@@ -24,17 +24,17 @@ def clean(nodes: list[Node]) -> list[Node]:
             if node.kind not in ("paragraph", "heading") or tokens_of(node.content):
                 result.append(node)
             continue
-        result.append(node.having(clean(node.content)))
+        result.append(node.with_content(readable_blocks(node.content)))
     return result
 
 
-def settle(root: Part, sayable: Sayable, own: Own) -> str:
+def settle_text(root: Part, sayable: Sayable, own: Own) -> str:
     """The text of a document, after all that would read back otherwise has become a place in it.
 
     `own` is the source of a part.
     """
     for _round in range(ROUNDS):
-        words = sayable.write([part.said() for part in root.parts or ()])
+        words = sayable.write_blocks([part.said() for part in root.parts or ()])
         wrong = _differing(root.parts or [], _read(words, sayable))
         if not wrong:
             return words
@@ -42,7 +42,7 @@ def settle(root: Part, sayable: Sayable, own: Own) -> str:
             _reduced(part, sayable, own)
     for part in root.parts or ():
         _seal(part, own)
-    return sayable.write([part.said() for part in root.parts or ()])
+    return sayable.write_blocks([part.said() for part in root.parts or ()])
 
 
 def lost_words(wanted: list[Node], written: Part) -> list[str]:
@@ -71,7 +71,9 @@ def _words(nodes: list[Node]) -> Counter[str]:
 def _read(words: str, sayable: Sayable) -> list[Shape]:
     return [
         shape_of_node(node)
-        for node in clean(sayable.reader.read_blocks(without_front_matter(words.replace("\0", "\ufffd"))).content)
+        for node in readable_blocks(
+            sayable.reader.read_blocks(without_front_matter(words.replace("\0", "\ufffd"))).content
+        )
     ]
 
 
@@ -90,7 +92,7 @@ def _faithful(part: Part, sayable: Sayable) -> bool:
     frame = FRAMES.get(node.kind, ())
     for kind in frame:
         node = Node(kind, {}, [node])
-    return _read(sayable.write([node]), sayable) == [shape_of_node(node)]
+    return _read(sayable.write_blocks([node]), sayable) == [shape_of_node(node)]
 
 
 FRAMES = {

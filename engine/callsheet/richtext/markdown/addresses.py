@@ -63,7 +63,7 @@ def _image(node: Node, losses: Losses, *, target: str | None, own: bool, beside:
                 _become_words(node, str(node.attrs.get("alt") or url))
             return
     if not (own and "/" not in url):
-        losses.add(f"the image {url!r} cannot be shown: {why}")
+        losses.note(f"the image {url!r} cannot be shown: {why}")
 
 
 def _become_words(node: Node, words: str) -> None:
@@ -88,7 +88,7 @@ def _linked(nodes: list[Node], rules: Rules, losses: Losses, kind: str | None, b
             result.append(node)
             continue
         if len(node.marks) > 1:
-            losses.add("the words of a link to a page or a file are plain")
+            losses.note("the words of a link to a page or a file are plain")
         said = rules.links[page.kind]["label"]
         if before == link:
             result[-1].attrs[said] += node.text
@@ -114,12 +114,12 @@ def _page(link: Mark, rules: Rules, losses: Losses, kind: str | None, beside: Be
     if ABSOLUTE.match(href):
         return None
     if beside is None or kind is None:
-        losses.add(f"the link to {href!r} is relative, and will not work there")
+        losses.note(f"the link to {href!r} is relative, and will not work there")
         return None
     try:
         title, anchor = beside.page(href)
     except NotBesideError as error:
-        losses.add(f"the link to {href!r} will not work: it {error}")
+        losses.note(f"the link to {href!r} will not work: it {error}")
         return None
     said = rules.links[kind]
     return Node(kind, {said["attr"]: title, **({said["place"]: anchor} if anchor and "place" in said else {})})

@@ -58,7 +58,7 @@ DESCRIBED = frozenset(
 CLOSE = frozenset(name.replace("_open", "_close") for name in OPEN)
 
 
-def grow(root: Node, source: str, parser: Parser) -> None:
+def add_blocks(root: Node, source: str, parser: Parser) -> None:
     """Puts the blocks of a text below `root`; what is inline is still Markdown, in the `text` of its block."""
     stack = [root]
 
@@ -79,7 +79,7 @@ def grow(root: Node, source: str, parser: Parser) -> None:
         elif kind in CLOSE:
             stack.pop()
 
-    parser.blocks(source, take)
+    parser.read_tokens(source, take)
 
 
 def _attrs(token: Token) -> Attrs:
@@ -154,7 +154,7 @@ class BlockReader:
         self.losses = losses
         self.parser = Parser()
         self.inline = InlineReader(self.parser, rules, patterns_of(rules, cards=cards), soft_break=soft_break)
-        self.assembler = Assembler(rules, self.inline.tags, self.inner)
+        self.assembler = Assembler(rules, self.inline.tags, self.read_inner)
         self.alerts = rules.alert_words
         self.collapsible = self.inline.tags.kind("details") or "quote"
         self.markers = rules.item_signs
@@ -181,23 +181,23 @@ class BlockReader:
         }
 
     def read_blocks(self, source: str) -> Node:
-        self.parser.forget()
+        self.parser.forget_references()
         self._notes = {}
         root = Node("doc")
-        grow(root, source, self.parser)
+        add_blocks(root, source, self.parser)
         root.content = [*self._finished(root), *self._all_notes()]
         for words in self.parser.cut_cells:
-            self.losses.add(f"{words!r} is left out: its row of a table has more cells than the header")
+            self.losses.note(f"{words!r} is left out: its row of a table has more cells than the header")
         return root
 
-    def inner(self, source: str) -> list[Node]:
+    def read_inner(self, source: str) -> list[Node]:
         """Blocks of Markdown that stands between HTML tags."""
         if self._nested >= 10 or not source.strip():
-            return self.assembler.literal(source)
+            return self.assembler.literal_paragraph(source)
         self._nested += 1
         try:
             root = Node("doc")
-            grow(root, source, self.parser)
+            add_blocks(root, source, self.parser)
             return self._finished(root)
         finally:
             self._nested -= 1
@@ -215,7 +215,7 @@ class BlockReader:
                 if child.content and child.kind in ("table", "row", "dd"):
                     child.content = self._finished(child)
                 result.append(child)
-        return self.assembler.assemble(result)
+        return self.assembler.assemble_blocks(result)
 
     def _words(self, node: Node, *, blocks: bool = False) -> None:
         """The node's Markdown as inline content, with `blocks` also the tags of blocks in it."""
@@ -226,7 +226,7 @@ class BlockReader:
     def _paragraph(self, node: Node) -> list[Node]:
         """A paragraph of nothing but line breaks has one less than is written: `<br>` alone is an empty one."""
         if node.text[:1] in ("[", "{") or node.text[-1:] == "}":
-            kind = self.rules.outlines.get(node.text.strip().lower())
+            kind = self.rules.kinds_by_words.get(node.text.strip().lower())
             if kind is not None:
                 return [Node(kind)]
             node.text, _name = at_end(node.text, whole=True)
@@ -234,7 +234,7 @@ class BlockReader:
         self._words(node, blocks=True)
         content = node.content
         if any(part.kind == "html" for part in content):
-            return self.assembler.of_line(content)
+            return self.assembler.blocks_of_line(content)
         if not content:
             return []
         if content[0].kind == "break" and all(part.kind == "break" for part in content):
@@ -252,16 +252,16 @@ class BlockReader:
         return [node]
 
     def _cell(self, node: Node) -> list[Node]:
-        aligned = self.aligned(str(node.attrs["style"])) if node.attrs else ()
+        aligned = self.alignment_marks(str(node.attrs["style"])) if node.attrs else ()
         node.attrs = NO_ATTRS
         self._words(node, blocks=True)
         if any(part.kind == "html" for part in node.content):
-            node.content = self.assembler.of_line(node.content)
+            node.content = self.assembler.blocks_of_line(node.content)
         else:
             node.content = [Node("paragraph", NO_ATTRS, node.content, marks=aligned if node.content else ())]
         return [node]
 
-    def aligned(self, style: str) -> tuple[Mark, ...]:
+    def alignment_marks(self, style: str) -> tuple[Mark, ...]:
         """How the column of a cell is aligned, as marks of its paragraph."""
         if style not in self._columns:
             tags = self.inline.tags
@@ -332,7 +332,7 @@ class BlockReader:
     def _signed(self, item: Node) -> None:
         """Puts the sign of a special item back into an ordinary one, as a character of its own where there is one."""
         kind, attrs = self.markers[item.text]
-        sign = self.rules.sign(kind, attrs) or item.text
+        sign = self.rules.sign_of_state(kind, attrs) or item.text
         item.text = ""
         if not item.content or item.content[0].kind != "paragraph":
             item.content.insert(0, Node("paragraph"))

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from ...language.shape import richtext as shape
 
 
-def quoted(words: str) -> str:
+def quote_lines(words: str) -> str:
     return "\n".join(f"> {line}".rstrip(" ") if not line.strip(" ") else f"> {line}" for line in words.split("\n"))
 
 
-def indented(words: str, width: int) -> str:
+def indent_lines(words: str, width: int) -> str:
     return "\n".join(" " * width + line if line else line for line in words.split("\n"))
 
 
@@ -56,7 +56,7 @@ SAID: dict[str, frozenset[str]] = {
 NOTHING: frozenset[str] = frozenset()
 
 
-def unsaid(node: Node, alerts: Mapping[str, Attrs] | None = None) -> Attrs:
+def unsaid_attributes(node: Node, alerts: Mapping[str, Attrs] | None = None) -> Attrs:
     """The attributes that the node's construct does not say. `alerts` are those of its kind, by their words."""
     said = SAID.get(node.kind, NOTHING)
     said = said.union(*alerts.values()) if alerts else said
@@ -81,7 +81,7 @@ def must_be_carried(node: Node, rules: Rules, constructs: Container[str]) -> boo
 
 def _a_part_must(node: Node, rules: Rules) -> bool:
     parts = [child for child in node.content if rules.group(child.kind) == "part"]
-    return any(unsaid(part) or part.marks or _a_part_must(part, rules) for part in parts)
+    return any(unsaid_attributes(part) or part.marks or _a_part_must(part, rules) for part in parts)
 
 
 CELLS = {"cell": "td", "header": "th"}
@@ -190,7 +190,7 @@ class BlockWriter:
         self.spans = SpanWriter(rules, self.reader.inline, losses, lossless=lossless)
         self.alerts = rules.alerts
         self.markers = rules.markers
-        self.items = rules.listed
+        self.items = rules.items_of_lists
         self._sorts, self._tagged, self._writers = self._constructs(rules)
 
     @staticmethod
@@ -201,7 +201,7 @@ class BlockWriter:
         """Kinds of lists → their sort; kinds that a tag says → its form; kinds with a construct → what writes it."""
         tagged = {kind: forms for kind, forms in rules.tags.items() if rules.group(kind) == "block"}
         by_tag = {kind: form for kind, forms in tagged.items() for form in forms if "tag" in form}
-        items = rules.listed
+        items = rules.items_of_lists
         writers: dict[str, Callable[[BlockWriter, Node], str]] = {
             **dict.fromkeys(by_tag, BlockWriter._tag),
             "paragraph": BlockWriter._paragraph,
@@ -219,7 +219,7 @@ class BlockWriter:
             "reference": BlockWriter._reference,
             **dict.fromkeys(items, BlockWriter._list),
             **dict.fromkeys(rules.alerts, BlockWriter._panel),
-            **dict.fromkeys(rules.alone, BlockWriter._alone),
+            **dict.fromkeys(rules.words_alone, BlockWriter._alone),
         }
         return {"numbers": "numbers", "bullets": "bullets", **dict.fromkeys(items, "bullets")}, by_tag, writers
 
@@ -251,14 +251,14 @@ class BlockWriter:
             if node.kind in self._writers or node.kind in self.rules.inline or not _of_blocks(node, self.rules):
                 result.append(node)
             else:
-                self.losses.add(f"{name_of_node(node)} cannot be said in Markdown: only what it holds is kept")
+                self.losses.note(f"{name_of_node(node)} cannot be said in Markdown: only what it holds is kept")
                 result.extend(self._lifted(node.content))
         return result
 
     def _checked(self, node: Node) -> str:
         """A block that reads back exactly, carried whole where it must be."""
         plain = _unmarked(node)
-        short = self.defaults.without(node)
+        short = self.defaults.without_defaults(node)
         for one in (short, node) if short is not node else (node,):
             words = self.block(one)
             if self._reads_back(words, plain):
@@ -268,19 +268,19 @@ class BlockWriter:
     def _reads_back(self, words: str, wanted: Node) -> bool:
         back = self.reader.read_blocks(words)
         fitted = fit_to_rules(back, self.rules, Losses()).content
-        if fitted == [wanted] or self.defaults.match(fitted, wanted):
+        if fitted == [wanted] or self.defaults.match_completed(fitted, wanted):
             return True
         kept = fit_to_rules(Node("doc", content=[_unmarked(wanted, kept=True)]), self.rules, Losses()).content
         return back.content == [wanted] and (fitted == kept or kept != [wanted])
 
     def block(self, node: Node) -> str:
-        left = unsaid(node, self.alerts.get(node.kind)) if node.attrs else NO_ATTRS
+        left = unsaid_attributes(node, self.alerts.get(node.kind)) if node.attrs else NO_ATTRS
         if left and node.kind in self._tagged:
             left = {name: value for name, value in left.items() if name not in self.said_by_tag(node.kind)}
         if self.lossless and (
             must_be_carried(node, self.rules, self._writers) or (node.kind in self.alerts and self._alert(node) is None)
         ):
-            return self.carried(node)
+            return self.carried_around(node)
         if (left or node.marks) and node.kind in self._writers:
             self._tell(node, left)
         writer = self._writers.get(node.kind)
@@ -297,11 +297,11 @@ class BlockWriter:
         if not self.lossless:
             defaults = self.rules.default_attributes.get(node.kind, {})
             for name in (name for name, value in left.items() if value != defaults.get(name)):
-                self.losses.add(f"{node.kind}: {name} cannot be said in Markdown")
+                self.losses.note(f"{node.kind}: {name} cannot be said in Markdown")
             for mark in node.marks:
-                self.losses.add(f"{mark.kind} of a {node.kind} cannot be said in Markdown")
+                self.losses.note(f"{mark.kind} of a {node.kind} cannot be said in Markdown")
 
-    def carried(self, node: Node) -> str:
+    def carried_around(self, node: Node) -> str:
         """A node around its content: opened and closed by comments, so that the content can be edited."""
         if not node.content or node.kind in ("figure", "code", "gallery"):
             return lossless_markers.marker_comment(lossless_markers.carried_node(_unmarked(node)))
@@ -314,7 +314,9 @@ class BlockWriter:
 
     def _carried_children(self, node: Node) -> str:
         if any(self.rules.group(child.kind) == "part" or child.kind not in self._writers for child in node.content):
-            parts = [self.carried(c) if self.rules.group(c.kind) == "part" else self.blocks([c]) for c in node.content]
+            parts = [
+                self.carried_around(c) if self.rules.group(c.kind) == "part" else self.blocks([c]) for c in node.content
+            ]
             return "\n\n".join(parts)
         return self.blocks(node.content)
 
@@ -325,7 +327,7 @@ class BlockWriter:
         if content and content[0].kind == "break" and all(part.kind == "break" for part in content):
             return "<br>" * (len(content) + 1)
         words = self.spans.write_inline(content)
-        if words.lower() in self.rules.outlines:
+        if words.lower() in self.rules.kinds_by_words:
             return "\\" + words
         return words or "<br>"
 
@@ -339,7 +341,7 @@ class BlockWriter:
         return f"{'#' * int(node.attrs.get('level', 6))} {words}".rstrip(" ")
 
     def _quote(self, node: Node) -> str:
-        return quoted(self.blocks(node.content) if node.content != EMPTY else "")
+        return quote_lines(self.blocks(node.content) if node.content != EMPTY else "")
 
     def _alert(self, node: Node) -> str | None:
         names = self.alerts[node.kind]
@@ -348,10 +350,10 @@ class BlockWriter:
     def _panel(self, node: Node) -> str:
         name = self._alert(node)
         if name is None:
-            self.losses.add(f"a {node.kind} of type {node.attrs.get('type')!r} became another one")
+            self.losses.note(f"a {node.kind} of type {node.attrs.get('type')!r} became another one")
             near = [
                 one["to"]
-                for one in self.rules.of(node.kind).get("alike", ())
+                for one in self.rules.definition_of(node.kind).get("alike", ())
                 if one["from"].items() <= node.attrs.items()
             ]
             name = self._alert(Node(node.kind, near[0])) if near else next(iter(self.alerts[node.kind]))
@@ -359,7 +361,7 @@ class BlockWriter:
         title = node.attrs.get("title")
         head = f"[!{name}]" + (f"\n**{html.escape(str(title), quote=False)}**\n" if title and not self.lossless else "")
         gap = "\n" if node.content and node.content[0].kind == "paragraph" and node.content[0].content else "\n\n"
-        return quoted(head + (gap + inner if inner else ""))
+        return quote_lines(head + (gap + inner if inner else ""))
 
     def _code(self, node: Node) -> str:
         words = "".join(child.text for child in node.content)
@@ -393,17 +395,17 @@ class BlockWriter:
         attrs = self._tagged[kind].get("attrs", {}) if self._writers.get(kind) is BlockWriter._tag else {}
         return {said if isinstance(said, str) else said.get("as", outer): outer for outer, said in attrs.items()}
 
-    def writes(self, kind: str) -> bool:
+    def has_construct(self, kind: str) -> bool:
         """Whether there is a construct for the kind."""
         return kind in self._writers
 
     def _table(self, node: Node) -> str:
-        plain = plain_table(node, self.spans, self.reader.aligned, lossless=self.lossless)
+        plain = plain_table(node, self.spans, self.reader.alignment_marks, lossless=self.lossless)
         return plain or html_table(node, self.blocks)
 
     def _alone(self, node: Node) -> str:
         """A node that words in a paragraph of their own say."""
-        return self.rules.alone[node.kind][0]
+        return self.rules.words_alone[node.kind][0]
 
     def _figure(self, node: Node) -> str:
         if node.kind == "image":
@@ -412,7 +414,7 @@ class BlockWriter:
         if image is None:
             return ""
         linked = [mark for mark in (*image.marks, *node.marks) if mark.kind == "link"]
-        words = self.spans.image(node)
+        words = self.spans.write_image(node)
         if not linked:
             return words
         return f"[{words}]({link_target(linked[0].attrs.get('href', ''))})"
@@ -427,10 +429,10 @@ class BlockWriter:
         if node.kind in self.rules.inline:
             return self.spans.write_inline([node])
         if node.content:
-            self.losses.add(f"{name_of_node(node)} cannot be said in Markdown: only what it holds is kept")
+            self.losses.note(f"{name_of_node(node)} cannot be said in Markdown: only what it holds is kept")
             return self.spans.write_inline(node.content)
         words = visible_text(node, self.rules)
-        self.losses.add(
+        self.losses.note(
             f"{name_of_node(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out")
         )
         marks = (Mark("link", {"href": words}),) if node.kind in ("blockcard", "embed") else ()
@@ -449,7 +451,7 @@ class BlockWriter:
             if self.rules.group(item.kind) != "part":
                 if item.kind in self._sorts:
                     item.text, other = OTHER if other else "", not other
-                lines.append(indented(self.block(item), 2))
+                lines.append(indent_lines(self.block(item), 2))
                 continue
             other = False
             sign = f"{number}{')' if bullet == OTHER else '.'}" if ordered else bullet
@@ -473,12 +475,12 @@ class BlockWriter:
             inner = self.spans.write_inline(words)
             if lists:  # a number that is not the first would go on with the paragraph
                 inner += ("\n\n" if len(lists) > 1 or "start" in lists[0].attrs else "\n") + self.blocks(lists)
-            return f"{sign} {marker} {indented(inner, len(sign) + 1).lstrip()}".rstrip(" ")
-        return f"{sign} {indented(self._item_content(item), len(sign) + 1).lstrip()}".rstrip(" ")
+            return f"{sign} {marker} {indent_lines(inner, len(sign) + 1).lstrip()}".rstrip(" ")
+        return f"{sign} {indent_lines(self._item_content(item), len(sign) + 1).lstrip()}".rstrip(" ")
 
     def _one_paragraph(self, item: Node) -> Node:
         """An item of blocks as one of lines."""
-        self.losses.add(f"{item.kind} cannot be said in Markdown: its paragraphs became lines")
+        self.losses.note(f"{item.kind} cannot be said in Markdown: its paragraphs became lines")
         lines: list[Node] = []
         for child in item.content:
             lines += [Node("break")] if lines else []

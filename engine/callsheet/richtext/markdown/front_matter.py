@@ -75,7 +75,7 @@ def _small(value: Any) -> bool:
     return not pending
 
 
-def commented(source: str) -> tuple[dict[str, Any], str]:
+def leading_comment(source: str) -> tuple[dict[str, Any], str]:
     """The same of a first line such as `<!-- key: value, key: value -->`, for texts that are not Markdown."""
     match = COMMENT.match(source, 0, LONGEST)
     if match is None:

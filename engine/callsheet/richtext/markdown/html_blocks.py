@@ -24,7 +24,7 @@ from .tags import (
     Given,
     HtmlElement,
     Tags,
-    surround,
+    mark_block,
 )
 
 
@@ -106,7 +106,7 @@ class HtmlBuilder(HTMLParser):
 
     # --- input ---
 
-    def take(self, node: Node) -> None:
+    def take_block(self, node: Node) -> None:
         if node.kind != "html":
             if not self.hidden:
                 self._block(node)
@@ -143,7 +143,7 @@ class HtmlBuilder(HTMLParser):
         else:
             self._block(found[0])
 
-    def ended(self) -> list[Node]:
+    def finish_blocks(self) -> list[Node]:
         if self.carried:
             raise lossless_markers.DamagedError(self.carried[0])
         while len(self.stack) > 1:
@@ -271,7 +271,7 @@ class HtmlBuilder(HTMLParser):
         if holder.node and holder.node.kind == "code":
             holder.content.append(text_node(plain_text(node, self.rules) + "\n"))
             return
-        surround(node, self.stack)
+        mark_block(node, self.stack)
         holder.content.append(node)
 
     def _close_before(self, tag: str) -> None:
@@ -351,7 +351,7 @@ class HtmlBuilder(HTMLParser):
     def _parts(self, node: Node, element: HtmlElement, holds: frozenset[str]) -> list[Node]:
         """The children of a list or table: its parts, and whatever else says something."""
         content = self._blocks(element)
-        if self.rules.group(self.rules.of(node.kind).get("empty") or "") != "part":
+        if self.rules.group(self.rules.definition_of(node.kind).get("empty") or "") != "part":
             return in_lists(content, self.rules)
         said = [part for part in content if part.kind in holds or part.kind != "paragraph" or part.content]
         if "item" not in holds:
@@ -368,7 +368,7 @@ class HtmlBuilder(HTMLParser):
                 continue
             if content := trim_inline(tidy_white_space(run)):
                 paragraph = Node("paragraph", content=content)
-                surround(paragraph, [*self.stack, *([element] if around else [])])
+                mark_block(paragraph, [*self.stack, *([element] if around else [])])
                 result.append(paragraph)
             run = []
             if part is not None:
@@ -384,22 +384,22 @@ class Assembler:
         self.tags = tags
         self.inner = inner
 
-    def assemble(self, nodes: list[Node]) -> list[Node]:
+    def assemble_blocks(self, nodes: list[Node]) -> list[Node]:
         """The nodes with every HTML block read."""
         if not any(node.kind == "html" for node in nodes):
             return nodes
         builder = HtmlBuilder(self.rules, self.tags, self.inner)
         for node in nodes:
-            builder.take(node)
-        return with_details(builder.ended())
+            builder.take_block(node)
+        return with_details(builder.finish_blocks())
 
-    def of_line(self, content: list[Node]) -> list[Node]:
+    def blocks_of_line(self, content: list[Node]) -> list[Node]:
         """The blocks that a line is, which has tags of blocks in it."""
         builder = HtmlBuilder(self.rules, self.tags, self.inner)
         for node in content:
             builder.take_inline(node)
-        return with_details(builder.ended())
+        return with_details(builder.finish_blocks())
 
-    def literal(self, source: str) -> list[Node]:
+    def literal_paragraph(self, source: str) -> list[Node]:
         words = " ".join(source.split())
         return [Node("paragraph", content=[text_node(words)])] if words else []

@@ -21,7 +21,7 @@ from ..tree import NO_ATTRS, NO_CONTENT, Mark, Node, merge_runs, text_node
 from .parser import Parser
 from .parser_rules import InlineToken
 from .special_lists import checkbox_sign
-from .tags import HIDDEN, LINE_BLOCKS, TAG, begins_block, close, shown_address, tag_attributes, tag_name, tags_of
+from .tags import HIDDEN, LINE_BLOCKS, TAG, begins_block, pair_tags, shown_address, tag_attributes, tag_name, tags_of
 from .text_patterns import Patterns, at_start, in_address, led_to
 
 
@@ -133,14 +133,14 @@ class SimpleReader:
                 plain += match[0]
                 continue
             if plain:
-                found += self.patterns.nodes(plain.rstrip(" ") if match[0][0] == "\n" else plain, marks)
+                found += self.patterns.nodes_in(plain.rstrip(" ") if match[0][0] == "\n" else plain, marks)
                 plain = ""
             nodes = self._nodes(match, references, marks)
             if nodes is None:
                 return None
             found += nodes
         if plain:
-            found += self.patterns.nodes(plain, marks)
+            found += self.patterns.nodes_in(plain, marks)
         return found
 
     def _nodes(self, match: re.Match[str], references: References, marks: tuple[Mark, ...]) -> list[Node] | None:
@@ -204,19 +204,19 @@ class InlineReader:
         if self._plain.fullmatch(content) and not ODD_LINE.search(content):
             return [text_node(content.replace("\n", " "))] if content else []
         found = self.simple.read(content, self.parser.references)
-        return self.parsed(content, blocks=blocks) if found is None else merge_runs(found)
+        return self.read_by_parser(content, blocks=blocks) if found is None else merge_runs(found)
 
-    def parsed(self, content: str, *, blocks: bool = False) -> list[Node]:
+    def read_by_parser(self, content: str, *, blocks: bool = False) -> list[Node]:
         """Inline content as the parser reads it."""
-        tokens = self.parser.inline(content)
+        tokens = self.parser.inline_tokens(content)
         tagged = any(token.type == "html_inline" for token in tokens)
         if tagged:
-            close(tokens)
+            pair_tags(tokens)
         blocks = blocks and tagged and any(begins_block(token) for token in tokens)
         nodes = _Run(self, tokens, blocks=blocks).nodes()
         return tidy_white_space(nodes) if tagged else merge_runs(nodes)
 
-    def tag(self, source: str, *, paired: bool) -> tuple[Mark, ...] | Node | None:
+    def meaning_of_tag(self, source: str, *, paired: bool) -> tuple[Mark, ...] | Node | None:
         """What an HTML start tag means: marks for what it encloses, a node, or None for what is no markup.
 
         A tag that nobody knows is markup too when it is closed or has attributes; `<name>` alone is text.
@@ -258,11 +258,11 @@ class InlineReader:
             raise lossless_markers.DamagedError(source)
         return found
 
-    def shown(self, node: Node) -> str:
+    def letters_shown(self, node: Node) -> str:
         """The letters and signs that stand between the tags of a carried node."""
         return "".join(visible_text(node, self.rules).split())
 
-    def linked(self, href: str, label: str, before: str) -> tuple[Node, int] | None:
+    def node_of_link(self, href: str, label: str, before: str) -> tuple[Node, int] | None:
         """A node written as a link, and how many characters before the link belong to it."""
         if not href.startswith(self.schemes):
             return None
@@ -301,7 +301,7 @@ class _Run:
 
     def _flush(self) -> None:
         if self.plain:
-            self.found.extend(self.reader.patterns.nodes(self.plain, self.current))
+            self.found.extend(self.reader.patterns.nodes_in(self.plain, self.current))
             self.plain = ""
 
     def _special(self, index: int, token: InlineToken) -> int:
@@ -363,7 +363,7 @@ class _Run:
         if self.reader.schemes and href.startswith(self.reader.schemes):
             end = next(i for i in range(index, len(self.tokens)) if self.tokens[i].type == "link_close")
             label = "".join(inner.content for inner in self.tokens[index + 1 : end])
-            found = self.reader.linked(href, label, before)
+            found = self.reader.node_of_link(href, label, before)
             if found:
                 node, used = found
                 if used:
@@ -412,7 +412,7 @@ class _Run:
         if box := checkbox_sign(token.content):
             self.found.append(text_node(box, self.current))
             return index
-        meaning = self.reader.tag(token.content, paired=closed is not None)
+        meaning = self.reader.meaning_of_tag(token.content, paired=closed is not None)
         if isinstance(meaning, Node):
             return self._placed(index, meaning, ours=ours)
         if meaning is None:
@@ -434,10 +434,10 @@ class _Run:
         inner = "".join("".join(token.content.split()) for token in self.tokens[index + 1 : end])
         if node.kind == "inlinereference":
             end = index
-        elif ours and inner != self.reader.shown(node):
+        elif ours and inner != self.reader.letters_shown(node):
             return index
         marks = node.marks or (self.current if node.kind != "break" else ())
-        self.found.append(node.marked(marks))
+        self.found.append(node.with_marks(marks))
         return end
 
 

@@ -16,7 +16,7 @@ from ..node_rules import Rules
 from ..plain_text import name_of_node, visible_text
 from ..tree import Losses, Mark, Node, leads_somewhere, merge_runs, spaces_out, text_node
 from .inline_reader import InlineReader
-from .text_patterns import Patterns, address, said_by
+from .text_patterns import Patterns, link_address, said_by
 
 SPECIAL = re.compile(  # each alternative begins with its sign, so that `re` looks for these signs alone
     r"\\|`|\*(?<!\s\*)|\*(?!\s)|\*$"
@@ -38,11 +38,11 @@ NO_TARGET = re.compile(r"[\s()<>\\\x00-\x1f]|&(?=#|\w+;)")
 EDGE_SPACE = re.compile(r"^\s+|\s+$")
 
 
-def escape(words: str, patterns: Patterns, *, linked: bool = False) -> str:
+def escape_markdown(words: str, patterns: Patterns, *, linked: bool = False) -> str:
     """Text between marks, wherever on its line it stands."""
     if not patterns.suspects.search(words):
         return words
-    marks = [match.start() for match in patterns.found(words, linked=linked)]
+    marks = [match.start() for match in patterns.matches_in(words, linked=linked)]
     marks += [match.start() for match in SPECIAL.finditer(words)]
     if linked:
         marks += [match.start() for match in BRACKETS.finditer(words)]
@@ -52,10 +52,10 @@ def escape(words: str, patterns: Patterns, *, linked: bool = False) -> str:
             parts += [words[end:place], "\\"]
             end = place
         words = "".join(parts) + words[end:]
-    return words if words.isprintable() else ODD_SPACE.sub(entity, words)
+    return words if words.isprintable() else ODD_SPACE.sub(as_entities, words)
 
 
-def entity(match: re.Match[str]) -> str:
+def as_entities(match: re.Match[str]) -> str:
     """The characters as entities; those that no entity can stand for as they are."""
     return "".join(sign if sign in NO_ENTITY else f"&#{ord(sign)};" for sign in match[0])
 
@@ -81,7 +81,7 @@ def paragraph_lines(words: str, *, exact: bool) -> str:
         end = "\\" if line.endswith("\\") and _breaks(line) else ""
         kept = line.removesuffix(end)
         if kept[:1].isspace() or kept[-1:].isspace():
-            kept = EDGE_SPACE.sub(entity if exact else _odd, kept)
+            kept = EDGE_SPACE.sub(as_entities if exact else _odd, kept)
         result.append(start_of_line(kept) + end)
     return "\n".join(result)
 
@@ -92,7 +92,7 @@ def _breaks(line: str) -> bool:
 
 
 def _odd(match: re.Match[str]) -> str:
-    return entity(match) if match[0].strip(" ") else ""
+    return as_entities(match) if match[0].strip(" ") else ""
 
 
 def link_target(href: str) -> str:
@@ -145,7 +145,7 @@ class SpanWriter:
             if words is not None:
                 return self._lines(words, single=single)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
-            return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
+            return self._lines(escape_markdown(nodes[0].text, self.reader.patterns), single=single)
         wanted = [self._shape(node) for node in nodes]
         levels = (*READABLE, CARRY_LEVEL) if self.lossless else READABLE
         words = ""
@@ -180,7 +180,7 @@ class SpanWriter:
             before, after = marks, None
             dollars += "$" in words
             if not marks:
-                parts.append(escape(words, patterns))
+                parts.append(escape_markdown(words, patterns))
                 edge = words[-1]
                 continue
             mark, code = marks[0], marks[-1].kind == "codespan"
@@ -196,7 +196,7 @@ class SpanWriter:
                     return None
                 if not words[0].isalnum() and (words[0] not in STARTING or not (edge.isspace() or not edge)):
                     return None
-                parts += (SIGNS[mark.kind], escape(words, patterns), SIGNS[mark.kind])
+                parts += (SIGNS[mark.kind], escape_markdown(words, patterns), SIGNS[mark.kind])
                 has_signs = True
             elif mark.attrs.get("href") == words:
                 if (edge and not edge.isspace()) or not self._bare(node):
@@ -204,7 +204,7 @@ class SpanWriter:
                 parts.append(words)
                 after = str.isspace
             else:
-                inner = code_span(words) if code else escape(words, patterns, linked=mark.kind == "link")
+                inner = code_span(words) if code else escape_markdown(words, patterns, linked=mark.kind == "link")
                 parts += (self._mark(mark, SIGN_LEVEL, opening=True), inner)
                 parts.append(self._mark(mark, SIGN_LEVEL, opening=False))
             edge = "*"
@@ -243,20 +243,20 @@ class SpanWriter:
         marks = tuple(mark for mark in node.marks if mark.kind in self.tags or leads_somewhere(mark))
         for mark in node.marks:
             if mark not in marks:
-                self.losses.add(f"{mark.kind} cannot be said in Markdown: the words are kept")
+                self.losses.note(f"{mark.kind} cannot be said in Markdown: the words are kept")
             elif mark.kind == "link" and mark.attrs.keys() - LINK_ATTRS:
-                self.losses.add("a link has attributes that Markdown cannot say")
+                self.losses.note("a link has attributes that Markdown cannot say")
         if node.kind == "inlinereference":
             return [node]
         if node.kind in ("text", "break", "image", "figure"):
             self._tell(node, {"url", "alt", "title", "text", "layout"})
-            return [node.marked(marks if node.kind != "break" else ())]
+            return [node.with_marks(marks if node.kind != "break" else ())]
         if self._constructed(node) is not None:
-            said = self.reader.patterns.write(node.kind, node.attrs)
+            said = self.reader.patterns.written_words(node.kind, node.attrs)
             form = self.links.get(node.kind)
             self._tell(node, {*(said[1] if said else ()), *(said_by(form) if form else ()), "text"})
             return [Node(node.kind, node.attrs, [], "", marks)]
-        self.losses.add(f"{name_of_node(node)} became text")
+        self.losses.note(f"{name_of_node(node)} became text")
         words = visible_text(node, self.rules)
         if node.kind == "card" and words:
             marks = (*marks, Mark("link", {"href": words}))
@@ -274,18 +274,18 @@ class SpanWriter:
         defaults = self.rules.default_attributes.get(node.kind, {})
         for name, value in node.attrs.items():
             if name not in said and value != defaults.get(name):
-                self.losses.add(f"{name_of_node(node)}: {name} cannot be said in Markdown")
+                self.losses.note(f"{name_of_node(node)}: {name} cannot be said in Markdown")
 
     def _constructed(self, node: Node) -> str | None:
         """A node in the words that its definition gives it."""
-        found = self.reader.patterns.write(node.kind, node.attrs)
+        found = self.reader.patterns.written_words(node.kind, node.attrs)
         said = self.links.get(node.kind)
         if said and isinstance(node.attrs.get(said["attr"]), str):
             label = str(node.attrs.get(said["label"]) or "")
             if label or not found:
                 label = label or ("" if self.lossless else node.attrs[said["attr"]])  # as readers see it elsewhere
-                where = link_target(address(node.attrs, said))
-                return f"{said.get('before', '')}[{escape(label, self.reader.patterns, linked=True)}]({where})"
+                where = link_target(link_address(node.attrs, said))
+                return f"{said.get('before', '')}[{escape_markdown(label, self.reader.patterns, linked=True)}]({where})"
         return found[0] if found else None
 
     # --- writing ---
@@ -297,7 +297,7 @@ class SpanWriter:
             last = index == len(nodes) - 1
             if not node.marks and not opened:
                 parts.append(
-                    escape(node.text, self.reader.patterns)
+                    escape_markdown(node.text, self.reader.patterns)
                     if node.kind == "text"
                     else self._node(node, level, single=single or last, linked=False)
                 )
@@ -317,7 +317,9 @@ class SpanWriter:
             linked = bool(marks) and any(mark.kind == "link" for mark in marks)
             if node.kind == "text":
                 is_code = not bare and len(marks) < len(node.marks)
-                words = code_span(node.text) if is_code else escape(node.text, self.reader.patterns, linked=linked)
+                words = (
+                    code_span(node.text) if is_code else escape_markdown(node.text, self.reader.patterns, linked=linked)
+                )
                 parts.append(bare or words)
             else:
                 parts.append(self._node(node, level, single=single or last, linked=linked))
@@ -328,7 +330,7 @@ class SpanWriter:
         """An address that is its own link, and reads back so."""
         if node.kind != "text" or node.marks[-1].attrs.get("href") != node.text or len(node.marks[-1].attrs) > 1:
             return None
-        found = list(self.reader.patterns.nodes(node.text, ()))
+        found = list(self.reader.patterns.nodes_in(node.text, ()))
         return node.text if len(found) == 1 and found[0].text == node.text and found[0].marks else None
 
     def _mark(self, mark: Mark, level: int, *, opening: bool) -> str:
@@ -353,20 +355,22 @@ class SpanWriter:
         if node.kind == "break" and (not node.attrs or level < CARRY_LEVEL):
             return "<br>" if single else "\\\n"
         if node.kind in ("image", "figure") and (level < CARRY_LEVEL):
-            return self.image(node)
+            return self.write_image(node)
         if level == CARRY_LEVEL:
             return lossless_markers.marker_span(
                 lossless_markers.carried_node(Node(node.kind, node.attrs, node.content, node.text, node.marks)),
-                escape(visible_text(node, self.rules).replace("\n", " "), self.reader.patterns, linked=True),
+                escape_markdown(visible_text(node, self.rules).replace("\n", " "), self.reader.patterns, linked=True),
             )
-        return self._constructed(node) or escape(visible_text(node, self.rules), self.reader.patterns, linked=linked)
+        return self._constructed(node) or escape_markdown(
+            visible_text(node, self.rules), self.reader.patterns, linked=linked
+        )
 
-    def image(self, node: Node) -> str:
+    def write_image(self, node: Node) -> str:
         """An image, or a figure with its caption for a title; a link on it goes around."""
         image = next((child for child in node.content if child.kind == "image"), node)
         caption = " ".join(visible_text(child, self.rules) for child in node.content if child.kind == "caption")
         words = caption or str(image.attrs.get("title") or "")
-        alt = escape(str(image.attrs.get("alt") or self._unnamed(image)), self.reader.patterns, linked=True)
+        alt = escape_markdown(str(image.attrs.get("alt") or self._unnamed(image)), self.reader.patterns, linked=True)
         return f"![{alt}]({link_target(str(image.attrs.get('url') or ''))}{link_title(words) if words.strip() else ''})"
 
     def _unnamed(self, image: Node) -> str:

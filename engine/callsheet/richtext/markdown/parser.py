@@ -23,7 +23,17 @@ from mdit_py_plugins.dollarmath.index import math_inline_dollar
 from mdit_py_plugins.footnote import footnote_plugin
 
 from ..tree import MAX_DEPTH
-from .parser_rules import CUT, InlineToken, RulesBySign, box, content_tab, inline_note, parsed, table, unanswered
+from .parser_rules import (
+    CUT,
+    InlineToken,
+    RulesBySign,
+    box_rule,
+    content_tab,
+    inline_note,
+    only_answered,
+    parse_inline,
+    table_rule,
+)
 
 INLINE_DEPTH = 20
 MATH = {"allow_labels": False, "allow_space": False, "allow_digits": False, "allow_blank_lines": False}
@@ -92,12 +102,12 @@ def _parser(nesting: int) -> MarkdownIt:
 def block_parser() -> MarkdownIt:
     parser = _parser(MAX_DEPTH + 10).enable("table")
     rules = parser.block.ruler
-    rules.at("table", table, {"alt": ["paragraph", "reference"]})
+    rules.at("table", table_rule, {"alt": ["paragraph", "reference"]})
     rules.before("table", "too_deep", _too_deep, {"alt": []})
     deflist_plugin(parser)
     container_plugin(parser, "container", validate=_named)
     rules.before("table", "content_tab", content_tab, {"alt": []})
-    rules.before("table", "box", box, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    rules.before("table", "box", box_rule, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     return parser
 
 
@@ -105,8 +115,8 @@ def inline_parser() -> MarkdownIt:
     parser = _parser(INLINE_DEPTH).enable("strikethrough")
     parser.inline.ruler.at("math_inline", _formula)
     parser.inline.ruler.before("footnote_ref", "inline_note", inline_note)
-    parser.inline.ruler.at("emphasis", unanswered(emphasis))
-    cast("Any", parser.inline).parse = partial(parsed, parser)
+    parser.inline.ruler.at("emphasis", only_answered(emphasis))
+    cast("Any", parser.inline).parse = partial(parse_inline, parser)
     return parser
 
 
@@ -131,11 +141,11 @@ class Parser:
         self._inline = inline
         self._env: dict[str, Any] = {}
 
-    def forget(self) -> None:
+    def forget_references(self) -> None:
         """Starts another text: what the last one defined is gone."""
         self._env.clear()
 
-    def blocks(self, source: str, take: Callable[[Token], None]) -> None:
+    def read_tokens(self, source: str, take: Callable[[Token], None]) -> None:
         """Calls `take` with every token of the block structure, in order."""
         stream = _Stream(take)
         source = LINE_ENDS.sub("\n", source) if "\r" in source else source
@@ -145,7 +155,7 @@ class Parser:
             parser.block.tokenize(state, state.line, state.lineMax)
         stream.end()
 
-    def inline(self, content: str) -> list[InlineToken]:
+    def inline_tokens(self, content: str) -> list[InlineToken]:
         tokens: list[InlineToken] = []
         parser = self._inline or _shared_inline_parser()
         cast("Any", parser.inline).parse(content, parser, self._env, tokens)

@@ -19,7 +19,7 @@ from ..shared_keys import blank_keys, share_keys
 CLOSES = {sign: re.compile(rf"[^\s{re.escape(sign)}]{re.escape(sign)}") for sign in "*_"}
 
 
-def unanswered(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
+def only_answered(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
     """The parser's own rule for all but the signs that can only open where nothing closes, or the other way round."""
 
     def emphasis(state: StateInline, silent: bool) -> bool:
@@ -66,7 +66,7 @@ def content_tab(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-def box(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def box_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """A rule for the parser: `box_open` with the word and the title in `meta`, blocks, `box_close`."""
     match = BOX.match(_line(state, start))
     last = start if match is None else _last(state, start, end)
@@ -176,7 +176,7 @@ def _one(by_sign: dict[str, list[Rule]], others: list[Rule]) -> Rule:
 CUT = "cut cells"  # where the parser's environment has their words
 
 
-def table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """The parser's rule, which here remembers the words that it leaves out."""
     below = state.bMarks[start + 1] + state.tShift[start + 1]
     if state.src[below : below + 1] not in "|:-":
@@ -318,7 +318,7 @@ class InlineState(StateInline):
         return token
 
 
-def parsed(parser: MarkdownIt, src: str, md: MarkdownIt, env: Any, tokens: list[Any]) -> list[Any]:
+def parse_inline(parser: MarkdownIt, src: str, md: MarkdownIt, env: Any, tokens: list[Any]) -> list[Any]:
     """What `parser.inline.parse` does."""
     state = InlineState(src, md, env, tokens)
     parser.inline.tokenize(state)

@@ -78,7 +78,7 @@ class PlaceReader:
         block.at("reference", self._definition, {"alt": []})
 
     def find_places(self, source: str) -> Places:
-        self._parser.forget()
+        self._parser.forget_references()
         self._source = source
         self._lines = [0, *(match.end() for match in re.finditer("\n", source))]
         self._found = Places([], [], [], set())
@@ -88,7 +88,7 @@ class PlaceReader:
         self._last: Token | None = None
         self._cell = 0
         self._headings: list[Token] = []
-        self._parser.blocks(source, self._take)
+        self._parser.read_tokens(source, self._take)
         for token in self._headings:  # only now it is known what the text defines
             self._heading(token)
         for token in self._pieces:
@@ -179,7 +179,7 @@ class PlaceReader:
     def _inline(self, token: Token) -> list[InlineToken]:
         self._content = token.content
         self._here = self._place(token)
-        return self._parser.inline(token.content)
+        return self._parser.inline_tokens(token.content)
 
     def _watched(self, rule: Callable[[StateInline, bool], bool], sign: int) -> Callable[[StateInline, bool], bool]:
         def watch(state: StateInline, silent: bool) -> bool:

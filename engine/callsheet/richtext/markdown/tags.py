@@ -82,7 +82,7 @@ class HtmlElement:
     content: list[Node] = slot(default_factory=list)
 
 
-def surround(node: Node, elements: list[HtmlElement]) -> None:
+def mark_block(node: Node, elements: list[HtmlElement]) -> None:
     """Puts the marks of the innermost element that has some on a block that has none."""
     if not (node.kept or node.marks) and node.kind in ("paragraph", "heading"):
         node.marks = next((element.around for element in reversed(elements) if element.around), ())
@@ -115,7 +115,7 @@ def begins_block(token: InlineToken) -> bool:
     return token.type == "html_inline" and token.content[1:2] != "/" and tag_name(token.content) in LINE_BLOCKS
 
 
-def close(tokens: list[InlineToken]) -> None:
+def pair_tags(tokens: list[InlineToken]) -> None:
     """Tells each HTML start tag where the end tag is that closes it, each pair of the same name."""
     waiting: dict[str, list[int]] = {}
     for index, token in enumerate(tokens):
@@ -179,7 +179,7 @@ class Declaration:
         found = self.values.get(words)
         if self.name is None:
             return Mark(self.kind, {}) if found else None
-        if found is None and self.field is not None and self.field.pattern and self.field.valid(words):
+        if found is None and self.field is not None and self.field.pattern and self.field.is_valid(words):
             found = words
         return None if found is None else Mark(self.kind, {self.name: found})
 

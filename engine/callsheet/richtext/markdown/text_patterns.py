@@ -27,7 +27,7 @@ def led_to(href: str, said: shape.LinkForm) -> Attrs:
     return {said["attr"]: unquote(rest), said["place"]: unquote(place)}
 
 
-def address(attrs: Attrs, said: shape.LinkForm) -> str:
+def link_address(attrs: Attrs, said: shape.LinkForm) -> str:
     """The address of a node that has at least the first of these attributes."""
     place = attrs.get(said["place"]) if "place" in said else None
     first = said["scheme"] + quote(attrs[said["attr"]], safe=SAFE)
@@ -128,8 +128,10 @@ class Patterns:
         self.cards = cards
         self.templates: list[TextTemplate] = []
         for kind, found in rules.texts.items():
-            known = rules.of(kind).get("known", {})
-            self.templates += [TextTemplate(kind, one, rules.of(kind).get("patterns", {}), known) for one in found]
+            known = rules.definition_of(kind).get("known", {})
+            self.templates += [
+                TextTemplate(kind, one, rules.definition_of(kind).get("patterns", {}), known) for one in found
+            ]
         self._regex = re.compile("|".join([f"({URL})", *(f"({one.regex})" for one in self.templates)]))
         # Each alternative begins with one letter or sign, so that `re` looks for these alone: most words have none.
         firsts = {re.escape(template.first) for template in self.templates}
@@ -145,7 +147,7 @@ class Patterns:
         self.plain, self.plain_line = (re.compile(rf"[^\\`*_\[\]!<&~${ends}{signs}]*") for ends in ("", r"\n"))
         self.suspects = re.compile("[" + re.escape(SIGNS + "".join(sorted(self.signs))) + "]")  # none: no escape needed
 
-    def nodes(self, words: str, marks: tuple[Mark, ...]) -> Iterator[Node]:
+    def nodes_in(self, words: str, marks: tuple[Mark, ...]) -> Iterator[Node]:
         """A text cut into runs and the constructs in it."""
         end = 0
         linked = any(mark.kind == "link" for mark in marks)
@@ -171,7 +173,7 @@ class Patterns:
             begin = self._begins.search(words, begin.end())
         return match if begin else None
 
-    def found(self, words: str, *, linked: bool) -> Iterator[re.Match[str]]:
+    def matches_in(self, words: str, *, linked: bool) -> Iterator[re.Match[str]]:
         """Where plain text would be taken for a construct; an address is told at its colon."""
         if self.signs.isdisjoint(words):
             return
@@ -200,7 +202,7 @@ class Patterns:
             Node("card", {"url": url}) if self.cards else text_node(url, (*marks, Mark("link", {"href": url})))
         ), len(url)
 
-    def write(self, kind: str, attrs: Attrs) -> tuple[str, list[str]] | None:
+    def written_words(self, kind: str, attrs: Attrs) -> tuple[str, list[str]] | None:
         """The words for a node and the attributes they say, by the first template that can."""
         for template in self.templates:
             if template.kind == kind and (words := template.write(attrs)) is not None:

@@ -10,7 +10,7 @@ from ..attribute_fields import as_number
 from ..node_rules import Rules
 from ..plain_text import name_of_node
 from ..tree import Attrs, Losses, Mark, Node, walk_nodes
-from .extension_sizes import divide, widen
+from .extension_sizes import layout_of_widths, set_column_widths
 from .framed_nodes import FRAMED
 from .storage_forms import BESIDE, StorageForm, style_of
 from .writer import StorageWriter
@@ -28,7 +28,7 @@ class Extensions:
         self.losses = losses
         self.table = table
         self.writer = StorageWriter(rules, losses)
-        self.frame = rules.frame
+        self.frame = rules.macro_frame
         unsaid = [kind for kind in self.writer.forms.by_kind if kind not in rules.forms]
         self.macros = frozenset(["macro", *(kind for kind in unsaid if self._macro(kind))])
 
@@ -49,7 +49,7 @@ class Extensions:
             return [self._extension(node, element, inline=inline)]
         if not inline:
             return [node]
-        self.losses.add(f"{name_of_node(node)} became text")
+        self.losses.note(f"{name_of_node(node)} became text")
         return [words for block in node.content for words in block.content]
 
     def _extension(self, node: Node, element: Element, *, inline: bool) -> Node:
@@ -64,7 +64,7 @@ class Extensions:
             if child.name == parameter:
                 params[child.attrs.get(name, "")] = {self.table["value"]: child.text()}
                 if child.elements():
-                    self.losses.add(f"{element.attrs.get(name)}: what its parameter refers to cannot be said")
+                    self.losses.note(f"{element.attrs.get(name)}: what its parameter refers to cannot be said")
         if body := element.child(self.frame["plain"]):
             params[self.table["body"]] = {self.table["value"]: body.text()}
         value, said = self.table["value"], self.table["about"]
@@ -80,7 +80,7 @@ ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
     """The tree of a storage body with styles as marks, sizes on the parts they are of, and macros as extensions."""
-    styles, frames = rules.styles, rules.onto
+    styles, frames = rules.block_styles, rules.attributes_for_child
     for node in walk_nodes(root):
         if node.kind in frames:
             node.attrs = {**_said_inside(node, frames[node.kind]), **node.attrs}
@@ -89,16 +89,16 @@ def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
         _count(node, rules)
         url = str(node.attrs.get("url", ""))
         if node.kind == "image" and not ADDRESS.match(url):
-            losses.add(f"the image {url!r} is attached: a document names its media file, which is not known here")
+            losses.note(f"the image {url!r} is attached: a document names its media file, which is not known here")
         _tell(node, rules, losses)
         attributes = node.attrs.get("attributes")
         if isinstance(attributes, dict):
             node.marks = (*node.marks, *_styled(attributes.get("style"), node.kind, rules, styles))
-            divide(node, rules)
-        for form in rules.of(node.kind).get("storage", ()):
+            layout_of_widths(node, rules)
+        for form in rules.definition_of(node.kind).get("storage", ()):
             if "columns" in form:
-                widen(node, form["columns"])
-    extension = rules.of("macro").get("extension")
+                set_column_widths(node, form["columns"])
+    extension = rules.definition_of("macro").get("extension")
     return Extensions(extension, rules, losses).within(root) if extension else root
 
 
@@ -108,7 +108,7 @@ def _tell(node: Node, rules: Rules, losses: Losses) -> None:
     known = {name for form in forms for field in form.fields for name in (field.name, field.outer)}
     for name in node.attrs if forms else ():
         if name not in known and name not in TOGETHER and not any(form.address for form in forms):
-            losses.add(f"{name_of_node(node)}: {name} cannot be said in a document")
+            losses.note(f"{name_of_node(node)}: {name} cannot be said in a document")
 
 
 def _count(node: Node, rules: Rules) -> None:
@@ -134,7 +134,7 @@ def _framed(node: Node, rules: Rules, frames: dict[str, dict[str, str]]) -> Node
     """A node in the kind that has what its own attributes say, such as an image in a figure."""
     for kind, onto in frames.items():
         said = _said_inside(Node(kind, content=[node]), onto)
-        if said and kind in rules.of(node.kind).get("unfit", ()):
+        if said and kind in rules.definition_of(node.kind).get("unfit", ()):
             return Node(kind, said, [node])
     return node
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 def as_macro(node: Node, rules: Rules, content: Callable[[Node], str]) -> str | None:
     """The macro that an extension is; None for one of another type. `content` writes what it holds."""
-    table = rules.of("macro").get("extension")
+    table = rules.definition_of("macro").get("extension")
     if not table or node.attrs.get("extensionType") != table["type"]:
         return None
     own = node.attrs.get("parameters")
     own = own if isinstance(own, dict) else {}
     values = {str(key): _value(value, table) for key, value in _table(own, table["params"]).items()}
     body = values.pop(table["body"], None)
-    frame, about = rules.frame, _table(own, table["meta"])
+    frame, about = rules.macro_frame, _table(own, table["meta"])
     attrs = {frame["name"]: str(node.attrs.get("extensionKey", ""))}
     attrs |= {said: _value(about[key], table) for said, key in table["about"].items() if about.get(key) is not None}
     words = "".join(
@@ -46,18 +46,18 @@ def _value(value: Any, table: shape.ExtensionForm) -> str:
     return "" if found is None else str(found)
 
 
-def divide(node: Node, rules: Rules) -> None:
+def layout_of_widths(node: Node, rules: Rules) -> None:
     """Gives the parts of a node the sizes that its own attribute stands for."""
-    rule = rules.of(node.kind).get("divided")
+    rule = rules.definition_of(node.kind).get("divided")
     sizes = rule["values"].get(node.attrs.get("attributes", {}).get(rule["attr"])) if rule else None
     if rule and sizes and len(sizes) == len(node.content):
         for part, size in zip(node.content, sizes, strict=True):
             part.attrs.setdefault(rule["by"], size)
 
 
-def divided(node: Node, rules: Rules) -> dict[str, str]:
+def widths_of_layout(node: Node, rules: Rules) -> dict[str, str]:
     """The attribute that says the sizes of a node's parts: the nearest there is for as many."""
-    rule = rules.of(node.kind).get("divided")
+    rule = rules.definition_of(node.kind).get("divided")
     if not rule or rule["attr"] in node.attrs.get("attributes", {}):
         return {}
     own = [part.attrs.get(rule["by"]) for part in node.content]
@@ -69,7 +69,7 @@ def divided(node: Node, rules: Rules) -> dict[str, str]:
     return {rule["attr"]: min(known, key=lambda name: sum(abs(a - b) for a, b in zip(known[name], given, strict=True)))}
 
 
-def widen(table: Node, rule: shape.ColumnWidths) -> None:
+def set_column_widths(table: Node, rule: shape.ColumnWidths) -> None:
     """Gives the cells of a table the widths that its own elements say, where each row has every column."""
     group = parse_fragment(words).child(rule["group"]) if (words := kept_form(table.attrs, BESIDE)) else None
     columns = [style_of(child).get(rule["style"], "") for child in group.elements()] if group else []
@@ -84,7 +84,7 @@ def widen(table: Node, rule: shape.ColumnWidths) -> None:
             place += span
 
 
-def widths(table: Node, rule: shape.ColumnWidths) -> str:
+def column_widths(table: Node, rule: shape.ColumnWidths) -> str:
     """The elements that say the widths of a table's columns, as its first row that tells them all has them."""
     if BESIDE in table.attrs:
         return ""

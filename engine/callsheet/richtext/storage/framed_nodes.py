@@ -37,14 +37,16 @@ class DocumentNodes:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.frame: shape.DocumentFrame = rules.of("macro").get("document") or cast("shape.DocumentFrame", {})
+        self.frame: shape.DocumentFrame = rules.definition_of("macro").get("document") or cast(
+            "shape.DocumentFrame", {}
+        )
         self.kinds = frozenset(self.frame.get("kinds", ()))
         self._reader = DocumentReader(rules, Losses())
         self._counts: dict[str, int] = {}
 
     # --- reading ---
 
-    def read(self, element: Element, blocks: Callable[[Element, str], list[Node]]) -> list[Node] | None:
+    def read_framed(self, element: Element, blocks: Callable[[Element, str], list[Node]]) -> list[Node] | None:
         """The node in a frame; None where it is not known. `blocks` reads what it holds.
 
         Where it has an element of its own, too, it is `framed`. What stands beside it, for older programs, is kept.
@@ -62,12 +64,12 @@ class DocumentNodes:
         return [found]
 
     def _read(self, element: Element, blocks: Callable[[Element, str], list[Node]]) -> Node | None:
-        said = {"type": humped(element.attrs.get("type", "")), "attrs": {}}
-        form = self._reader.form(said, mark=False)
+        said = {"type": camel_case(element.attrs.get("type", "")), "attrs": {}}
+        form = self._reader.form_of_object(said, mark=False)
         if form is None:
             return None
         given = self._attrs(element, form)
-        form = self._reader.form({**said, "attrs": given}, mark=False) or form
+        form = self._reader.form_of_object({**said, "attrs": given}, mark=False) or form
         content: list[Node] = []
         for child in element.elements():
             if child.name == self.frame["content"]:
@@ -77,21 +79,21 @@ class DocumentNodes:
                 if inner is None:
                     return None
                 content.append(inner)
-        return Node(form.kind, self._reader.attrs(form, given), content)
+        return Node(form.kind, self._reader.read_attributes(form, given), content)
 
     def _attrs(self, element: Element, form: NodeForm) -> Attrs:
         found: Attrs = {}
         for child in element.elements():
             if child.name == self.frame["attribute"]:
-                name = humped(child.attrs.get("key", ""))
-                value = typed(child.text(), form.known.get(name)) if not child.elements() else self._value(child)
+                name = camel_case(child.attrs.get("key", ""))
+                value = typed_value(child.text(), form.known.get(name)) if not child.elements() else self._value(child)
                 found |= {} if value is None else {name: value}
         return found
 
     def _value(self, element: Element) -> Any:
         inner = [child for child in element.elements() if child.name == self.frame["parameter"]]
         if inner:
-            return {humped(child.attrs.get("key", "")): self._value(child) for child in inner}
+            return {camel_case(child.attrs.get("key", "")): self._value(child) for child in inner}
         values = [child for child in element.elements() if child.name == self.frame["value"]]
         if values:
             return [self._value(child) for child in values]
@@ -103,13 +105,13 @@ class DocumentNodes:
 
     # --- writing ---
 
-    def written(self, node: Node, content: Callable[[Node], str]) -> str | None:
+    def write_framed(self, node: Node, content: Callable[[Node], str]) -> str | None:
         """The node in its frame; None for one that does not go into one."""
-        if not self.frames(node) or (inner := self._node(node, content)) is None:
+        if not self.is_framed(node) or (inner := self._node(node, content)) is None:
             return None
         return xml_tag(self.frame["element"], {}, inner + kept_form(node.attrs, BESIDE))
 
-    def frames(self, node: Node) -> bool:
+    def is_framed(self, node: Node) -> bool:
         """Whether a node goes into a frame."""
         return node.kind in self.kinds or (bool(self.frame) and node.attrs.get(FRAMED) is True)
 
@@ -119,19 +121,19 @@ class DocumentNodes:
             return None
         form, attrs = found[0], numbered_attributes(node.kind, found[1], self._counts)
         inner = "".join(
-            xml_tag(self.frame["attribute"], {"key": hyphened(name)}, self._said(value))
+            xml_tag(self.frame["attribute"], {"key": hyphenated(name)}, self._said(value))
             for name, value in attrs.items()
         )
         if node.content and node.content[0].kind in self.kinds:
             inner += "".join(self._node(child, content) or "" for child in node.content)
         elif node.content:
             inner += xml_tag(self.frame["content"], {}, content(node))
-        return xml_tag(self.frame["node"], {"type": hyphened(form.type)}, inner)
+        return xml_tag(self.frame["node"], {"type": hyphenated(form.type)}, inner)
 
     def _said(self, value: Any) -> str:
         if isinstance(value, dict):
             return "".join(
-                xml_tag(self.frame["parameter"], {"key": hyphened(str(name)), **kind_of(inner)}, self._said(inner))
+                xml_tag(self.frame["parameter"], {"key": hyphenated(str(name)), **kind_of(inner)}, self._said(inner))
                 for name, inner in value.items()
                 if inner is not None
             )
@@ -147,7 +149,7 @@ def kind_of(value: Any) -> dict[str, str]:
     return {"type": "integer" if isinstance(value, int) else "number"} if isinstance(value, int | float) else {}
 
 
-def typed(words: str, field: AttrField | None) -> Any:
+def typed_value(words: str, field: AttrField | None) -> Any:
     """A text as the attribute takes it."""
     if field is None or str in field.types or object in field.types:
         return words
@@ -156,10 +158,10 @@ def typed(words: str, field: AttrField | None) -> Any:
     return as_number(words)
 
 
-def humped(name: str) -> str:
+def camel_case(name: str) -> str:
     """`localId` of `local-id`."""
     return HYPHEN.sub(lambda match: match[1].upper(), name)
 
 
-def hyphened(name: str) -> str:
+def hyphenated(name: str) -> str:
     return HUMP.sub(lambda match: f"-{match[1].lower()}", name)

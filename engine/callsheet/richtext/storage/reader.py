@@ -30,7 +30,7 @@ class StorageReader:
         self.losses = losses
         self.forms = StorageForms(rules)
         self.framed = DocumentNodes(rules)
-        self.items = rules.listed
+        self.items = rules.items_of_lists
 
     def blocks(self, element: Element, kind: str) -> list[Node]:
         """The children as what `kind` holds: runs of inline content in paragraphs where it holds blocks."""
@@ -74,14 +74,14 @@ class StorageReader:
             yield left.pop()
 
     def node(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
-        form = self.forms.reading(element)
+        form = self.forms.form_of_element(element)
         if form is None:
             found = self._framed(element)
             return self._unknown(element, marks) if found is None else found
-        attrs = form.read(element)
+        attrs = form.read_attributes(element)
         if form.table.get("says") and element.text() not in ("", attrs.get(form.table["says"])):
             form = self.forms.of_mark(element) or form  # a card that has words of its own is a link
-            attrs = form.read(element)
+            attrs = form.read_attributes(element)
         if self.rules.group(form.kind) == "mark":
             present = any(mark.kind == form.kind for mark in marks)
             return self.children(element, marks if present else (*marks, Mark(form.kind, attrs)))
@@ -94,7 +94,7 @@ class StorageReader:
         """What stands in a frame. Where it is not known after all, the element is still whole."""
         consume, self.consume = self.consume, False
         try:
-            return self.framed.read(element, self.blocks)
+            return self.framed.read_framed(element, self.blocks)
         finally:
             self.consume = consume
 
@@ -121,11 +121,15 @@ class StorageReader:
                 lists.append(node)
             else:
                 inner += node.content if node.kind == "paragraph" else [node]
-        return [item.having(trim_inline(inner)), *lists]
+        return [item.with_content(trim_inline(inner)), *lists]
 
     def _image(self, node: Node, element: Element) -> list[Node]:
         caption = next(
-            (child for child in element.elements() if (form := self.forms.reading(child)) and form.kind == "caption"),
+            (
+                child
+                for child in element.elements()
+                if (form := self.forms.form_of_element(child)) and form.kind == "caption"
+            ),
             None,
         )
         if caption is None:
@@ -148,9 +152,9 @@ class StorageReader:
 
     def _unknown(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
         frame = self.forms.frame
-        if ":" not in element.name or element.name in self.forms.skipped:
-            if element.name not in self.forms.skipped and (element.attrs or element.name not in PLAIN):
-                self.losses.add(f"<{element.name}> cannot be kept: only what it holds is")
+        if ":" not in element.name or element.name in self.forms.is_skipped:
+            if element.name not in self.forms.is_skipped and (element.attrs or element.name not in PLAIN):
+                self.losses.note(f"<{element.name}> cannot be kept: only what it holds is")
             found = self.children(element, marks)
             return self._grouped(found) if element.name in BLOCKS else found
         source = write_element(element)  # before its content is taken out of it

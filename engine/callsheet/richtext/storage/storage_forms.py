@@ -82,7 +82,7 @@ class StorageForm:
     def matches(self, element: Element) -> bool:
         if self.macro is not None:
             named = element.attrs.get(self.frame["name"]) == self.macro
-            return named and (not self.fixed or self.fixed.items() <= self.parameters(element).items())
+            return named and (not self.fixed or self.fixed.items() <= self.macro_parameters(element).items())
         if self.inner:
             inner = element.child(self.inner)
             return inner is not None and all(_has(field, inner.attrs) for field in self.required)
@@ -94,15 +94,15 @@ class StorageForm:
             return False
         return not self.styles or self.styled <= style_of(element).keys()
 
-    def parameters(self, element: Element) -> dict[str, str]:
+    def macro_parameters(self, element: Element) -> dict[str, str]:
         name, parameter = self.frame["name"], self.frame["parameter"]
         return {child.attrs.get(name, ""): child.text() for child in element.elements() if child.name == parameter}
 
-    def read(self, element: Element) -> Attrs:
+    def read_attributes(self, element: Element) -> Attrs:
         """The neutral attributes; what no field names stands under `attributes` and `params`."""
         result = dict(self.set)
         if self.macro is not None:
-            given = self.parameters(element)
+            given = self.macro_parameters(element)
             _read(self.params, given, result)
             left = {
                 k: v for k, v in given.items() if k not in self.fixed and not any(f.outer == k for f in self.params)
@@ -159,7 +159,7 @@ def _read(among: list[AttrField], given: dict[str, str], result: Attrs) -> None:
             words = given[field.outer]
             number = as_number(words) if field.rule.get("type") in ("integer", "number") else words
             if number is not None:
-                found = field.read(number)
+                found = field.neutral_attributes(number)
                 result.update({k: v for k, v in found.items() if k not in result})
 
 
@@ -169,7 +169,7 @@ def _write(field: AttrField, attrs: Attrs) -> str | None:
         return field.default
     if field.types == (str,) and isinstance(value, (int, float)) and not isinstance(value, bool):
         value = str(value)
-    written = field.write({field.name: value})
+    written = field.outer_value({field.name: value})
     return None if written is None else str(written)
 
 
@@ -193,7 +193,7 @@ def _color(value: str) -> str:
 class StorageForms:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.frame = rules.frame
+        self.frame = rules.macro_frame
         self.by_kind: dict[str, list[StorageForm]] = {}
         for kind, table in rules.storage_forms():
             colors = rules.style_values(kind) if "styles" in table else {}
@@ -209,7 +209,7 @@ class StorageForms:
         return {name: sorted(forms, key=lambda form: -len(form.fixed)) for name, forms in found.items()}
 
     @cached_property
-    def skipped(self) -> frozenset[str]:
+    def is_skipped(self) -> frozenset[str]:
         """Elements that only group what others say."""
         return frozenset(
             name for forms in self.by_kind.values() for form in forms for name in form.table.get("skip", ())
@@ -221,9 +221,9 @@ class StorageForms:
             (form for form in self.by_element.get(element.name, ()) if self.rules.group(form.kind) == "mark"), None
         )
 
-    def reading(self, element: Element) -> StorageForm | None:
+    def form_of_element(self, element: Element) -> StorageForm | None:
         return next((form for form in self.by_element.get(element.name, ()) if form.matches(element)), None)
 
-    def writing(self, node: Node) -> StorageForm | None:
+    def form_to_write(self, node: Node) -> StorageForm | None:
         saying = [form for form in self.by_kind.get(node.kind, ()) if form.says(node)]
         return max(saying, key=lambda form: len(form.set), default=None)

@@ -10,7 +10,7 @@ from ..fit_to_document import FLATTEN
 from ..node_rules import Rules
 from ..plain_text import name_of_node, visible_text
 from ..tree import Attrs, Losses, Mark, Node, Verbatim, text_node
-from .extension_sizes import as_macro, divided, widths
+from .extension_sizes import as_macro, column_widths, widths_of_layout
 from .framed_nodes import DocumentNodes
 from .storage_forms import BESIDE, INSIDE, RICH, StorageForm, StorageForms, kept_form
 from .xml import cdata_section, escape_xml, well_formed, xml_tag
@@ -26,8 +26,8 @@ class StorageWriter:
         self.losses = losses
         self.forms = StorageForms(rules)
         self.framed = DocumentNodes(rules)
-        self.styles = rules.styles
-        self.items = rules.listed
+        self.styles = rules.block_styles
+        self.items = rules.items_of_lists
         self.count = 0
 
     def content(self, node: Node) -> str:
@@ -45,7 +45,7 @@ class StorageWriter:
     def _with_neighbours(self, nodes: list[Node], place: int) -> str:
         """A block, with the element that is around it and its neighbours of the same kind where it is the first."""
         node = nodes[place]
-        form = self.forms.writing(node)
+        form = self.forms.form_to_write(node)
         around = form.table.get("around") if form else None
         if not around:
             return self.block(node)
@@ -61,7 +61,7 @@ class StorageWriter:
             marks = [mark for mark in node.marks if self.forms.by_kind.get(mark.kind)]
             for mark in node.marks:
                 if mark not in marks:
-                    self.losses.add(f"{mark.kind} cannot be said in storage format: the words are kept")
+                    self.losses.note(f"{mark.kind} cannot be said in storage format: the words are kept")
             same = 0
             while same < min(len(opened), len(marks)) and opened[same] == marks[same]:
                 same += 1
@@ -89,7 +89,7 @@ class StorageWriter:
             return source
         if (framed := self._framed(node)) is not None:
             return framed
-        form = self.forms.writing(node)
+        form = self.forms.form_to_write(node)
         if form is not None:
             self._tell(node)
             return self._formed(node, form)
@@ -98,12 +98,17 @@ class StorageWriter:
     def _tell(self, node: Node) -> None:
         for mark in node.marks:
             if self.rules.group(node.kind) != "inline" and mark.kind not in self.styles:
-                self.losses.add(f"{mark.kind} of a {node.kind} cannot be said in storage format")
+                self.losses.note(f"{mark.kind} of a {node.kind} cannot be said in storage format")
 
     def _formed(self, node: Node, form: StorageForm) -> str:
         if form.macro is not None:
             return self._macro(node, form)
-        attrs = {**form.said(form.attrs, node.attrs), **form.fixed, **divided(node, self.rules), **_others(node.attrs)}
+        attrs = {
+            **form.said(form.attrs, node.attrs),
+            **form.fixed,
+            **widths_of_layout(node, self.rules),
+            **_others(node.attrs),
+        }
         attrs |= self._styled(node, attrs)
         if form.inner:
             said = xml_tag(form.inner, form.said(form.inner_attrs, node.attrs), kept_form(node.attrs, INSIDE))
@@ -128,7 +133,7 @@ class StorageWriter:
         inner = self._items(node) if node.kind in self.items else self.content(node)
         for wrapper in filter(None, [form.table.get("wrap"), body]):
             inner = xml_tag(wrapper, {}, inner)
-        sizes = widths(node, form.table["columns"]) if "columns" in form.table else ""
+        sizes = column_widths(node, form.table["columns"]) if "columns" in form.table else ""
         return kept_form(node.attrs, BESIDE) + sizes + self._fields(node, form) + inner
 
     def _styled(self, node: Node, attrs: dict[str, str]) -> dict[str, str]:
@@ -205,15 +210,19 @@ class StorageWriter:
         """A kind without a form here: as the kind its definition turns it into, its content, or its words."""
         if node.kind in ("figure", "gallery"):
             return self._figures(node)
-        for attempt in self.rules.of(node.kind).get("unfit", ()):
+        for attempt in self.rules.definition_of(node.kind).get("unfit", ()):
             if attempt in self.forms.by_kind and attempt != "paragraph":
                 return self._turned(node, attempt)
         if node.content:
-            self.losses.add(f"{name_of_node(node)} cannot be said in storage format: only what it holds is kept")
+            self.losses.note(f"{name_of_node(node)} cannot be said in storage format: only what it holds is kept")
             nodes = FLATTEN["titled"](node, self.rules)
-            return self.content(node.having(nodes)) if node.kind != "caption" else xml_tag("p", {}, self.content(node))
+            return (
+                self.content(node.with_content(nodes))
+                if node.kind != "caption"
+                else xml_tag("p", {}, self.content(node))
+            )
         words = visible_text(node, self.rules)
-        self.losses.add(
+        self.losses.note(
             f"{name_of_node(node)} cannot be said in storage format"
             + (": its text is kept" if words else " and is left out")
         )
@@ -222,27 +231,27 @@ class StorageWriter:
 
     def _framed(self, node: Node) -> str | None:
         """A node of the document format as a macro where it is one, or in the frame of such nodes."""
-        if not self.framed.frames(node):
+        if not self.framed.is_framed(node):
             return None
         macro = as_macro(node, self.rules, self.content)
-        return self.framed.written(node, self.content) if macro is None else macro
+        return self.framed.write_framed(node, self.content) if macro is None else macro
 
     def _turned(self, node: Node, kind: str) -> str:
-        sign = self.rules.sign(node.kind, node.attrs)
+        sign = self.rules.sign_of_state(node.kind, node.attrs)
         if node.kind not in ("expand", "nestedexpand"):
-            self.losses.add(f"{node.kind} became {kind} in storage format")
+            self.losses.note(f"{node.kind} became {kind} in storage format")
         return self.block(Node(kind, node.attrs, [*([text_node(sign + " ")] if sign else []), *node.content]))
 
     def _figures(self, node: Node) -> str:
         caption = [child for child in node.content if child.kind == "caption"]
         images = [child for child in node.content if child.kind == "image"]
         marks = tuple(mark for mark in node.marks if mark.kind == "link")
-        onto = self.rules.of(node.kind).get("onto", {})
+        onto = self.rules.definition_of(node.kind).get("onto", {})
         own = {outer: str(node.attrs[name]) for name, outer in onto.items() if name in node.attrs}
         if any(is_media(str(image.attrs.get("url", "")), self.rules) for image in images):
-            self.losses.add("an image is a media file: a page names the attached file, which is not known here")
+            self.losses.note("an image is a media file: a page names the attached file, which is not known here")
         if "width" in node.attrs:
-            self.losses.add(f"the width of a {node.kind} cannot be said in storage format")
+            self.losses.note(f"the width of a {node.kind} cannot be said in storage format")
         return "".join(
             self.inline([Node(image.kind, _with_others(image.attrs, own), caption, "", image.marks or marks)])
             for image in images

@@ -35,7 +35,7 @@ class Words(str):
     end: int
 
     @classmethod
-    def at(cls, words: str, start: int, end: int) -> Words:
+    def source_place(cls, words: str, start: int, end: int) -> Words:
         made = cls(words)
         made.start, made.end = start, end
         return made
@@ -127,7 +127,9 @@ class _Builder:
                 words = html.unescape(match["words"]) if match["cdata"] is None else match["cdata"]
                 if words:
                     words = words.replace("\r\n", "\n")
-                    self.stack[-1].children.append(Words.at(words, *match.span()) if self.places else Words(words))
+                    self.stack[-1].children.append(
+                        Words.source_place(words, *match.span()) if self.places else Words(words)
+                    )
         return root
 
     def _start(self, match: re.Match[str]) -> None:

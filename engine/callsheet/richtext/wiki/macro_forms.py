@@ -32,25 +32,25 @@ class WikiMacro:
         self.body = body
 
     def matches(self, words: str) -> bool:
-        given = parameters(words)
+        given = macro_parameters(words)
         return all(given.get(name) == value for name, value in self.fixed.items())
 
-    def read(self, words: str) -> Attrs:
+    def read_attributes(self, words: str) -> Attrs:
         result = dict(self.set)
-        for name, value in parameters(words).items():
+        for name, value in macro_parameters(words).items():
             field = next((field for field in self.params if field.outer == name), None)
             if field is not None:
-                result |= {key: found for key, found in field.read(value).items() if key == field.name}
+                result |= {key: found for key, found in field.neutral_attributes(value).items() if key == field.name}
             elif not name and self.argument:
                 result[self.argument] = self.words.get(value.lower(), value)
         return result
 
-    def opening(self, attrs: Attrs) -> str:
+    def opening_sign(self, attrs: Attrs) -> str:
         parts = [f"{name}={value}" for name, value in self.fixed.items()]
         argument = attrs.get(self.argument) if self.argument else None
         parts = [_clean(argument), *parts] if isinstance(argument, str) and argument else parts
         for field in self.params:
-            value = field.write({field.name: attrs.get(field.name)}) if field.name != self.argument else None
+            value = field.outer_value({field.name: attrs.get(field.name)}) if field.name != self.argument else None
             parts += [f"{field.outer}={_clean(str(value))}"] if value is not None else []
         return "{" + self.name + (":" + "|".join(parts) if parts else "") + "}"
 
@@ -59,7 +59,7 @@ def _clean(value: str) -> str:
     return re.sub(r"[{}|\r\n]+", " ", value).strip()
 
 
-def parameters(words: str) -> dict[str, str]:
+def macro_parameters(words: str) -> dict[str, str]:
     """`a|b=c` as {"": "a", "b": "c"}."""
     found: dict[str, str] = {}
     for part in filter(None, words.split("|")):
@@ -103,11 +103,13 @@ class WikiForms:
         elif "text" in form and kind == "break":
             self.breaks[form["text"]] = kind
         elif "text" in form:
-            self.templates.append(TextTemplate(kind, form["text"], self.rules.of(kind).get("patterns", {}), {}))
+            self.templates.append(
+                TextTemplate(kind, form["text"], self.rules.definition_of(kind).get("patterns", {}), {})
+            )
         elif "macro" in form:
             self.macros.append(WikiMacro(kind, form, body=self.rules.group(kind) != "inline"))
 
-    def macro(self, node: Node) -> WikiMacro | None:
+    def macro_of_name(self, node: Node) -> WikiMacro | None:
         return next(
             (macro for macro in self.macros if macro.kind == node.kind and macro.set.items() <= node.attrs.items()),
             None,

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from ..markdown.text_patterns import URL
 from ..node_rules import Rules
 from ..tree import Losses, Mark, Node, merge_runs, paragraph_nodes, text_node, trim_inline
-from .macro_forms import PATH, WikiForms, WikiMacro, parameters
+from .macro_forms import PATH, WikiForms, WikiMacro, macro_parameters
 
 ENTITY = re.compile(r"&#\d{1,6};")
 LINKED = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\^|www\.)\S")
@@ -98,7 +98,7 @@ class WikiInline:
                 match.start(),
                 macro.kind,
                 match[0],
-                Mark(macro.kind, macro.read(argument)),
+                Mark(macro.kind, macro.read_attributes(argument)),
                 bool(argument),
                 not argument,
             )
@@ -127,7 +127,7 @@ class WikiInline:
         for part in parts:
             if isinstance(part, Node):
                 marks = (*(mark for mark in current if mark not in part.marks), *part.marks)
-                result.append(part.marked(marks))
+                result.append(part.with_marks(marks))
             elif part.paired:
                 current += () if any(mark.kind == part.kind for mark in current) else (part.mark,)
             elif part.place in closing:
@@ -139,7 +139,7 @@ class WikiInline:
     def _single(self, words: str) -> list[Node | Sign]:
         name, _, argument = words[1:-1].partition(":")
         macro = self.forms.by_name[name][0]
-        return [Node(macro.kind, macro.read(argument))]
+        return [Node(macro.kind, macro.read_attributes(argument))]
 
     def _template(self, words: str) -> list[Node | Sign]:
         for template in self._templates:
@@ -158,7 +158,7 @@ class WikiInline:
             )
         target, _, title = rest.partition("|")
         mark = Mark("link", {"href": target.strip(), **({"title": title} if title else {})})
-        return [node.marked((mark, *node.marks)) for node in self.read(label)]
+        return [node.with_marks((mark, *node.marks)) for node in self.read(label)]
 
     def _image(self, inner: str, words: str) -> list[Node | Sign]:
         url, _, rest = inner.partition("|")
@@ -166,7 +166,7 @@ class WikiInline:
             return [text_node(words[:1]), *self._parts(words[1:])]
         given = {
             name: value
-            for name, value in parameters(rest.replace(",", "|")).items()
+            for name, value in macro_parameters(rest.replace(",", "|")).items()
             if name in ("alt", "title", "width", "height")
         }
         return [Node("image", {"url": url if PATH.search(url) else quote(url), **given})]
@@ -220,7 +220,7 @@ class WikiReader:
         return result + self._lines(source[start:])
 
     def _node(self, macro: WikiMacro, argument: str, body: str) -> Node:
-        attrs = macro.read(argument)
+        attrs = macro.read_attributes(argument)
         if macro.plain:
             code = body.removeprefix("\n").removesuffix("\n")
             return Node(macro.kind, attrs, [text_node(code)] if code else [])

@@ -30,7 +30,7 @@ class WikiWriter:
         self.losses = losses
         self.forms = WikiForms(rules)
         self.reader = WikiInline(self.forms)
-        self.items = rules.listed
+        self.items = rules.items_of_lists
         self.signs = {kind: sign for sign, kind in reversed(self.forms.bullets.items())}
         self._opened: list[str] = []  # names of the macros around
         self._marks = re.compile(f"[{re.escape(''.join(self.forms.marks.values()))}!]")
@@ -51,10 +51,10 @@ class WikiWriter:
             return "\n".join(self._list(node, ""))
         if node.kind == "table":
             return "\n".join(self._row(row) for row in node.content)
-        if macro := self.forms.macro(node):
+        if macro := self.forms.macro_of_name(node):
             if macro.name in self._opened:
                 return self._within_itself(node)
-            return self._macro(node, macro.opening(node.attrs), macro.name, plain=macro.plain)
+            return self._macro(node, macro.opening_sign(node.attrs), macro.name, plain=macro.plain)
         if prefix := self._prefix(node):
             return prefix + self.inline(node.content, single=True)
         line = next((line for line, kind in self.forms.lines.items() if kind == node.kind), None)
@@ -70,20 +70,20 @@ class WikiWriter:
         prefix = self._prefix(node)
         if prefix and all(child.kind == "paragraph" for child in node.content):
             return "\n\n".join(prefix + self.inline(child.content, single=True) for child in node.content)
-        self.losses.add(
+        self.losses.note(
             f"{name_of_node(node)} in another one cannot be said in wiki markup: only what it holds is kept"
         )
         return self.blocks(FLATTEN["titled"](node, self.rules))
 
     def _tell(self, node: Node) -> None:
         for mark in node.marks:
-            self.losses.add(f"{mark.kind} of a {node.kind} cannot be said in wiki markup")
+            self.losses.note(f"{mark.kind} of a {node.kind} cannot be said in wiki markup")
 
     def _macro(self, node: Node, opening: str, name: str, *, plain: bool) -> str:
         if plain:
             words = "".join(child.text for child in node.content)
             if "{" + name + "}" in words:
-                self.losses.add(f"{{{name}}} inside of code was taken apart")
+                self.losses.note(f"{{{name}}} inside of code was taken apart")
                 words = words.replace("{" + name + "}", "{" + name + " }")
             return f"{opening}\n{words}\n{{{name}}}"
         self._opened.append(name)
@@ -92,15 +92,15 @@ class WikiWriter:
         return f"{opening}\n{inner}\n{{{name}}}"
 
     def _other(self, node: Node) -> str:
-        for attempt in self.rules.of(node.kind).get("unfit", ()):
+        for attempt in self.rules.definition_of(node.kind).get("unfit", ()):
             if attempt in self.signs or (attempt in ("expand", "paragraph") and node.kind != "paragraph"):
                 return self.block(Node(attempt, node.attrs, node.content))
         if node.content:
             if node.kind != "figure":
-                self.losses.add(f"{name_of_node(node)} cannot be said in wiki markup: only what it holds is kept")
+                self.losses.note(f"{name_of_node(node)} cannot be said in wiki markup: only what it holds is kept")
             return self.blocks(FLATTEN["titled"](node, self.rules))
         words = visible_text(node, self.rules)
-        self.losses.add(
+        self.losses.note(
             f"{name_of_node(node)} cannot be said in wiki markup"
             + (": its text is kept" if words else " and is left out")
         )
@@ -112,7 +112,7 @@ class WikiWriter:
         signs = above + self.signs[node.kind]
         lines: list[str] = []
         if node.attrs.get("start", 1) != 1:
-            self.losses.add("a numbered list starts at 1 in wiki markup")
+            self.losses.note("a numbered list starts at 1 in wiki markup")
         for item in node.content:
             if lines and item.kind in self.items:
                 lines += self._item(item, signs)
@@ -123,9 +123,9 @@ class WikiWriter:
     def _item(self, item: Node, signs: str) -> list[str]:
         if item.kind in self.items:
             return self._list(Node("bullets", {}, item.content), signs)
-        sign = self.rules.sign(item.kind, item.attrs)
-        if self.rules.of(item.kind).get("markers"):
-            self.losses.add(f"{item.kind} became an ordinary item in wiki markup")
+        sign = self.rules.sign_of_state(item.kind, item.attrs)
+        if self.rules.definition_of(item.kind).get("markers"):
+            self.losses.note(f"{item.kind} became an ordinary item in wiki markup")
             words = f"{sign} {self.inline(item.content)}".strip()
             return [f"{signs} {words}"]
         lines: list[str] = []
@@ -136,15 +136,17 @@ class WikiWriter:
             else:
                 blocks.append(self._in_item(child))
         if len(blocks) > 1:
-            self.losses.add("blocks of one list item became its lines in wiki markup")
+            self.losses.note("blocks of one list item became its lines in wiki markup")
         return [f"{signs} " + "\n".join(filter(None, blocks)).replace("\n\n", "\n"), *lines]
 
     def _in_item(self, node: Node) -> str:
         """A block of an item; one that is told by what its line starts with is what its definition makes of it."""
-        if self._prefix(node) is None or self.forms.macro(node):
+        if self._prefix(node) is None or self.forms.macro_of_name(node):
             return self.block(node)
-        attempt = next((one for one in self.rules.of(node.kind).get("unfit", ()) if one in FLATTEN), "content")
-        self.losses.add(f"{node.kind} is not possible in a list item of wiki markup")
+        attempt = next(
+            (one for one in self.rules.definition_of(node.kind).get("unfit", ()) if one in FLATTEN), "content"
+        )
+        self.losses.note(f"{node.kind} is not possible in a list item of wiki markup")
         return self.blocks(FLATTEN[attempt](node, self.rules))
 
     def _row(self, row: Node) -> str:
@@ -153,7 +155,7 @@ class WikiWriter:
         for cell in row.content:
             words = [self.block(child).replace("\n", "\\\\ ") for child in cell.content]
             if len(words) > 1:
-                self.losses.add("blocks of one table cell became its lines in wiki markup")
+                self.losses.note("blocks of one table cell became its lines in wiki markup")
             parts.append(bars.get(cell.kind, "|") + ("\\\\ ".join(words) or " "))
         return "".join(parts) + (bars.get(row.content[-1].kind, "|") if row.content else "")
 
@@ -185,20 +187,20 @@ class WikiWriter:
             ):
                 marks.append(mark)
             else:
-                self.losses.add(f"{mark.kind} cannot be said in wiki markup: the words are kept")
+                self.losses.note(f"{mark.kind} cannot be said in wiki markup: the words are kept")
         if node.kind == "figure":
             return [Node("image", child.attrs, marks=tuple(marks)) for child in node.content if child.kind == "image"]
         if node.kind in ("text", "break", "image") or self._said(node) is not None:
-            return [node.marked(tuple(marks) if node.kind in ("text", "image") else ())]
+            return [node.with_marks(tuple(marks) if node.kind in ("text", "image") else ())]
         words = visible_text(node, self.rules)
         if node.kind not in ("emoji", "date"):
-            self.losses.add(f"{name_of_node(node)} became text in wiki markup")
+            self.losses.note(f"{name_of_node(node)} became text in wiki markup")
         return [text_node(words, tuple(marks))] if words else []
 
     def _said(self, node: Node) -> str | None:
-        macro = self.forms.macro(node)
+        macro = self.forms.macro_of_name(node)
         if macro and not macro.body:
-            return macro.opening(node.attrs)
+            return macro.opening_sign(node.attrs)
         return next(
             (said for kind, one in self._texts if kind == node.kind and (said := one.write(node.attrs)) is not None),
             None,
@@ -229,7 +231,7 @@ class WikiWriter:
             title = str(mark.attrs.get("title") or "").replace("|", " ").replace("]", " ")
             return "[" if opening else f"|{mark.attrs.get('href', '')}{'|' + title if title else ''}]"
         macro = next(macro for macro in self.forms.macros if macro.kind == mark.kind)
-        return macro.opening(mark.attrs) if opening else "{" + macro.name + "}"
+        return macro.opening_sign(mark.attrs) if opening else "{" + macro.name + "}"
 
     def _node(self, node: Node, *, code: bool, hard: bool) -> str:
         if node.kind == "break":
