@@ -90,7 +90,11 @@ BUILTINS: dict[str, str] = {
 }
 
 # Those that agents may run as tools: nothing else of a program's own is offered to them, whatever definitions say.
-FOR_AGENTS: frozenset[str] = frozenset({"op call", "op describe", "op search", "sql", "undo"})
+FOR_AGENTS: frozenset[str] = frozenset(
+    {"inbox list", "inbox replay", "inbox show", "op call", "op describe", "op search", "sql", "undo"}
+)
+# Those of them that answer with what definitions say: nothing that others wrote.
+OF_DEFINITIONS: frozenset[str] = frozenset({"op describe", "op search"})
 # The tool that reads the rest of an answer.
 READ_MORE = "read_more"
 # Those of them that are as harmless, or not, as the operation that they are called with.

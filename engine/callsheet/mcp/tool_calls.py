@@ -216,7 +216,7 @@ class Toolbox:
         try:
             site = self.base.site().name
         except CallsheetError:  # what an error says may come from the way to the site
-            site = "the site"
+            site = "others"
         return marked(text, site)
 
     def tool(self, name: str) -> Tool:
@@ -294,7 +294,7 @@ class Toolbox:
             said["dry_run"] = written.splitlines()
         elif written:
             said["text"] = written
-        return self._fitted(cleaned(said), context, of_site=tool.safety != "local")
+        return self._fitted(cleaned(said), context, of_site=not tool.is_trusted)
 
     def _fitted(self, said: dict[str, Any], context: ToolContext, *, of_site: bool) -> ToolAnswer:
         """Within the budget, with the notes and the way to what is left. What is not `of_site` is from definitions."""

@@ -15,7 +15,7 @@ from ..language.merge import deployment_variants, on_deployment
 from ..language.parameters import help_without_input, is_json, is_required, is_table, to_identifier, tool_name
 from ..language.safety import CHANGES, Safety
 from ..policy.policy import CLASSES
-from ..registry import FOR_AGENTS, OF_ANY_OPERATION, PAGING, READ_MORE
+from ..registry import FOR_AGENTS, OF_ANY_OPERATION, OF_DEFINITIONS, PAGING, READ_MORE
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -173,6 +173,7 @@ class Tool(NamedTuple):
     lists: bool = False  # answers with items, also where there are none
     values: Mapping[str, Any] = {}  # of parameters that are not offered
     any_operation: bool = False  # what it does depends on what it is called with
+    is_trusted: bool = False  # answers with nothing that others wrote
 
     @property
     def annotations(self) -> dict[str, bool]:
@@ -223,6 +224,7 @@ class Tools:
             bool(definition.get("pages")),
             described.get("values", {}) if described else {},
             any_operation,
+            definition.get("builtin") in OF_DEFINITIONS,
         )
 
 
