@@ -100,6 +100,7 @@ class Broker:
 
 class Redis(Broker):
     name = "redis"
+    more = ""  # lines of its configuration
     to: ClassVar[dict[str, str]] = {"stream": "events"}
 
     @classmethod
@@ -113,7 +114,7 @@ class Redis(Broker):
     def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
         text = (
             f"port {self.port}\nbind 127.0.0.1\nappendonly yes\nappendfsync always\nsave ''\ndir {self.folder}\n"
-            f"user tester on >{PASSWORD} ~* +@all\nuser default off\n"
+            f"user tester on >{PASSWORD} ~* +@all\nuser default off\n{self.more}"
         )
         return ["redis-server", str(given_file(self.folder, text, "redis.conf"))], {}
 

@@ -19,10 +19,11 @@ from callsheet.errors import UsageError
 from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.handlers.publish import Publish
 from callsheet.registry import BROKERS as DRIVERS
-from support.brokers import BROKERS, Broker, broker
+from support.brokers import BROKERS, Broker, Redis, broker
 from support.canary import PASSWORD
 from support.listening import event, listening, run, until
 from support.places import DEFINITIONS
+from support.tls import Authority
 
 DEFINED = tomllib.loads((DEFINITIONS / "listener" / "brokers.toml").read_text(encoding="utf-8"))["broker"]
 # Repetitions come soon, and each answer is waited for briefly.
@@ -101,6 +102,29 @@ def test_a_broker_that_is_not_there_at_the_start_is_waited_for(name: str, tmp_pa
             until(lambda: ids(given), "the event")
             assert listener.stop() == 0
     assert any(word in line for word in ("connection refused", "Unable to bootstrap", "failed to connect")), line
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(Redis.missing()), reason=str(Redis.missing()))
+def test_an_encrypted_connection_is_made_only_to_who_is_trusted(tmp_path: Path) -> None:
+    """By the authorities that the environment names, as everywhere."""
+    authority = Authority(tmp_path)
+    certificate = authority.certificate("localhost")
+    given = Redis(tmp_path)
+    given.more = f"tls-port {given.port}\nport 0\ntls-auth-clients no\n" + "".join(
+        f"tls-{name} {file}\n"
+        for name, file in (("cert-file", certificate), ("key-file", certificate), ("ca-cert-file", authority.bundle))
+    )
+    try:
+        given.start()
+        table = given.handler(url=f"rediss://localhost:{given.port}", timeout="5s")
+        for trusted, status, words in ((None, 500, "certificate verify failed"), (authority.bundle, 200, "accepted")):
+            environ = given.environ | ({"SSL_CERT_FILE": str(trusted)} if trusted else {})
+            with listening(tmp_path, "--insecure", routes=routes(table), environ=environ) as listener:
+                assert listener.post(event("7")).status == status
+                assert words in listener.logged("id=7")
+    finally:
+        given.close()
 
 
 # What a table has to be for the broker to refuse, and the words of the log.
