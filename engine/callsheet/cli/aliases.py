@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError, count_of
-from ..files import open_regular, refuse_changeable
+from ..files import PRIVATE, make_private_directory, open_regular, refuse_changeable
 from ..paths import settings_directory
 from ..patterns import lazy_pattern
 
@@ -47,7 +47,6 @@ def read_aliases(environ: Mapping[str, str], program: str) -> dict[str, str]:
 def write_aliases(environ: Mapping[str, str], program: str, aliases: Mapping[str, str]) -> None:
     import tomlkit
 
-    from ..files import PRIVATE, make_private_directory
     from ..output_files import write_output_file
 
     path = aliases_path(environ, program)

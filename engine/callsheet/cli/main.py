@@ -19,7 +19,7 @@ from ..errors import CallsheetError, UsageError, name_program
 from ..paths import shipped_definitions
 from ..terminal import guarded_stream
 from .options import ElsewhereOption, similar_option
-from .tree import root_group
+from .tree import root_group, run_command
 
 if TYPE_CHECKING:
     from .literal import LiteralValues
@@ -191,7 +191,6 @@ def _told_error(context: Context, error: Exception) -> CallsheetError:
 
 
 def _run_arguments(context: Context, arguments: list[str], values: LiteralValues | None) -> int:
-    from .tree import run_command
 
     _check_arguments(arguments)
     group = root_group(context, run_command, values)
@@ -237,7 +236,7 @@ def _check_arguments(arguments: list[str]) -> None:
 
 def _definition_error(context: Context) -> CallsheetError | None:
     """Broken definitions explain every other error, but for the commands that look into them."""
-    return None if context.told else context.broken
+    return None if context.has_taken_over else context.broken
 
 
 def _with_hint(error: Exception) -> CallsheetError:
@@ -250,8 +249,8 @@ def _with_hint(error: Exception) -> CallsheetError:
         return UsageError(f"no such option {error.option_name}{near}", hint=_help_hint(error))
     is_missing = isinstance(error, click.MissingParameter)  # whose message is empty
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option) and not is_missing:
-        told = error.message.rstrip(".").replace("a valid float", "a number")
-        return UsageError(f"{max(error.param.opts, key=len)}: {told}", hint=_help_hint(error))
+        fault = error.message.rstrip(".").replace("a valid float", "a number")
+        return UsageError(f"{max(error.param.opts, key=len)}: {fault}", hint=_help_hint(error))
     if isinstance(error, click.UsageError):
         message = error.format_message()
         return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=_help_hint(error))
@@ -262,8 +261,8 @@ def _after_a_change(context: Context, error: CallsheetError) -> CallsheetError:
     """A usage error says that nothing was sent; where something was, it is a failure of another kind."""
     if not isinstance(error, UsageError) or not context.changed:
         return error
-    told = (*error.details, "what was sent before may have taken effect")
-    return CallsheetError(error.message, hint=error.hint, details=told, status=error.status, trace_id=error.trace_id)
+    details = (*error.details, "what was sent before may have taken effect")
+    return CallsheetError(error.message, hint=error.hint, details=details, status=error.status, trace_id=error.trace_id)
 
 
 def _help_hint(error: click.UsageError) -> str | None:

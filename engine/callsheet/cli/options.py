@@ -16,10 +16,6 @@ from ..language.safety import CHANGES
 from ..patterns import lazy_pattern
 from ..registry import REGISTRIES, UNSUGGESTED
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
 # Parameters of definitions as click's arguments and options, and their values back by the definitions' names.
 
 
@@ -353,8 +349,8 @@ def _commands_that_take(ctx: click.Context, args: Sequence[str]) -> str:
     if not typed or not 0 < len(found) <= _MOST_COMMANDS:
         return ""
     path = ctx.command_path.rpartition(" ")[0]
-    told = " and ".join(filter(None, [", ".join(typed[:-1]), typed[-1]]))
-    return f"{' or '.join(f'`{path} {name}`' for name in found)} takes {told}"
+    options = " and ".join(filter(None, [", ".join(typed[:-1]), typed[-1]]))
+    return f"{' or '.join(f'`{path} {name}`' for name in found)} takes {options}"
 
 
 def _option_name(word: str) -> str:

@@ -183,15 +183,15 @@ def nearest_word(
     The site is asked for them only then: it checks words itself, and most commands are right.
     """
     if isinstance(error, NoMatch):
-        told, unknown = error.message, True
-        if error.details or "did you mean" in told:  # it was compared with what there is
+        refusal, unknown = error.message, True
+        if error.details or "did you mean" in refusal:  # it was compared with what there is
             return None
     elif error.status in _REFUSED:
-        told, unknown = " ".join((error.message.rpartition(f"{error.status}:")[2], *error.details)), False
+        refusal, unknown = " ".join((error.message.rpartition(f"{error.status}:")[2], *error.details)), False
     else:
         return None
-    quoted = [one or other for one, other in _QUOTED.findall(told)]
-    named = {word.casefold() for word in _WORD.findall(told)}
+    quoted = [one or other for one, other in _QUOTED.findall(refusal)]
+    named = {word.casefold() for word in _WORD.findall(refusal)}
     for param in params:
         for word in _typed_words(param, values.get(param["name"])):
             about = word in quoted or (param["name"] in named and not quoted)

@@ -373,7 +373,7 @@ def run_command(context: Context, command: CompiledCommand, values: ParameterVal
     if context.broken is not None:
         if not command.get("safe_mode"):
             raise context.broken
-        context.told = True
+        context.has_taken_over = True
     _check_output(context, command)
     freeze_loaded()
     if command.get("builtin") not in registry.SERVING:

@@ -16,7 +16,7 @@ from ..language.layers import files_of
 from ..language.merge import on_deployment
 from ..language.template import to_text
 from ..paths import cache_directory, own_definitions, settings_directory
-from ..sites.credentials.oauth import UnauthenticatedClient
+from ..sites.credentials.oauth import Authority, UnauthenticatedClient
 from ..sites.credentials.secrets import FILE, chosen_name, consent_of, open_store, takes_secret
 from ..sites.profiles.choose import Variables, profiles_path, read_profiles
 from ..sites.site import Site
@@ -251,8 +251,6 @@ def _product_rows(context: Context, asker: Asker, open_products: set[str]) -> It
 
 def check_scopes(context: Context) -> Iterator[Row]:
     """What the token may do, where the authorization server tells."""
-    from ..sites.credentials.oauth import Authority
-
     site = context.site()
     for service in services_with_address(context, site)[:1]:
         consent = consent_of(context.catalog.auth_methods.get(site.method_of(service)))

@@ -125,7 +125,7 @@ class Context:
         self._catalog: Catalog | None = None
         self.broken: DefinitionError | None = None  # why only the built-in definitions are in use
         self.keep_file: KeepFile | None = None  # takes what would be written to a file
-        self.told = False  # a command that can say so itself has taken over
+        self.has_taken_over = False  # a command that can say so itself has taken over
         self._site: Site | None = None
         self._client: Client | None = None
         self._palettes: dict[str, dict[str, str]] = {}
@@ -274,8 +274,6 @@ class Context:
 
     def note_more(self, start: object, total: int | None, *, is_sure: bool = True) -> None:
         """Say that a list goes on, if that is sure, and where its next page starts; `total` where that is known."""
-        import shlex
-
         of, token = f" of {total}" if total is not None else "", shlex.quote(str(start))
         there = "there are" if is_sure else "there may be"
         self.note(f"{there} more items{of}: --all for every one, --page-token {token} for the next page")

@@ -169,6 +169,7 @@ class Journal:
         self.settle()
 
     def settle(self) -> None:
+        # Only the first and the last line are worth the milliseconds: those between survive a killed process without.
         with _errors_in_words(self.path):
             os.fsync(self._descriptor)
 
@@ -185,7 +186,7 @@ class Journal:
                 raise self._fault
             length = len(data)
             try:
-                while data:
+                while data:  # where a disk is nearly full, a part may be written
                     data = data[os.write(self._descriptor, data) :]
             except OSError as fault:
                 self._fault = fault
@@ -198,6 +199,7 @@ class Journal:
 def new_journal(path: str) -> Iterator[Journal]:
     """A file of its own. Raises `UsageError` where something is there already, or where it cannot be."""
     make_private_directory(os.path.dirname(os.path.abspath(path)))
+    # O_APPEND: a write goes to the end, also after a line was cut off again. O_BINARY: Windows writes no "\r\n" then.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags, PRIVATE)

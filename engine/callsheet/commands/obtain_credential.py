@@ -191,7 +191,7 @@ def obtain_credential(
 def _ask_parts(answers: Answers, parts: list[AuthPart]) -> str:
     """A line for each part: all at once from an option or a variable, else asked for one by one."""
     names = [part.get("secret", "secret") for part in parts]
-    lines = [line.strip() for line in answers.ask_secrets("token", names, variable="TOKEN")]
+    lines = [line.strip() for line in answers.ask_secrets(names)]
     if len(lines) != len(names):
         raise UsageError(f"{len(lines)} secrets were given, expected {len(names)}: {', '.join(names)}, one a line")
     return "\n".join(clean_token(line, f"the {name}") for line, name in zip(lines, names, strict=True))

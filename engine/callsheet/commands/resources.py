@@ -145,9 +145,9 @@ class Things:
 
     def parents_of(self, thing: Thing, listed_under: Parents | None = None) -> dict[str, str]:
         """The ids of its parents; those that it does not tell are those that it was listed under."""
-        told = {id: evaluate(where, thing) for id, where in self.definition.get("parent", {}).items()}
+        parent_ids = {id: evaluate(where, thing) for id, where in self.definition.get("parent", {}).items()}
         under = listed_under or {}
-        known = {id: under.get(id) if found is None else to_text(found) for id, found in told.items()}
+        known = {id: under.get(id) if found is None else to_text(found) for id, found in parent_ids.items()}
         return {id: found for id, found in known.items() if found is not None}
 
     def fields_of(self, thing: Thing) -> dict[str, Any]:

@@ -150,8 +150,8 @@ def _with_site(view: ViewDefinition | None) -> ViewDefinition | None:
 
 def _sites_failure(failed: list[Outcome], count: int) -> CallsheetError:
     """Where no site answered, the first failure says what kind it was."""
-    told = [f"{outcome.site}: {outcome.error.message}" for outcome in failed if outcome.error is not None]
+    failures = [f"{outcome.site}: {outcome.error.message}" for outcome in failed if outcome.error is not None]
     first = failed[0].error
     if len(failed) == count and first is not None:
-        return type(first)(f"all {count} sites failed", details=told, hint=first.hint)
-    return CallsheetError(f"{len(failed)} of {count} sites failed", details=told)
+        return type(first)(f"all {count} sites failed", details=failures, hint=first.hint)
+    return CallsheetError(f"{len(failed)} of {count} sites failed", details=failures)

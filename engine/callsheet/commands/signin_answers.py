@@ -94,12 +94,12 @@ class Answers:
             raise UsageError(f"the {prompt} is needed", hint=f"give it by {ways}, or run this at a terminal")
         return found
 
-    def ask_secrets(self, name: str, prompts: list[str], *, variable: str) -> list[str]:
-        """Several that belong together: lines of what was given, or each asked for."""
-        is_given = self.option_value(name) or self.option_value("token-stdin") or self.variables.get(variable)
+    def ask_secrets(self, prompts: list[str]) -> list[str]:
+        """Several that belong together: lines of the token that was given, or each asked for."""
+        is_given = self.option_value("token") or self.option_value("token-stdin") or self.variables.get("TOKEN")
         if self.interactive and not is_given:
             return [self._context.ask(prompt, hidden=True) for prompt in prompts]
-        return self.ask_secret(name, ", ".join(prompts), variable=variable).splitlines()
+        return self.ask_secret("token", ", ".join(prompts), variable="TOKEN").splitlines()
 
     def ask_address(self, default: str = "") -> str:
         """The site's address; https is assumed where a person left the scheme away."""

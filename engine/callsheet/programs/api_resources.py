@@ -282,10 +282,10 @@ def _merge_schema_members(
 
 def _resolve_reference(node: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> JsonObject:
     seen = 0
-    told = {key: node[key] for key in ("description", "readOnly") if key in node}
+    documented = {key: node[key] for key in ("description", "readOnly") if key in node}
     while "ref" in node and seen < 8:
         node, seen = schemas.get(node["ref"], {}), seen + 1
-    return {**node, **told}
+    return {**node, **documented}
 
 
 class _Option(NamedTuple):

@@ -152,14 +152,14 @@ def named_commands(
     groups: set[tuple[str, ...]] = set()
     tables = sorted(operations.items(), key=lambda pair: pair[1].get("deprecated", False))
     of_items = {table["http"].rpartition("/")[0] for table in operations.values() if table["http"].endswith("}")}
-    told = [
+    readers = [
         (id, table, _Reader(id, table, replies.get(id), words, is_rpc=is_rpc, has_items=table["http"] in of_items))
         for id, table in tables
     ]
-    _drop_shared([reader for _, _, reader in told])
+    _drop_shared([reader for _, _, reader in readers])
     # The plainest first: lists, single things and their changes, before what shares their path.
     for id, table, reader in sorted(
-        told, key=lambda each: (each[2].is_odd, each[2].method == "PUT", len(each[2].path.nouns))
+        readers, key=lambda each: (each[2].is_odd, each[2].method == "PUT", len(each[2].path.nouns))
     ):
         for candidate in reader.name_candidates(table.get("tag") or ""):
             named = (f"{program}-{candidate[0]}", *candidate[1:]) if candidate[0] in taken else candidate

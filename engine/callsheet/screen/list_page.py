@@ -384,13 +384,10 @@ class BoardPage(Screen[None]):
         yield Static(keys, classes="status", markup=False)
 
     async def on_mount(self) -> None:
-        await self._arrange_columns()
+        await self.show_rows()
 
     async def show_rows(self) -> None:
         """What the list has now; the card that was pointed at stays so."""
-        await self._arrange_columns()
-
-    async def _arrange_columns(self) -> None:
         focused = self._pointed_card()
         definition = self._columns[self._by]
         column, formats = from_definition(definition), self._page.answer.formats if self._page.answer else None
@@ -450,7 +447,7 @@ class BoardPage(Screen[None]):
 
     async def action_next_board(self) -> None:
         self._by, self._places = (self._by + 1) % len(self._columns), {}
-        await self._arrange_columns()
+        await self.show_rows()
 
     def action_actions(self) -> None:
         self._page.offer_actions(self._pointed_card())

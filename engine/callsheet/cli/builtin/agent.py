@@ -7,13 +7,15 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...agents.invocations import Ruling, effects, ruling
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, NotAllowed, UsageError
 from ...language.safety import class_of_operation
+from ..read_line import effect_of, effect_of_command
 
 if TYPE_CHECKING:
     from ...agents.agent_files import Ruled
-    from ...agents.invocations import Effect, Ruling
+    from ...agents.invocations import Effect
     from ...agents.shell_syntax import Word
     from ...language.shape.agents import GuardDefinition
 
@@ -44,7 +46,6 @@ def _operation_rows(context: Context) -> Iterator[dict[str, str]]:
 
 
 def _effect_row(effect: Effect) -> dict[str, Any]:
-    from ...agents.invocations import ruling
 
     return {
         "line": effect.line,
@@ -59,8 +60,6 @@ def _effect_row(effect: Effect) -> dict[str, Any]:
 
 
 def _line_effects(context: Context, line: str) -> list[Effect]:
-    from ...agents.invocations import effects
-    from ..read_line import effect_of
 
     def read(program: str, words: Sequence[Word]) -> Effect:
         return effect_of(program, words, context.environ)
@@ -95,7 +94,6 @@ def run_hook(context: Context, values: ParameterValues) -> None:
 
 
 def _rule_on_line(context: Context, line: str, values: ParameterValues) -> Ruling:
-    from ...agents.invocations import Ruling, ruling
 
     found = ruling(_line_effects(context, line), all_writes=bool(values.get("all-writes")))
     named = [f"{name.upper().replace('-', '_')}_POLICY" for name in _installed_programs(context)]
@@ -159,8 +157,6 @@ def _check_guard(context: Context, outdated: list[str], host: str) -> None:
 def _ruled_commands(context: Context, *, all_writes: bool) -> Iterator[Ruled]:
     """Commands by the names that the tree knows them by, for hosts with rules of their own."""
     from ...agents.agent_files import Ruled
-    from ...agents.invocations import ruling
-    from ..read_line import effect_of_command
 
     for id, command in context.catalog.commands.all().items():
         if command["safety"] not in ("destroy", "write") or "builtin" in command:

@@ -6,7 +6,22 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...commands.apply.declared_things import DeclaredThings, read_declared
+from ...commands.apply.page_changes import Pages, document_resource, folder_settings, page_target, read_settings
+from ...commands.apply.perform_changes import Lock, Performing
+from ...commands.apply.planned_changes import (
+    plan_markdown,
+    plan_summary,
+    plan_tree,
+    read_plan,
+    refuse_another,
+    write_plan,
+)
+from ...commands.apply.pull import PagesPull, pull_things
 from ...commands.context import Context, ParameterValues
+from ...commands.folder.read_folder import read_folder
+from ...commands.resources import Things
+from ...commands.steps.dispatcher import StepDispatcher
 from ...errors import CallsheetError, Conflict, UsageError, count_of, did_you_mean
 
 if TYPE_CHECKING:
@@ -16,8 +31,6 @@ if TYPE_CHECKING:
     from ...commands.apply.perform_changes import Compared
     from ...commands.apply.planned_changes import PlannedChange, Prefer
     from ...commands.apply.pull import Pulled
-    from ...commands.resources import Things
-    from ...commands.steps.dispatcher import StepDispatcher
 
 _MOST_NAMED = 20
 _PLANNED = ("prune", "ours", "theirs")  # what a plan that is applied brings along
@@ -32,9 +45,6 @@ class _Comparison(NamedTuple):
 
 def plan_changes(context: Context, values: ParameterValues) -> None:
     """Print what `apply` would do."""
-    from ...commands.apply.planned_changes import write_plan
-    from ...commands.steps.dispatcher import StepDispatcher
-
     dispatcher = StepDispatcher(context)
     dispatcher.dry = False  # it only reads
     try:
@@ -52,10 +62,6 @@ def plan_changes(context: Context, values: ParameterValues) -> None:
 
 def apply_changes(context: Context, values: ParameterValues) -> None:
     """Make the site what the files say."""
-    from ...commands.apply.perform_changes import Performing
-    from ...commands.apply.planned_changes import plan_summary, read_plan, refuse_another
-    from ...commands.steps.dispatcher import StepDispatcher
-
     planned = read_plan(values["plan"], _site_name(context)) if values.get("plan") else None
     if planned is not None:
         values = {**values, **{name: planned["given"].get(name) for name in _PLANNED if name in values}}
@@ -71,7 +77,7 @@ def apply_changes(context: Context, values: ParameterValues) -> None:
         performing = Performing(dispatcher, compared)
         performing.check_changes(changes)
         _agree_to_removals(context, changes)
-        told = plan_summary(changes, done=True)
+        summary = plan_summary(changes, done=True)
         for each in compared.values():
             each.prepare_changes([change for change in changes if change.conflict is None])
         try:
@@ -88,7 +94,7 @@ def apply_changes(context: Context, values: ParameterValues) -> None:
         hints = {change.hint for change in failed}
         hint = hints.pop() if len(hints) == 1 else None
         raise Conflict(f"{count_of(len(failed), 'file')} could not be applied", details=details, hint=hint)
-    context.note(f"done: {told}")
+    context.note(f"done: {summary}")
 
 
 def _site_name(context: Context) -> str:
@@ -105,7 +111,6 @@ def _agree_to_removals(context: Context, changes: Sequence[PlannedChange]) -> No
 
 
 def _print_done(context: Context, changes: Sequence[PlannedChange]) -> None:
-    from ...commands.apply.planned_changes import plan_tree
 
     if context.option("output") is None:
         for line in plan_tree(changes):
@@ -119,9 +124,6 @@ class _Directory:
     """A directory that a person named, and where its files go."""
 
     def __init__(self, context: Context, dispatcher: StepDispatcher, values: ParameterValues) -> None:
-        from ...commands.apply.page_changes import document_resource, folder_settings, page_target, read_settings
-        from ...commands.apply.perform_changes import Lock
-        from ...commands.resources import Things
 
         self.root = values["dir"]
         self.resource = document_resource(dispatcher)
@@ -135,7 +137,6 @@ class _Directory:
         self._context = context
 
     def things_of(self, id: str) -> Things:
-        from ...commands.resources import Things
 
         return Things(self._dispatcher, id)
 
@@ -159,9 +160,6 @@ class _Directory:
 
 def pull_files(context: Context, values: ParameterValues) -> None:
     """Write the pages of a site as files."""
-    from ...commands.apply.pull import PagesPull
-    from ...commands.steps.dispatcher import StepDispatcher
-
     dry = bool(context.option("dry-run"))
     output = context.output(context.catalog.views.get("change-of-file"), settled=not dry)
     dispatcher = StepDispatcher(context)
@@ -193,8 +191,6 @@ def pull_files(context: Context, values: ParameterValues) -> None:
 
 def _pulled_things(directory: _Directory, values: ParameterValues, *, dry: bool) -> Iterator[Pulled]:
     """One file for each resource that is named."""
-    from ...commands.apply.pull import pull_things
-
     declarable = directory.declarable_things()
     for id in values["resource"]:
         if id not in declarable:
@@ -211,9 +207,6 @@ def _pulled_things(directory: _Directory, values: ParameterValues, *, dry: bool)
 
 
 def _compare_files(context: Context, dispatcher: StepDispatcher, values: ParameterValues) -> _Comparison:
-    from ...commands.apply.declared_things import DeclaredThings, read_declared
-    from ...commands.apply.page_changes import Pages
-    from ...commands.folder.read_folder import read_folder
 
     if values.get("ours") and values.get("theirs"):
         raise UsageError("--ours and --theirs cannot be used together")
@@ -245,7 +238,6 @@ def _compare_files(context: Context, dispatcher: StepDispatcher, values: Paramet
 
 
 def _print_changes(context: Context, changes: Sequence[PlannedChange], values: ParameterValues) -> None:
-    from ...commands.apply.planned_changes import plan_markdown, plan_summary, plan_tree
 
     if context.option("output") is not None:
         rows: list[dict[str, Any]] = [

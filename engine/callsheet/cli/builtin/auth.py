@@ -27,6 +27,7 @@ from ...errors import CallsheetError, NetworkError, NotAllowed, UsageError, did_
 from ...sites.credentials.oauth import UnauthenticatedClient
 from ...sites.credentials.secrets import account_of_secret, is_typed, open_store, takes_secret
 from ...sites.profiles.choose import ChosenSite, Variables, profiles_path, read_profiles, site_settings
+from ...sites.profiles.edit import edit_profiles, put_setting, remove_site, split_key, typed_setting
 from ...sites.site import Site, above_products, usual_address
 from ...urls import url_origin
 from ..completion import site_words
@@ -44,7 +45,6 @@ def read_profiles_here(context: Context) -> Profiles:
 
 
 def use_site(context: Context, values: ParameterValues) -> None:
-    from ...sites.profiles.edit import edit_profiles, put_setting
 
     name = values["site"]
     site_settings(read_profiles_here(context), name)
@@ -86,8 +86,6 @@ def print_settings_path(context: Context, values: ParameterValues) -> None:
 
 def set_key(context: Context, values: ParameterValues) -> None:
     """`KEY VALUE`, where a key of the active site needs no `sites.NAME.` before it; an empty value takes it away."""
-    from ...sites.profiles.edit import edit_profiles, put_setting, split_key, typed_setting
-
     keys = split_key(values["key"])
     if keys[0] not in ("site", "sites"):
         found = read_profiles_here(context)
@@ -107,8 +105,6 @@ def set_key(context: Context, values: ParameterValues) -> None:
 
 def forget_site(context: Context, values: ParameterValues) -> None:
     """The site and what a store keeps for it."""
-    from ...sites.profiles.edit import edit_profiles, remove_site
-
     name = values["site"]
     settings = site_settings(read_profiles_here(context), name)
     context.confirm(f"Remove site {name} and its credentials?")
@@ -193,8 +189,8 @@ def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: Site
     refused = (NotAllowed, UsageError) if asks else ()
     obtained, (verified, verdicts) = answers.until_right("token", "TOKEN", attempt, refused)
     for verdict in verdicts:
-        told = f"{verdict.title}: {verdict.answer or 'no access'}"
-        context.note(f"{told} ({verdict.error.message})" if verdict.error else told)
+        access = f"{verdict.title}: {verdict.answer or 'no access'}"
+        context.note(f"{access} ({verdict.error.message})" if verdict.error else access)
     if verified.cloud_id:
         context.note("requests go through the vendor's gateway, as this credential needs")
     save_signin(context, answers, verified, obtained.record, password)
@@ -321,8 +317,6 @@ def _choose_service(chosen: str | None, settings: SiteProfile, name: str) -> str
 
 def log_out(context: Context, values: ParameterValues) -> None:
     """Forget the stored credentials of a site; its settings stay."""
-    from ...sites.profiles.edit import edit_profiles, put_setting
-
     answers = Answers(context, values)
     name = _named_site(context, answers)
     settings = site_settings(read_profiles_here(context), name)

@@ -6,26 +6,27 @@ import os
 import re
 from typing import Any
 
+from ...catalog.compile import qualified_names
 from ...catalog.records import Kind
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, count_of, did_you_mean
 from ...language.layers import Layer, files_of
+from ...language.load import load_definitions
+from ...language.source_file import EXTEND, PARTS
 from ...openapi import ImportResult, import_document, write_files
-from ...openapi.definition_files import PRODUCT, directory_of, read_earlier
+from ...openapi.definition_files import PRODUCT, definition_file_text, directory_of, read_earlier
 from ...openapi.sound import without_unsound_operations
 from ...paths import own_definitions
 from ...programs.installed import read_manifest
-from .programs import document_text, path_of_document, say_changes
+from ...registry import registered_names
+from .programs import document_text, path_of_document, say_changes, update_from_document
 
 # `definitions check|show|path|upgrade|schema`: looking at the language and at what is written in it.
 
 
 def check_definitions(context: Context, values: ParameterValues) -> None:
     """Check all definitions in use, with `path` laid over them when it is given."""
-    from ...catalog.compile import qualified_names
     from ...language import check as checks
-    from ...language.load import load_definitions
-    from ...registry import registered_names
 
     found = list(context.layers)
     if values.get("path"):
@@ -43,8 +44,6 @@ def show_definition(context: Context, values: ParameterValues) -> None:
 
     Without an id: the ids; without a kind: the kinds.
     """
-    from ...language.source_file import PARTS
-
     catalog = context.catalog
     kind, id = values.get("kind"), values.get("id")
     if kind is None:
@@ -70,11 +69,6 @@ def show_definition(context: Context, values: ParameterValues) -> None:
 
 def _overlay_text(context: Context, kind: str, id: str) -> str:
     """A definition as all its files say it together: pasted into a file of one's own it changes nothing yet."""
-    from ...language.load import load_definitions
-    from ...language.source_file import EXTEND
-    from ...openapi.definition_files import definition_file_text
-    from ...paths import own_definitions
-
     definition = load_definitions(context.layers)[kind, id]
     files = dict.fromkeys(os.path.realpath(file.path) for file in definition.files)
     said = "".join(f"# {path}\n" for path in files)
@@ -144,8 +138,6 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     own = _own_directory(context)
     target = os.path.abspath(values.get("to") or own)
     if key == context.program and target == own and read_manifest(own).files:
-        from .programs import update_from_document
-
         update_from_document(context, key, values["spec"], values.get("address"), values.get("title"))
         return
     found = without_unsound_operations(context.layers, _import_document(context, values, key, target), key, target)

@@ -22,7 +22,7 @@ from ...errors import NotFound, UsageError, count_of
 from ...files import make_private_directory, write_atomically
 from ...jsontext import parse_json
 from ...listener.page.page_server import PageApp, PageContent, PageServer
-from ...listener.queue.queue_port import STATES
+from ...listener.queue.queue_port import STATES, select_queue
 from ...listener.server.listening_sockets import bind, parse_address
 from ...output.output_formats import renderer_of
 from ..signals import begin_serving
@@ -50,7 +50,6 @@ def _opened_inbox(context: Context, values: ParameterValues, *, write: bool = Fa
 
 def open_inspection(context: Context, values: ParameterValues, *, write: bool) -> Inspection:
     """What an option names comes before what a variable names, and a file before a queue."""
-    from ...listener.queue.queue_port import select_queue
     from ...listener.queue.sqlite.inbox_events import FileInspection
 
     refuse_empty(values, "inbox", "queue")

@@ -12,14 +12,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context, ParameterValues
+from ...durations import duration_seconds
 from ...errors import UsageError, count_of
-from ...listener.server.listening_sockets import ListenAddress, parse_served_address, urls
+from ...listener.server.listening_sockets import (
+    PASSED,
+    ListenAddress,
+    Notifier,
+    bind,
+    bind_for_workers,
+    has_passed,
+    parse_served_address,
+    passed_address,
+    take_address,
+    urls,
+)
 from ..signals import begin_serving, end_at_once
 from .auth import refuse_empty
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly, ListenOptions
-    from ...listener.server.listening_sockets import ListenAddress, Notifier
     from ...listener.telemetry.log import LineWriter
     from ...listener.worker_process import WorkerAssignment
 
@@ -57,7 +68,6 @@ def in_processes(
     A process that a supervisor started has its part of the work. `run` gets the address with the sockets that were
     passed to this process, where that is what was asked for.
     """
-    from ...listener.server.listening_sockets import PASSED, Notifier, has_passed, passed_address, take_address
     from ...listener.worker_process import pop_assignment
 
     count = workers_of(workers)
@@ -77,8 +87,6 @@ def in_processes(
 
 def _supervise_workers(context: Context, address: ListenAddress | None, count: int, notifier: Notifier) -> None:
     """Run the same command `count` times, until all have ended."""
-    from ...durations import duration_seconds
-    from ...listener.server.listening_sockets import bind_for_workers
     from ...listener.supervisor import Supervisor
 
     drain_timeout = duration_seconds(next(iter(context.catalog.listeners.all().values()))["drain_timeout"])
@@ -105,8 +113,6 @@ def ignoring_lost_output() -> contextlib.AbstractContextManager[None]:
 @contextlib.contextmanager
 def opened_sockets(address: ListenAddress | None, part: WorkerAssignment | None) -> Iterator[list[socket.socket]]:
     """The sockets to serve; none where there is no address."""
-    from ...listener.server.listening_sockets import bind
-
     if part is not None:
         sockets = part.open_sockets()
     elif address is not None:
@@ -180,7 +186,6 @@ def serve_until_stopped(
     load_tls: LoadTls | None = None,
 ) -> None:
     """Until told to stop, and what runs has ended. `announce` says what is served, once it is."""
-    from ...durations import duration_seconds
     from ...listener.server.server_process import Listener, run
 
     def ready() -> None:
@@ -340,7 +345,6 @@ _NEED_ADDRESS = {
 
 
 def work_on_queue(context: Context, values: ParameterValues) -> None:
-    from ...listener.server.listening_sockets import parse_served_address
 
     url = _queue_to_work_on(context, values)
     address = parse_served_address(values["addr"]) if values.get("addr") else None
@@ -385,7 +389,6 @@ def _queue_to_work_on(context: Context, values: ParameterValues) -> str:
 
 
 def _announce_pages(context: Context, assembly: Assembly, sockets: list[socket.socket], scheme: str) -> None:
-    from ...listener.server.listening_sockets import urls
 
     for url in urls(sockets, scheme):
         pages = sorted(assembly.app.pages)

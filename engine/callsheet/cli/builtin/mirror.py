@@ -45,7 +45,7 @@ def mirror_site(context: Context, values: ParameterValues) -> None:
                 query=values.get("where"),
                 prune=bool(values["prune"]),
                 store=FileStore(values["file"]) if values["files"] else None,
-                told=lambda done: show(f"{done.table}: {done.read} read ..."),
+                report=lambda done: show(f"{done.table}: {done.read} read ..."),
             )
             for done in found.sync_resources():
                 rows.append(done._asdict())
@@ -59,8 +59,8 @@ def mirror_site(context: Context, values: ParameterValues) -> None:
         file.close()
     output.print_items(rows)
     if failed := [row for row in rows if row["failed"]]:
-        told = [f"{row['resource']}: {row['problem']}" for row in failed]
-        raise CallsheetError(f"{count_of(len(failed), 'resource')} could not be read", details=told)
+        problems = [f"{row['resource']}: {row['problem']}" for row in failed]
+        raise CallsheetError(f"{count_of(len(failed), 'resource')} could not be read", details=problems)
 
 
 def _open_warehouse(context: Context, destination: str) -> Warehouse:

@@ -16,7 +16,6 @@ from ...language.safety import CHANGES
 if TYPE_CHECKING:
     from ...client.http.http_client import Client
     from ...client.request.http_request import Request
-    from ...commands.context import Context
     from ...language.shape.rest import Body, BodyPart, CompiledOperation, OperationParam, ProductDefinition
 
 
@@ -353,13 +352,13 @@ def _body_data(context: Context, values: ParameterValues, body: Body) -> Any:
     return overlay_values(parse_value(data.decode("utf-8", "replace"), "--data", "JSON"), members)
 
 
-def parameter_arguments(given: list[str], option: str = "--param") -> dict[str, Any]:
+def parameter_arguments(given: list[str]) -> dict[str, Any]:
     """`name=value` texts by name; a name that is given several times has the list of its values."""
     found: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"{option} expects NAME=VALUE, not {text!r}")
+            raise UsageError(f"--param expects NAME=VALUE, not {text!r}")
         if name in found:
             earlier = found[name]
             found[name] = [*earlier, value] if isinstance(earlier, list) else [earlier, value]

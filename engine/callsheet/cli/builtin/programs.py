@@ -13,11 +13,11 @@ from ... import registry
 from ...catalog.compile import qualified_names
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, DefinitionError, UsageError, count_of
-from ...language.layers import Layer
-from ...language.load import definition_layers, load_definitions, program_table
+from ...language.layers import Layer, layers_with
+from ...language.load import definition_layers, load_definitions, program_table, refuse_unknown, used_by
 from ...language.source_file import Definitions
 from ...openapi import ImportResult
-from ...openapi.definition_files import directory_of, save_files
+from ...openapi.definition_files import directory_of, read_earlier, save_files
 from ...openapi.sound import SoundImport
 from ...paths import own_definitions
 from ...programs.create import (
@@ -57,7 +57,9 @@ from ...programs.installed import (
 from ...programs.installed import remove_program_files as remove_files
 from ...programs.naming import check_name
 from ...reach import Reach
+from ...registry import registered_names
 from ...terminal import escape_line
+from ...urls import base_url
 
 
 def path_of_document(spec: str) -> str | None:
@@ -100,8 +102,6 @@ def _import_changes(result: ImportResult) -> Iterator[str]:
 
 def new_program(context: Context, values: ParameterValues) -> None:
     """Make a program out of a document, or an empty one, and a launcher for it."""
-    from ...urls import base_url
-
     program = values["program"]
     check_name(program)
     refuse_existing(program, context.environ)
@@ -158,9 +158,6 @@ def try_program(program: str, environ: Mapping[str, str]) -> None:
 
 def layers_below(context: Context, uses: Sequence[str]) -> list[Layer]:
     """The definitions of the programs that a new one uses; raises `UsageError` for one that does not exist."""
-    from ...language.layers import layers_with
-    from ...language.load import refuse_unknown, used_by
-
     found: list[str] = []
     for name in uses:
         refuse_unknown(name, context.environ, to_use=True)
@@ -222,7 +219,6 @@ def run_program(context: Context, values: ParameterValues) -> None:
 
 
 def _check_known(context: Context, program: str) -> None:
-    from ...language.load import refuse_unknown
 
     refuse_unknown(program, context.environ)
 
@@ -248,10 +244,7 @@ def check_programs(context: Context, values: ParameterValues) -> None:
 
 def count_definitions(context: Context, program: str) -> int:
     """How many definitions a program has; raises `DefinitionError` with each problem."""
-    from ...catalog.compile import qualified_names
     from ...language import check as checks
-    from ...language.load import definition_layers, load_definitions
-    from ...registry import registered_names
 
     definitions = load_definitions(definition_layers(program, context.environ))
     checks.check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
@@ -348,7 +341,6 @@ def install_shared_program(context: Context, values: ParameterValues) -> None:
 def checked_definitions(context: Context, shared: Shared) -> tuple[Definitions, Definitions]:
     """All its definitions, and those of the programs that it uses; raises `DefinitionError`."""
     from ...language import check as checks
-    from ...registry import registered_names
 
     uses = [str(name) for name in shared.table.get("uses", ())]
     layers = layers_below(context, uses)
@@ -420,9 +412,6 @@ def update_program(context: Context, values: ParameterValues) -> None:
 
 def update_from_document(context: Context, program: str, spec: str, address: str | None, title: str | None) -> None:
     """What a person has changed stays; nothing is written unless the whole program is sound."""
-    from ...openapi.definition_files import read_earlier
-    from ...urls import base_url
-
     directory = own_directory(program, context.environ)
     before = with_present(directory, read_manifest(directory), directory_of(program))
     address = base_url(address, "--base-url") if address else before.base_url

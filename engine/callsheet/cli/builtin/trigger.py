@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import httpx
+
 from ...commands.context import Context, ParameterValues
 from ...commands.without_site import check_change
 from ...errors import (
@@ -24,11 +26,13 @@ from ...errors import (
     did_you_mean,
 )
 from ...jsontext import parse_json
+from ...listener.server.listening_sockets import parse_address
+from ...listener.simulated_deliveries import TokenSigner, make_payload, plain, private_key, served
+from ...listener.verify.proof_kinds import variable_of
+from ...listener.verify.secret_options import collect_secrets
 from ...urls import is_loopback, url_origin
 
 if TYPE_CHECKING:
-    import httpx
-
     from ...language.shape.listener import SourceDefinition
     from ...listener.simulated_deliveries import Delivery
 
@@ -103,8 +107,6 @@ def _event_body(context: Context, values: ParameterValues) -> Any:
 def _delivery_maker(
     context: Context, values: ParameterValues, definition: SourceDefinition, body: Any, url: str
 ) -> Iterator[Make]:
-    from ...listener.server.listening_sockets import parse_address
-    from ...listener.simulated_deliveries import TokenSigner, make_payload, plain, private_key, served
 
     def payload(id: str) -> tuple[Any, dict[str, str]]:
         return make_payload(definition, values["type"], body, id, values["set"] or ())
@@ -125,8 +127,6 @@ def _delivery_maker(
 
 def _token_claims(context: Context, definition: SourceDefinition) -> dict[str, str]:
     """What a token has to say, by the variables of its receiver. Raises `UsageError` where one is not set."""
-    from ...listener.verify.secret_options import collect_secrets
-
     prefix, named = context.definition["prefix"], definition["jwt"].get("claims", {})
     found = {
         claim: collect_secrets((), (), (), variable, context.environ, prefix, context.program)
@@ -142,8 +142,6 @@ def _token_claims(context: Context, definition: SourceDefinition) -> dict[str, s
 
 
 def _signing_secret(context: Context, values: ParameterValues, definition: SourceDefinition) -> str | None:
-    from ...listener.verify.proof_kinds import variable_of
-    from ...listener.verify.secret_options import collect_secrets
 
     given = [values["secret"]] if values.get("secret") is not None else []
     files = [values["secret-file"]] if values.get("secret-file") else []
@@ -156,8 +154,6 @@ def _signing_secret(context: Context, values: ParameterValues, definition: Sourc
 
 def _http_client(url: str) -> httpx.Client:
     """Raises `UsageError` for what no host can be called. This machine is never reached through a proxy."""
-    import httpx
-
     from ...client.http.connections import ssl_context
 
     try:
@@ -182,7 +178,6 @@ def _send_until_known(client: httpx.Client, url: str, delivery: Delivery, patien
 
 
 def _send_delivery(client: httpx.Client, url: str, delivery: Delivery) -> None:
-    import httpx
 
     try:
         answer = client.post(url, content=delivery.body, headers=delivery.headers)
@@ -211,7 +206,6 @@ def _refusal_hint(definition: SourceDefinition, proof: str) -> str:
 
 
 def _network_error(error: httpx.RequestError, url: str) -> NetworkError:
-    import httpx
 
     from ...client.http.retry import explain_network_error
 

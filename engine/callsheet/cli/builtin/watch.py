@@ -12,14 +12,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context, ParameterValues
+from ...commands.mirror.watch import Watched, locked_state, opened_watch
 from ...errors import CallsheetError, UsageError, count_of, did_you_mean
 from ...jsontext import dump_json
 from ..signals import release_hangup
 from .auth import refuse_empty
-from .listen import in_processes, line_writers, serve_until_stopped, withhold_secrets
+from .listen import in_processes, line_writers, options_of, serve_until_stopped, withhold_secrets
 
 if TYPE_CHECKING:
-    from ...commands.mirror.watch import ResourceWatch, Told, Watched
+    from ...commands.mirror.watch import ReportEvent, ResourceWatch
     from ...listener.assemble import Assembly
     from ...listener.server.listening_sockets import Notifier
     from ...listener.worker_process import WorkerAssignment
@@ -32,7 +33,6 @@ _JOIN_TIMEOUT = 2.0
 
 def watch_things(context: Context, values: ParameterValues) -> None:
     from ...commands.mirror.mirror_file import resource_called
-    from ...commands.mirror.watch import Watched, locked_state, opened_watch
 
     if context.option("dry-run"):
         raise UsageError("watch has no dry run: it changes nothing on the site")
@@ -62,10 +62,10 @@ def watch_things(context: Context, values: ParameterValues) -> None:
             in_processes(context, None, None, partial(_handle_events, context, watched, values["every"], asked))
         else:
             release_hangup()
-            told = _event_printer(context)
+            report = _event_printer(context)
             with opened_watch(context, watched) as found:
                 _begin_watch(context, watched, found)
-                _poll_until_stopped(context, found, told, values["every"], threading.Event())
+                _poll_until_stopped(context, found, report, values["every"], threading.Event())
 
 
 def _begin_watch(context: Context, watched: Watched, found: ResourceWatch) -> None:
@@ -77,13 +77,13 @@ def _begin_watch(context: Context, watched: Watched, found: ResourceWatch) -> No
 
 
 def _poll_until_stopped(
-    context: Context, found: ResourceWatch, told: Told, every: float, stopping: threading.Event
+    context: Context, found: ResourceWatch, report: ReportEvent, every: float, stopping: threading.Event
 ) -> None:
     """Until it is stopped. What goes wrong is said once, and tried again: a site is away for some time now and then."""
     is_away = False
     while not stopping.is_set():
         try:
-            found.poll_changes(told)
+            found.poll_changes(report)
         except CallsheetError as error:
             if not is_away:
                 context.say(f"warning: {error.message}; trying again every {every:g} s")
@@ -95,7 +95,7 @@ def _poll_until_stopped(
         stopping.wait(every)
 
 
-def _event_printer(context: Context) -> Told:
+def _event_printer(context: Context) -> ReportEvent:
     """A line of JSON for each event, the same that handlers get."""
     from ...listener.verify.source import Source
     from ...output.output_formats import renderer_of
@@ -107,11 +107,11 @@ def _event_printer(context: Context) -> Told:
     source = Source(SOURCE, context.catalog.sources.get(SOURCE))
     output = context.output()
 
-    def told(event: dict[str, Any]) -> None:
+    def report(event: dict[str, Any]) -> None:
         output.print_items([source.receive([], b"", dump_json(event).encode(), time.time()).record])
         context.streams.out.flush()
 
-    return told
+    return report
 
 
 def _handle_events(
@@ -124,10 +124,8 @@ def _handle_events(
     notifier: Notifier,
 ) -> None:
     """With the listener's inbox and handlers, and a thread that fills the inbox in the place of senders."""
-    from ...commands.mirror.watch import opened_watch
     from ...listener.assemble import Assembly
     from ..main import run_literally
-    from .listen import options_of
 
     stopping = threading.Event()
     with line_writers(context, part) as (err, _):
@@ -164,16 +162,16 @@ class _Stopped(Exception):
     """The run ends before an event was kept."""
 
 
-def _inbox_keeper(assembly: Assembly, loop: asyncio.AbstractEventLoop, stopping: threading.Event) -> Told:
+def _inbox_keeper(assembly: Assembly, loop: asyncio.AbstractEventLoop, stopping: threading.Event) -> ReportEvent:
     """Ends when the event is in the inbox, which knows one that it has."""
 
-    def told(event: dict[str, Any]) -> None:
+    def report(event: dict[str, Any]) -> None:
         data = dump_json(event).encode()
         if stopping.is_set() or loop.is_closed():
             raise _Stopped
         asyncio.run_coroutine_threadsafe(_keep_event(assembly, data), loop).result()
 
-    return told
+    return report
 
 
 async def _keep_event(assembly: Assembly, data: bytes) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...commands.checkup import Row, Status, failed_row, guarded_rows
 from ...commands.context import Context, ParameterValues
-from ...durations import DAY
+from ...durations import DAY, duration_seconds
 from ...errors import CallsheetError, UsageError, count_of, name_program
 from ...files import open_regular
 from ...listener.server.listening_sockets import ListenAddress, bind, parse_served_address, urls
@@ -255,7 +255,6 @@ def check_webhooks(context: Context, values: ParameterValues) -> None:
             context.say(f"warning: {text}")
         return
     _refuse_options_of_listen(values)
-    from ...durations import duration_seconds
     from ...listener.assemble import close_handlers
     from ...listener.handlers import HandlerContext
     from ...listener.route_set import RouteSelection, check_order, check_replies, doubts, read_routes
@@ -318,7 +317,6 @@ def _check_queue(context: Context, values: ParameterValues) -> list[str]:
 
 
 def _repeated_too_late(context: Context, values: ParameterValues, window: float) -> Iterator[str]:
-    from ...durations import duration_seconds
 
     for name in values["source"]:
         retry_window = context.catalog.sources.get(name).get("retry_window")

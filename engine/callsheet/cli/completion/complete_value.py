@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, ShellComplete
 
 from ...commands.context import Context
 from ...errors import CallsheetError
@@ -262,8 +262,6 @@ def answer_shell(context: Context, root: Command, asked: str, arguments: Sequenc
 
     The words go to the shell through a pipe, and from there to the screen and into the line that is typed.
     """
-    from click.shell_completion import ShellComplete
-
     if asked == REFRESH:
         from .refresh import refresh_words
 

@@ -66,7 +66,7 @@ class WordCache:
                 kept = json.loads(file.read(_LARGEST))
             if kept["key"] != self._read_whole(key):
                 return None
-            age = time() - kept["at"]
+            age = time() - kept["at"]  # below 0 where the clock was set back: not fresh
             words = [(str(word), str(help)) for word, help in kept["words"]]
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -238,22 +238,22 @@ def _start_refresh(context: Context, asked: dict[str, Any]) -> None:
     """In a process of its own, which nobody waits for and which prints nothing."""
     command = own_command(context.program)
     environ = {**context.environ, completion_variable(context.program): "refresh"}
-    told = json.dumps(asked).encode(errors="surrogatepass")  # not in its arguments, which others can read
+    message = json.dumps(asked).encode(errors="surrogatepass")  # not in its arguments, which others can read
     with contextlib.suppress(OSError):
-        if not _spawn_process(command, environ, told):
-            _open_process(command, environ, told)
+        if not _spawn_process(command, environ, message):
+            _open_process(command, environ, message)
 
 
-def _spawn_process(command: list[str], environ: Mapping[str, str], told: bytes) -> bool:
+def _spawn_process(command: list[str], environ: Mapping[str, str], message: bytes) -> bool:
     """Whether the system can do it by one call: a person waits, and loading `subprocess` alone takes longer."""
-    if sys.platform == "win32" or not hasattr(os, "posix_spawn") or len(told) > _FITS:
+    if sys.platform == "win32" or not hasattr(os, "posix_spawn") or len(message) > _FITS:
         return False
     reading, writing = os.pipe()
     try:
         streams: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_DUP2, reading, 0)]
         streams += [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
         os.posix_spawn(command[0], command, environ, file_actions=streams, setsid=True)
-        os.write(writing, told)
+        os.write(writing, message)
     except NotImplementedError:  # without `setsid`
         return False
     finally:
@@ -262,7 +262,7 @@ def _spawn_process(command: list[str], environ: Mapping[str, str], told: bytes) 
     return True
 
 
-def _open_process(command: list[str], environ: Mapping[str, str], told: bytes) -> None:
+def _open_process(command: list[str], environ: Mapping[str, str], message: bytes) -> None:
     import subprocess
 
     detached: dict[str, Any] = {"start_new_session": True}
@@ -272,5 +272,5 @@ def _open_process(command: list[str], environ: Mapping[str, str], told: bytes) -
     process = subprocess.Popen(command, env=environ, **streams, **detached)
     if process.stdin is not None:
         with process.stdin as pipe:
-            pipe.write(told)
+            pipe.write(message)
     process.returncode = 0  # it goes on without us, and is not waited for

@@ -371,11 +371,11 @@ class Pages:
         root, _, name = base.root.partition("/")
         change.base = None
         below = f" below {self.things.title} {root}" if root != (self._target.root or "") else ""
-        told = f"the directory {name!r} has this {self.things.title}{below}"
+        conflict = f"the directory {name!r} has this {self.things.title}{below}"
         if self._prefer == "theirs":
-            change.site.append(told)
+            change.site.append(conflict)
             return change
-        change.conflict = told
+        change.conflict = conflict
         is_this = "" if below else f'name = "{name}" in callsheet.toml says that this is it; '
         change.hint = f"{is_this}--ours takes it over"
         return change
@@ -403,10 +403,10 @@ class Pages:
 
     def _tell_losses(self, page: FolderPage, losses: Iterable[str]) -> None:
         """What a page cannot say. An address that leads nowhere was told with its line already."""
-        told = " ".join(problem.message for problem in self._folder.problems if problem.path == page.path)
+        problems = " ".join(problem.message for problem in self._folder.problems if problem.path == page.path)
         for loss in losses:
             address = _QUOTED.search(loss)
-            if address is None or address[0] not in told:
+            if address is None or address[0] not in problems:
                 self.problems.append(f"{page.path}: {loss}")
 
     def _plan_update(

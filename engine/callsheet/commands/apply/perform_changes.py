@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...errors import CallsheetError, Conflict, NetworkError, NotAllowed, NotFound, RateLimited, UsageError
+from ...errors import CallsheetError, Conflict, NetworkError, NotFound, UsageError
 from ...files import locked_file, write_atomically
 from ...jsontext import JSONError, dump_json, parse_json
 from ...language.merge import on_deployment
@@ -17,13 +17,12 @@ from ...language.template import evaluate
 from ..execute import check_operation, refuse_when_read_only
 from ..journal import Journal, fresh_path, new_journal, remove_old, time_of_entry
 from ..resources import Parents, Thing, Things, Verb
+from ..steps.each_item import meets_every_request
 from .planned_changes import Applied, Of, PlannedChange, applied_of, in_order, name_after_name, set_aside
 
 if TYPE_CHECKING:
     from ..context import Context
-    from ..resources import Parents, Thing
     from ..steps.dispatcher import StepDispatcher
-    from .planned_changes import PlannedChange
 
 
 # What things were before they are changed, in a journal that `undo` takes: by the snapshot of their resource.
@@ -147,14 +146,8 @@ def put_at(thing: Mapping[str, Any], where: str, value: Any) -> dict[str, Any] |
 
 
 _WORKERS = 10
-_UNAUTHENTICATED, _CONFLICT = 401, 409
+_CONFLICT = 409
 _VERBS: dict[str, Verb] = {"create": "create", "update": "update", "remove": "delete"}
-
-
-def meets_all(error: CallsheetError) -> bool:
-    """Whether every other request would meet the same: no answer, no credential, too many requests."""
-    refused = isinstance(error, NotAllowed) and error.status == _UNAUTHENTICATED
-    return refused or isinstance(error, RateLimited | NetworkError)
 
 
 class Compared(Protocol):
@@ -250,7 +243,7 @@ class Performing:
             change.conflict, change.details, change.hint = error.message, list(error.details or ()), error.hint
             if (record := self._record_of_change(change)) is not None:
                 record.change_failed(change, error)
-            if meets_all(error):
+            if meets_every_request(error):
                 self._end.set()
 
     def _perform_change(self, change: PlannedChange) -> None:

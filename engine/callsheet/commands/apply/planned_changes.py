@@ -17,7 +17,6 @@ from ...output_files import output_file
 from ..resources import Parents, Thing, Things, is_same_value
 
 if TYPE_CHECKING:
-    from ..resources import Thing
     from ..steps.dispatcher import StepDispatcher
 
 
@@ -438,8 +437,8 @@ _DONE = {"create": "created", "update": "changed", "remove": "removed", "conflic
 def plan_summary(changes: Sequence[PlannedChange], *, done: bool = False) -> str:
     found = action_counts(changes)
     words = _DONE if done else _PLANNED
-    told = [f"{number} {words[verb]}" for verb, number in found.items() if number]
-    return ", ".join(told) or "nothing to do"
+    counts = [f"{number} {words[verb]}" for verb, number in found.items() if number]
+    return ", ".join(counts) or "nothing to do"
 
 
 def plan_markdown(changes: Sequence[PlannedChange]) -> Iterator[str]:

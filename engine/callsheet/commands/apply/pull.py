@@ -21,14 +21,14 @@ from ...richtext.markdown.places import PLAIN, Address, PlaceReader, replace_ran
 from ..folder.local_page import Folder, is_index, text_of
 from ..folder.read_folder import read_folder
 from ..resources import Thing, Things
+from ..steps.each_item import meets_every_request
 from .page_changes import PageTarget, applied_text, hash_of
-from .perform_changes import Lock, meets_all
+from .perform_changes import Lock
 from .planned_changes import Applied, Bases, latest_applied
 
 if TYPE_CHECKING:
     from ..folder.local_page import FolderPage, FolderSettings
     from ..steps.dispatcher import StepDispatcher
-    from .perform_changes import Lock
 
 
 # The pages of a site as files of Markdown: written where nothing is, or where the file is as it was pulled last.
@@ -208,7 +208,7 @@ class PagesPull:
             text = self._page_markdown(page, paths, titles)
             self._write_file(path, self._front_matter(page, there) + text)
         except CallsheetError as error:
-            if meets_all(error):
+            if meets_every_request(error):
                 raise
             return row._replace(conflict=error.message)
         return row

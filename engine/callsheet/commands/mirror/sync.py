@@ -126,10 +126,10 @@ class Mirror:
         query: str | None = None,
         prune: bool = False,
         store: FileStore | None = None,
-        told: Callable[[Mirrored], None] = lambda _: None,
+        report: Callable[[Mirrored], None] = lambda _: None,
     ) -> None:
         """`told` how far it is, after each batch. Raises `UsageError` for a resource that there is not."""
-        self._told, self._store = told, store
+        self._report, self._store = report, store
         self.dispatcher, self.file, self.prune = dispatcher, file, prune
         self._context: Context = dispatcher.context
         self._query = query
@@ -391,7 +391,7 @@ class Mirror:
         new = [change.row for change in changes]
         self.file.put_rows(table, ((row.id, row.values) for row in new))
         done = done._replace(read=done.read + len(rows), changed=done.changed + len(new))
-        self._told(done)
+        self._report(done)
         return done
 
     @property

@@ -92,7 +92,7 @@ class Warehouse:
     def _absolute_path(self) -> str:
         return self._place if _ADDRESS.match(self._place) else os.path.abspath(self._place)
 
-    def load_changes(self, file: MirrorFile, now: str, told: Callable[[str], None] = lambda _: None) -> str:
+    def load_changes(self, file: MirrorFile, now: str, report: Callable[[str], None] = lambda _: None) -> str:
         """Bring the store to what the file has at this time; returns what was done, in words."""
         dataset = f"{column_name(os.path.splitext(os.path.basename(file.path))[0])}_mirror"  # DuckDB calls its file so
         with tempfile.TemporaryDirectory(prefix="callsheet-", ignore_cleanup_errors=True) as directory:
@@ -104,7 +104,7 @@ class Warehouse:
                 for is_whole in (True, False):
                     wanted = [each for each in tables if bool(each.since) != is_whole]
                     if wanted:
-                        told(f"{self.name}: {count_of(len(wanted), 'table')} ...")
+                        report(f"{self.name}: {count_of(len(wanted), 'table')} ...")
                         rows += self._run_pipeline(file, pipeline, wanted, now)
             except CallsheetError:
                 raise

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WATCHED = "watched"  # the part that is noted once all that was there at first has been read
 _LOCK_PATIENCE = 0.0
-Told = Callable[[dict[str, Any]], None]
+ReportEvent = Callable[[dict[str, Any]], None]
 
 
 class Watched(NamedTuple):
@@ -59,12 +59,12 @@ class ResourceWatch:
         self._is_new = False
         return read
 
-    def poll_changes(self, told: Told) -> None:
+    def poll_changes(self, report: ReportEvent) -> None:
         """Tell what is new or different. What `told` raises keeps it untold. Raises `CallsheetError`."""
 
         def tell(change: ThingChange) -> None:
             if change.things.resource == self._resource:
-                told(event_of(change))
+                report(event_of(change))
 
         self._mirror.on_change = tell
         self._sync_mirror()
@@ -114,9 +114,9 @@ def event_of(change: ThingChange) -> dict[str, Any]:
     row, things = change.row, change.things
     data: str = row.values["data"]
     parents = [id for name, id in sorted(row.values.items()) if name.endswith("_id")]
-    told = dump_json([things.resource, row.id, parents, change.since, change.before, data])
+    identity = dump_json([things.resource, row.id, parents, change.since, change.before, data])
     return {
-        "id": hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
+        "id": hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
         "event_type": f"{things.resource}.{'new' if change.before is None else 'changed'}",
         "event_time": row.values["changed_at"] or row.values["read_at"],
         "body": parse_json(data),

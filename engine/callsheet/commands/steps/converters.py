@@ -330,12 +330,12 @@ def _text_changes(before: Editing, now: Editing) -> list[str]:
     return lines[:MOST_LINES] + more
 
 
-def _of_service(context: Context, source: Any, form: str, *, lossless: bool = False) -> str:
+def _of_service(context: Context, source: Any, form: str) -> str:
     """What a service holds, as Markdown; that it cannot be read is no mistake of the person's."""
     if form != "adf" and not isinstance(source, str):
         raise CallsheetError(f"the answer holds no text in the format {form}")
     try:
-        return str(_convert_text(context, source, "markdown", source=form, lossless=lossless)).rstrip("\n")
+        return str(_convert_text(context, source, "markdown", source=form)).rstrip("\n")
     except UsageError as error:
         raise CallsheetError(f"the service's text cannot be read: {error.message}") from None
 

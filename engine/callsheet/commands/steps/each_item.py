@@ -444,7 +444,7 @@ class _Run:
                 record.item_started(each)
             answer = run.run()
         except CallsheetError as error:
-            if _ends_all(error):
+            if meets_every_request(error):
                 self.end.set()
             if record is not None:
                 record.item_ended(each, error)
@@ -454,7 +454,8 @@ class _Run:
         return _Outcome(each.item, answer=answer, notes=run.notes)
 
 
-def _ends_all(error: CallsheetError) -> bool:
+def meets_every_request(error: CallsheetError) -> bool:
+    """Whether every other request would meet the same: no answer, no credential, too many requests."""
     refused = isinstance(error, NotAllowed) and error.status == _UNAUTHENTICATED
     return refused or isinstance(error, RateLimited | NetworkError)
 

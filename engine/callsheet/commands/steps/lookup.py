@@ -122,8 +122,10 @@ def explain_missing_arguments(
     if lacking:
         return UsageError(f"{what} needs {' and '.join(lacking)}")
     if any(name in scope for name in names):
-        told = ", ".join(str(template).strip("{}") for template in templates)
-        return CallsheetError(f"an answer of the site is not as expected: it does not tell {told}, which {what} needs")
+        missing = ", ".join(str(template).strip("{}") for template in templates)
+        return CallsheetError(
+            f"an answer of the site is not as expected: it does not tell {missing}, which {what} needs"
+        )
     return error
 
 

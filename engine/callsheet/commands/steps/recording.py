@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ...language.shape.steps import Each, ItemStep, StepDefinition
     from ...language.template import Scope
     from ..context import Context
-    from ..journal import Journal, Recorded
     from .dispatcher import StepDispatcher
 
 

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from ...output import Output
     from ..context import Context, ParameterValues
     from ..dump import Dump
-    from .each_item import InBulk, ItemRecord
 
 
 # Steps taken in order, in one scope: those of a whole command, or those for one item of a list.
