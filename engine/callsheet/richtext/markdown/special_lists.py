@@ -26,7 +26,7 @@ def as_marker(words: str) -> str:
 
 
 BULLETS = ("\u2022", "\u25e6")
-ITEM_LINE = re.compile(rf"(?:{BULLETS[0]}|(?P<inner>{BULLETS[1]})|(?P<number>\d{{1,9}})\.) (?=\S)")
+ITEM_LINE = re.compile(rf"(?:{BULLETS[0]}|(?P<inner>{BULLETS[1]})|(?P<number>\d{{1,9}})\.) (?=\S|$)")
 
 
 def is_lines(part: Node) -> bool:
@@ -59,10 +59,11 @@ def lists_of_lines(content: list[Node]) -> tuple[list[Node], list[Node]]:
     end, lists = lines[0], list[Node]()  # the words that a further line belongs to
     for line in lines[1:]:
         match = ITEM_LINE.match(line[0].text) if line and not line[0].marks else None
-        if match is None or (match["inner"] and not lists):
+        rest = line[0].text[match.end() :] if match else ""
+        if match is None or (match["inner"] and not lists) or not (rest or line[1:]):
             end += [Node("break"), *line]
             continue
-        end = [text_node(line[0].text[match.end() :]), *line[1:]]
+        end = [*([text_node(rest)] if rest else []), *line[1:]]
         item = Node("item", content=[Node("paragraph", content=end)])
         beside = lists[-1].content[-1].content if match["inner"] else lists
         kind, number = ("numbers", int(match["number"])) if match["number"] else ("bullets", 1)
