@@ -266,7 +266,7 @@ class Connections(httpx.BaseTransport):
         context = (
             self._tls_context(show_certificate=route.certificate)
             if route.secure
-            else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # a pool wants one; this way out has no TLS
         )
         return Pool(context, self._httpx_proxy(route.proxy), local=not route.secure and route.proxy is None)
 
@@ -319,7 +319,7 @@ def proxy_for(url: httpx.URL, site_proxy: str | None = None) -> str | None:
     if site_proxy:
         return site_proxy
     proxies = getproxies()
-    found = proxies.get(url.scheme) or proxies.get("all")
+    found = proxies.get(url.scheme) or proxies.get("all")  # as curl reads HTTPS_PROXY and ALL_PROXY
     if not found or proxy_bypass(host):
         return None
     return found if "://" in found else f"http://{found}"

@@ -74,6 +74,7 @@ class Messages:
     def make_message(self, method: str, url: str, headers: Mapping[str, str], content: dict[str, Any]) -> httpx.Request:
         """`content` is what `request_content` gave. Raises `httpx.InvalidURL`."""
         address, extensions = self._parsed_address(url)
+        # By lower-case name, so that each is sent once: of two, servers differ in which one counts.
         fields = {name.lower(): (name, text) for name, text in _GENERAL.items()}
         for name, text in (*content.get("headers", {}).items(), *headers.items()):
             fields[name.lower()] = (name, text)
@@ -82,6 +83,7 @@ class Messages:
             given = {name: value for name, value in content.items() if name != "headers"}
             return httpx.Request(method, address, headers=[*fields.values()], extensions=extensions, **given)
         fields.setdefault("host", ("Host", address.netloc.decode("ascii")))
+        # A POST without a body says so (RFC 9110, section 8.6): some servers answer 411 to one that does not.
         if body or method in _WITH_LENGTH:
             fields.setdefault("content-length", ("Content-Length", str(len(body or b""))))
         stream = httpx.ByteStream(body or b"")
@@ -198,7 +200,7 @@ class Sender:
         attempt = 0
         while True:
             attempt += 1
-            self._wait_for_quota(request)
+            self._wait_for_quota(request)  # each try takes a turn: the service counts them all
             begun = False
             try:
                 incoming = self._follow_redirects(request, additions, home)
@@ -233,6 +235,7 @@ class Sender:
     def _follow_redirects(self, request: Request, additions: redirect.RequestAdditions, home: str) -> Incoming:
         """Send, and follow redirects to the answer that counts."""
         hop = redirect.first_hop(request, additions, home)
+        # With the method: a POST that "see other" sends to its own address becomes a GET there, which is no circle.
         passed: set[tuple[str, str]] = set()
         while len(passed) <= redirect.LIMIT and (hop.method, hop.url) not in passed:
             passed.add((hop.method, hop.url))
@@ -256,9 +259,11 @@ class Sender:
         return incoming
 
     def _send_one(self, request: Request, hop: redirect.Hop) -> httpx.Response:
+        # Each hop, not only the first: a redirect may lead to what the policy denies.
         self._gate.check_hop(request, hop.method, hop.url)
         with request_content(hop.body) as content:
             message = self._messages.make_message(hop.method, hop.whole_url, hop.headers, content)
+            # As the library read the URL: where it and this program disagree, the credential would go elsewhere.
             check_origin(message.url, hop.home)
             message.extensions[SHOW_CERTIFICATE] = hop.own
             self._observer.on_send(hop)

@@ -31,7 +31,10 @@ FAR = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Seconds: `base` doubles with each try up to `cap`, times a random factor. `least` is waited in any case."""
+    """Seconds: `base` doubles with each try up to `cap`, times a random factor. `least` is waited in any case.
+
+    The factor keeps many clients that were refused together from coming back together.
+    """
 
     retries: int = 4
     base: float = 2.0
@@ -85,7 +88,7 @@ def server_time(headers: Mapping[str, str], fallback: float) -> float:
 # What went wrong on the way: the words for it, and whether trying again makes sense.
 
 
-_TIMEOUT_RETRIES = 1
+_TIMEOUT_RETRIES = 1  # each costs the whole of --timeout again
 _CUT_OFF_RETRIES = 2
 _PROXY_HINT = "check the proxy's address and credentials"
 _CREDENTIALS_HINT = "where it wants credentials (407), put them into its address: http://USER:PASSWORD@HOST:PORT"
@@ -194,7 +197,7 @@ def _reason_of_failure(error: BaseException) -> str:
 # The turns of `--rps`.
 
 
-_CATCH_UP = 0.2  # seconds
+_CATCH_UP = 0.2  # seconds: turns that a slow answer left unused are made up for, but no burst is saved over a pause
 
 
 class Pace:
@@ -229,6 +232,8 @@ class Pace:
 
 _NEAR = 0.2  # of the limit: below this the rest is spread over the window
 _LONGEST_PACE = 5.0
+# What a header counts from is told by its size: as seconds since 1970, the first is the year 5138 and the second 1973,
+# and no quota lasts for three years.
 _MILLISECONDS_FROM = 1e11
 _EPOCH_FROM = 1e8
 
@@ -279,7 +284,7 @@ def _seconds_until_iso(text: str, now: float) -> float | None:
         when = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
+    aware = when if when.tzinfo else when.replace(tzinfo=UTC)  # services count in UTC where they leave the zone out
     return max(aware.timestamp() - now, 0.0)
 
 

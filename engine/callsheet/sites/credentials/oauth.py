@@ -112,6 +112,7 @@ def matches_state(url: str, state: str) -> bool:
         states = parse_qs(urlsplit(url).query).get("state", [])
     except ValueError:
         return False
+    # Twice is refused too: the page and this program might read different ones of the two.
     return len(states) == 1 and hmac.compare_digest(states[0].encode("utf-8", "replace"), state.encode())
 
 
@@ -146,6 +147,7 @@ class _Listener(ThreadingHTTPServer):
     """Waits on the loopback address of a redirect URL. Threads, because browsers open connections they never use."""
 
     daemon_threads = True
+    # Elsewhere the option lets a second program listen on the same port, and take the code.
     allow_reuse_address = os.name == "posix"
 
     def __init__(self, redirect: str, state: str) -> None:
@@ -392,6 +394,7 @@ class Authority:
         body = self._client.prepare_refresh_body(
             refresh_token=refresh_token, client_id=self._client.client_id, **self._client_secret()
         )
+        # A server that does not rotate refresh tokens leaves them out of its answer: the old one goes on being valid.
         return {"refresh_token": refresh_token, **self._post_token_request(body, [refresh_token])}
 
     def grant_to_app(self, scopes: Sequence[str]) -> CredentialRecord:
@@ -453,11 +456,12 @@ class Authority:
                 kept["refresh_token"] = _sendable_token(token["refresh_token"])
         except OAuth2Error as error:
             if error.error in WAITING:
+                # RFC 8628, section 3.5: `slow_down` means to ask less often from now on, not to give up.
                 raise Pending(slower=error.error == "slow_down") from None
             raise _token_error(reply.status, error, redactor) from None
         except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             raise CallsheetError(
-                f"the authorization server answered {reply.status}without valid tokens",
+                f"the authorization server answered {reply.status} without valid tokens",
                 hint="try again later",
                 status=reply.status,
             ) from None
@@ -497,6 +501,7 @@ class PendingSignIn:
         self._client = client
         self._redirect = redirect
         self.state = secrets.token_urlsafe(24)
+        # PKCE (RFC 7636): who sees the code in the redirect cannot exchange it without this.
         self._verifier = client.create_code_verifier(64)
         self.url = _allowing_loopback_http(authority.authorize, lambda url: self._request_url(url, scopes))
 
