@@ -79,7 +79,7 @@ def locked_file(path: str, patience: float = _PATIENCE) -> Iterator[None]:
 
 def _wait_for(descriptor: int, path: str, patience: float) -> None:
     end = time.monotonic() + patience
-    while not _taken(descriptor):
+    while not _takes_lock(descriptor):
         if time.monotonic() > end:
             raise CallsheetError(f"another process has been changing {path} for {patience:.0f} seconds")
         time.sleep(_NAP)
@@ -88,7 +88,7 @@ def _wait_for(descriptor: int, path: str, patience: float) -> None:
 if sys.platform == "win32":
     import msvcrt
 
-    def _taken(descriptor: int) -> bool:
+    def _takes_lock(descriptor: int) -> bool:
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -98,7 +98,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _taken(descriptor: int) -> bool:
+    def _takes_lock(descriptor: int) -> bool:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

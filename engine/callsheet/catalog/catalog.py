@@ -59,9 +59,9 @@ class Catalog(Records):
         self._connection = self._open_or_compile()
 
     def record(self, kind: str, id: str) -> JsonObject | None:
-        rows = self.query("SELECT data FROM definition WHERE kind = ? AND id = ?", kind, id)
+        rows = self.query_rows("SELECT data FROM definition WHERE kind = ? AND id = ?", kind, id)
         if not rows:
-            rows = self.query(
+            rows = self.query_rows(
                 "SELECT data FROM alias JOIN definition USING (kind, id) WHERE kind = ? AND name = ?", kind, id
             )
         record: JsonObject | None = json.loads(rows[0][0]) if rows else None
@@ -77,41 +77,41 @@ class Catalog(Records):
 
     def shipped_paths(self) -> list[tuple[str, Safety, str]]:
         """Method and path, class and id of shipped operations that a person's own definitions change or remove."""
-        rows = self.query("SELECT value FROM meta WHERE name = 'shipped paths'")
+        rows = self.query_rows("SELECT value FROM meta WHERE name = 'shipped paths'")
         return [(http, safety, id) for http, safety, id in json.loads(rows[0][0])] if rows else []
 
     def _meta_list(self, name: str) -> list[str]:
-        rows = self.query("SELECT value FROM meta WHERE name = ?", name)
+        rows = self.query_rows("SELECT value FROM meta WHERE name = ?", name)
         found: list[str] = json.loads(rows[0][0]) if rows else []
         return found
 
     def canonical_id(self, kind: str, id: str) -> str:
         """The id that an alias stands for; any other name as it is."""
-        rows = self.query("SELECT id FROM alias WHERE kind = ? AND name = ?", kind, id)
+        rows = self.query_rows("SELECT id FROM alias WHERE kind = ? AND name = ?", kind, id)
         return str(rows[0][0]) if rows else id
 
     def ids(self, kind: str, prefix: str = "") -> list[str]:
         """Ids of a kind in the order of the definition files."""
-        rows = self.query("SELECT id FROM definition WHERE kind = ? ORDER BY position", kind)
+        rows = self.query_rows("SELECT id FROM definition WHERE kind = ? ORDER BY position", kind)
         return [id for (id,) in rows if id.startswith(prefix)]
 
     def count_by_kind(self) -> dict[str, int]:
         """The kinds in use, and how many definitions each has."""
         from ..language.source_file import PARTS
 
-        counts = dict(self.query("SELECT kind, count(*) FROM definition GROUP BY kind"))
+        counts = dict(self.query_rows("SELECT kind, count(*) FROM definition GROUP BY kind"))
         return {kind: count for kind, count in counts.items() if kind not in PARTS.values()}
 
     def records_of_kind(self, kind: str) -> dict[str, JsonObject]:
-        rows = self.query("SELECT id, data FROM definition WHERE kind = ? ORDER BY position", kind)
+        rows = self.query_rows("SELECT id, data FROM definition WHERE kind = ? ORDER BY position", kind)
         return {id: json.loads(data) for id, data in rows}
 
     def children_of(self, parent: str) -> list[Child]:
         """What stands in a group of commands, in the order of the definition files; the root is ``""``."""
         sql = "SELECT name, kind, help, hidden, aliases FROM child WHERE parent = ? ORDER BY position"
-        return [Child(*row) for row in self.query(sql, parent)]
+        return [Child(*row) for row in self.query_rows(sql, parent)]
 
-    def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    def query_rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows of the compiled catalog, for any thread; a damaged file is made again and asked once more."""
         with self._lock:
             try:

@@ -44,7 +44,7 @@ def list_operations(
     chosen = {name: value for name, value in filters.items() if value is not None}
     where = " AND ".join([f"o.{name} = ?" for name in chosen] + ["1"])
     sql = f"SELECT {_COLUMNS} FROM operation o WHERE {where}"  # noqa: S608 - columns of this module
-    rows = [_result_row(row) for row in catalog.query(sql, *chosen.values())]
+    rows = [_result_row(row) for row in catalog.query_rows(sql, *chosen.values())]
     wanted = [row for row in rows if deprecated or not row["deprecated"]]
     return [row for row in wanted if text.casefold() in _row_text(row)] if text else wanted
 
@@ -53,7 +53,7 @@ def _known_value(catalog: Catalog, column: str, value: str | None) -> str | None
     """The value as the catalog writes it, ignoring case."""
     if value is None:
         return None
-    known = [str(name) for (name,) in catalog.query(f"SELECT DISTINCT {column} FROM operation")]  # noqa: S608 - a column of this module
+    known = [str(name) for (name,) in catalog.query_rows(f"SELECT DISTINCT {column} FROM operation")]  # noqa: S608 - a column of this module
     for name in known:
         if name.casefold() == value.casefold():
             return name
@@ -103,8 +103,10 @@ def suggest_operations(catalog: Catalog, id: str, count: int = 3) -> list[str]:
 def _corrections_of(catalog: Catalog, asked: list[str]) -> Iterator[tuple[str, str]]:
     for word in dict.fromkeys(asked):
         stem = word[:-1] if word.endswith("s") and len(word) > 3 else word
-        if not catalog.query("SELECT 1 FROM word WHERE word >= ? AND word < ? LIMIT 1", stem, stem + "\U0010ffff"):
-            near = closest_names(word, (str(name) for (name,) in catalog.query("SELECT word FROM word")), cutoff=0.7)
+        if not catalog.query_rows("SELECT 1 FROM word WHERE word >= ? AND word < ? LIMIT 1", stem, stem + "\U0010ffff"):
+            near = closest_names(
+                word, (str(name) for (name,) in catalog.query_rows("SELECT word FROM word")), cutoff=0.7
+            )
             if near:
                 yield word, near[0]
 
@@ -116,7 +118,7 @@ def _match_rows(catalog: Catalog, terms: list[list[str]], operator: str, product
         f"SELECT {_COLUMNS} FROM search JOIN operation o ON o.position = search.rowid "  # noqa: S608 - texts of this module
         f"WHERE search MATCH ? AND (? IS NULL OR o.product = ?) ORDER BY {_RANK}, o.position"
     )
-    return [_result_row(row) for row in catalog.query(sql, query, product, product)]
+    return [_result_row(row) for row in catalog.query_rows(sql, query, product, product)]
 
 
 def _wanted_forms(term: list[str]) -> Iterator[str]:

@@ -109,7 +109,7 @@ def check_definition_files(context: Context) -> Iterator[Row]:
         return
     files = sum(len(files_of(layer)) for layer in context.layers)
     kinds = context.catalog.count_by_kind()
-    ((offered,),) = context.catalog.query("SELECT count(*) FROM operation")
+    ((offered,),) = context.catalog.query_rows("SELECT count(*) FROM operation")
     yield Row(
         "definitions", "ok", f"{sum(kinds.values())} in {count_of(files, 'file')}, {count_of(offered, 'operation')}"
     )

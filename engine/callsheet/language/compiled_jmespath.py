@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from .functions import ROOT, parse_expression
+from .functions import ROOT, is_number, parse_expression
 from .template import TemplateError, compile_expression, is_true
 
 Evaluate = Callable[[Any], Any]
@@ -215,7 +215,7 @@ def _compile_comparator(node: Ast, parts: list[Any]) -> Evaluate | None:
 
     def ordered(value: Any) -> Any:
         left, right = first(value), second(value)
-        comparable = (_is_number(left) and _is_number(right)) or (isinstance(left, str) and isinstance(right, str))
+        comparable = (is_number(left) and is_number(right)) or (isinstance(left, str) and isinstance(right, str))
         return compare(left, right) if comparable else None
 
     return ordered
@@ -232,10 +232,6 @@ def equal_values(left: Any, right: Any) -> bool:
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
     return bool(left == right)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {

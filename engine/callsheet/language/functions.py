@@ -290,7 +290,7 @@ class Functions(functions.Functions):
     @functions.signature(_TEXT, {"types": ["array"]})
     def _func_join(self, separator: str, items: list[Any]) -> str:
         """The members of a list as one text, numbers too; those that are null are left out."""
-        return separator.join(_text_of(item) for item in items if item is not None)
+        return separator.join(_as_text(item) for item in items if item is not None)
 
     @functions.signature(_TEXT)
     def _func_slug(self, text: str) -> str:
@@ -314,14 +314,14 @@ class Functions(functions.Functions):
             return left.plus(right)
         if left is None or right is None:
             return None
-        if not (_is_number(left) and _is_number(right)) or not isfinite(left + right):
+        if not (is_number(left) and is_number(right)) or not isfinite(left + right):
             raise exceptions.JMESPathError("add() takes two numbers")
         return left + right
 
     @functions.signature(_ANY, _ANY)
     def _func_minus(self, left: Any, right: Any) -> Any:
         """The difference of two numbers; null with null."""
-        return None if right is None else self._func_add(left, -right if _is_number(right) else right)
+        return None if right is None else self._func_add(left, -right if is_number(right) else right)
 
     @functions.signature(_TEXT)
     def _func_quoted(self, text: str) -> str:
@@ -419,7 +419,7 @@ class Functions(functions.Functions):
     @functions.signature(_ANY)
     def _func_filename(self, text: Any) -> str:
         """A name that stays inside its directory: no separators, control characters or leading dots, nor too long."""
-        return file_name(_text_of(text))
+        return file_name(_as_text(text))
 
     @functions.signature(_TEXT)
     def _func_basename(self, path: str) -> str:
@@ -484,7 +484,7 @@ class Functions(functions.Functions):
         ]
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -492,7 +492,7 @@ def _require_objects(items: Any) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-def _text_of(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else dump_json(value)
 
 

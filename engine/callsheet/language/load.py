@@ -40,7 +40,7 @@ from .source_file import (
     line_of,
     place_in,
     read_definition_file,
-    text_of,
+    read_definition_text,
 )
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def program_table(program: str, environ: Mapping[str, str]) -> Table:
     found: Table = {}
     for layer in _own_layers(program, environ, own=True):
         for path, _ in files_of(layer):
-            text = text_of(path)
+            text = read_definition_text(path)
             if f"[{PROGRAM}." in text:
                 table = _programs_in(text).get(program)
                 found |= table if isinstance(table, dict) else {}
@@ -124,7 +124,7 @@ def _uses_of_programs(found: Iterable[Layer]) -> dict[str, str]:
     uses: dict[str, str] = {}
     for layer in found:
         for path, _ in files_of(layer):
-            text = text_of(path)
+            text = read_definition_text(path)
             if "uses" in text and f"[{PROGRAM}." in text:
                 uses = _uses_in(path, text) or uses
     return uses

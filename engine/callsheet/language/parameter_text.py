@@ -40,7 +40,7 @@ _RANGES = {"int32": 2**31, "int64": 2**63}
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-def text_of(value: Any) -> str:
+def value_as_text(value: Any) -> str:
     """The text of a value that commands hand over typed, or that a person typed."""
     if isinstance(value, str):
         return value
@@ -120,7 +120,7 @@ _TYPES: dict[str, Callable[[str, str], str]] = {
 
 def checked_text(value: Any, type_: str, param: OperationParam | Mapping[str, Any]) -> str:
     """The text to send for one value (of a list: for one item), or `InvalidValue`."""
-    text = _TYPES.get(type_, _string_fault)(text_of(value), param.get("format", ""))
+    text = _TYPES.get(type_, _string_fault)(value_as_text(value), param.get("format", ""))
     _check_enum(text, param)
     _check_bounds(text, type_, param)
     if "pattern" in param and not re.search(param["pattern"], text):
@@ -129,7 +129,7 @@ def checked_text(value: Any, type_: str, param: OperationParam | Mapping[str, An
 
 
 def _check_enum(text: str, param: OperationParam | Mapping[str, Any]) -> None:
-    allowed = [text_of(value) for value in param.get("enum", [])]
+    allowed = [value_as_text(value) for value in param.get("enum", [])]
     if allowed and text not in allowed:
         guess = did_you_mean(text, allowed)
         raise InvalidValue(f"{text!r} is not an allowed value{guess or ': ' + ', '.join(allowed)}")

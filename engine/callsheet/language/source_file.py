@@ -310,7 +310,7 @@ DEEPEST = 64  # tables and lists in one another; whatever reads a definition lat
 
 def read_definition_file(path: str, layer: int = 0, depth: int = 0, *, shipped: bool = False) -> SourceFile:
     """One parsed file; raises `DefinitionError` with the line of a syntax error."""
-    text = text_of(path)
+    text = read_definition_text(path)
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -371,7 +371,7 @@ def way_too_deep(tables: Table) -> Path | None:
     return None
 
 
-def text_of(path: str) -> str:
+def read_definition_text(path: str) -> str:
     """A file's text without the byte order mark that some editors write; raises `DefinitionError`."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise DefinitionError(f"{path}: not a file")
@@ -402,4 +402,4 @@ def place_in(file: SourceFile, *keys: str | int) -> str:
         id = file.written.get(key, key[1])
         above: Path = (EXTEND,) if (key[0], id) in file.extends else ()
         path = (*above, key[0], id, *keys[2:])
-    return f"{file.path}:{line_of(text_of(file.path), path)}"
+    return f"{file.path}:{line_of(read_definition_text(file.path), path)}"

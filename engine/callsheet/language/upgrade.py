@@ -23,7 +23,7 @@ from .source_file import (
     line_of,
     part_of_key,
     read_definition_file,
-    text_of,
+    read_definition_text,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def find_upgrades(found: list[Layer], wanted: Collection[str] = ()) -> Iterator[
 
 
 def _upgraded_file(file: SourceFile, definitions: Definitions) -> Upgrade:
-    text = text_of(file.path)
+    text = read_definition_text(file.path)
     parts = list(_parts_of_text(text))
     words = list(_renamed_words(file, definitions, parts))
     if file.language == NEWEST:
@@ -87,7 +87,7 @@ def _upgraded_file(file: SourceFile, definitions: Definitions) -> Upgrade:
 
 def _rewritten_file(file: SourceFile, definitions: Definitions, edits: list[Edit], version: Edit | None) -> Upgrade:
     """`version` stands before all other edits."""
-    text, raw = text_of(file.path), _raw_text(file.path)
+    text, raw = read_definition_text(file.path), _raw_text(file.path)
     last = [version] if version else []
     after = _applied_edits(_applied_edits(text, edits), last)
     _check_same(file, definitions, after)
@@ -218,5 +218,5 @@ def _check_same(file: SourceFile, definitions: Definitions, after: str) -> None:
         now = present_id(definitions, kind, id)
         new = extended.get(kind, {}).get(now, said.get(kind, {}).get(now))
         if new != with_new_keys(table, _old_keys(file, definitions, kind, table)):
-            line = line_of(text_of(file.path), (kind, id))
+            line = line_of(read_definition_text(file.path), (kind, id))
             raise DefinitionError(f'{file.path}:{line}: {kind} "{id}": it cannot be rewritten: change it by hand')

@@ -27,7 +27,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcp import MCPError
 
 from .. import __version__
-from ..client.request.http_request import is_json
+from ..client.request.http_request import is_json_media
 from ..errors import CallsheetError, UsageError, name_program
 from ..language.desugar import title_of
 from ..language.template import TemplateError, evaluate, fill_template, to_text
@@ -222,7 +222,7 @@ def _text_of_file(context: ToolContext, request: Request) -> tuple[str, str]:
         raise CallsheetError(f"the file is not text, it is {media or 'of an unknown type'}") from None
     if "\0" in text:
         raise CallsheetError(f"the file is not text, it is {media or 'of an unknown type'}")
-    return text, media if _TEXTS.match(media) or is_json(media) else "text/plain"
+    return text, media if _TEXTS.match(media) or is_json_media(media) else "text/plain"
 
 
 # The protocol's server: lists the tools, runs calls in threads, and asks a person through the client.

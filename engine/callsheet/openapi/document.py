@@ -242,7 +242,7 @@ class _Converter:
         item = self._resolve_shared(item)
         if not isinstance(item, dict):
             return item
-        shared = [self._resolve_shared(each) for each in _as_list(item.get("parameters"))]
+        shared = [self._resolve_shared(each) for each in _list_or_empty(item.get("parameters"))]
         found: JsonObject = {key: value for key, value in item.items() if key not in (*_METHODS, "parameters")}
         for method in _METHODS:
             if isinstance(item.get(method), dict):
@@ -250,7 +250,7 @@ class _Converter:
         return found
 
     def _convert_operation(self, operation: JsonObject, shared: list[Any]) -> JsonObject:
-        own = [self._resolve_shared(each) for each in _as_list(operation.get("parameters"))]
+        own = [self._resolve_shared(each) for each in _list_or_empty(operation.get("parameters"))]
         said = {_parameter_key(each) for each in own}
         parameters = [*(each for each in shared if _parameter_key(each) not in said), *own]
         in_body = [each for each in parameters if isinstance(each, dict) and each.get("in") in ("body", "formData")]
@@ -398,12 +398,12 @@ def _as_table(value: Any) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _as_list(value: Any) -> list[Any]:
+def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
 def _words_in_list(value: Any) -> list[str]:
-    return [each for each in _as_list(value) if isinstance(each, str)]
+    return [each for each in _list_or_empty(value) if isinstance(each, str)]
 
 
 # An OpenAPI 3 document, or one of Swagger 2.0: its operations and servers, references resolved on demand.
@@ -442,10 +442,10 @@ class Document:
             if reference in seen:
                 raise DefinitionError(f"{self.name}: {reference} refers to itself")
             seen.append(reference)
-            node = self.value_at(reference)
+            node = self.value_at_reference(reference)
         return node
 
-    def value_at(self, reference: str) -> Any:
+    def value_at_reference(self, reference: str) -> Any:
         """What a local reference points to."""
         if not reference.startswith("#"):
             raise DefinitionError(
@@ -480,7 +480,7 @@ class Document:
                 for method in METHODS:
                     operation = item.get(method)
                     if isinstance(operation, dict):
-                        yield HttpOperation(self._base_url(item, operation) + bare, method.upper(), operation, item)
+                        yield HttpOperation(self._base_path(item, operation) + bare, method.upper(), operation, item)
             except (DefinitionError, AttributeError, TypeError, ValueError) as error:
                 left_out.append((str(path), str(error).removeprefix(f"{self.name}: ")))
 
@@ -492,7 +492,7 @@ class Document:
         is_other = first.netloc and own.netloc and own.netloc != first.netloc
         return server if is_other and base_url_problem(server) is None else ""
 
-    def _base_url(self, item: JsonObject, operation: JsonObject) -> str:
+    def _base_path(self, item: JsonObject, operation: JsonObject) -> str:
         return url_path(next(filter(None, map(first_server, (operation, item, self.tree))), ""))
 
 

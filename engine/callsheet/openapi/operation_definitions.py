@@ -92,11 +92,11 @@ def _text_parameters(document: Document, call: HttpOperation) -> set[str]:
     return {
         each["name"]
         for each in documented_parameters(document, call)
-        if _is_text(document.table_of(each.get("schema")))
+        if _is_documented_as_text(document.table_of(each.get("schema")))
     }
 
 
-def _is_text(schema: Mapping[str, Any]) -> bool:
+def _is_documented_as_text(schema: Mapping[str, Any]) -> bool:
     shown = (schema.get("default"), schema.get("example"))
     return schema.get("type") == "string" and not any(str(each).isdigit() for each in shown)
 

@@ -60,7 +60,7 @@ def facts_of(document: Document, schema: Any) -> JsonObject:
     if isinstance(values.get("pattern"), str) and pattern_fault(values["pattern"]) is None:
         facts["pattern"] = values["pattern"]
     if kind in ("integer", "number"):
-        facts |= {key: merged[key] for key in ("minimum", "maximum") if _is_number(merged.get(key))}
+        facts |= {key: merged[key] for key in ("minimum", "maximum") if _can_be_bound(merged.get(key))}
     if "default" in merged and (default := _typed_default(merged["default"], kind)) is not None:
         facts["default"] = default
     return {
@@ -130,7 +130,7 @@ def fits_type(value: Any, kind: str) -> bool:
     return isinstance(value, _TYPES[kind])
 
 
-def _is_number(value: Any) -> bool:
+def _can_be_bound(value: Any) -> bool:
     return can_hold("minimum", value)
 
 
@@ -283,7 +283,7 @@ class Schemas:
         # Not where they are named: a chain of references may be longer than calls can be nested.
         while self._waiting:
             waiting, reference = self._waiting.pop()
-            self._define_schema(waiting, self.convert_schema(self.document.value_at(reference)))
+            self._define_schema(waiting, self.convert_schema(self.document.value_at_reference(reference)))
         for parts, key, words in self._undecided:
             parts[:] = [self._alternative_with_words(part, key, words) for part in parts]
         self._undecided = []
@@ -386,7 +386,7 @@ class Schemas:
             if isinstance(table.get(exclusive), bool) and table.pop(exclusive) and inclusive in table:
                 table[exclusive] = table.pop(inclusive)
         if "required" in table:
-            table["required"] = [name for name in table["required"] if not self._read_only(schema, name)]
+            table["required"] = [name for name in table["required"] if not self._is_read_only(schema, name)]
             if not table["required"]:
                 del table["required"]
         if "pattern" in table and (fault := pattern_fault(table["pattern"])):
@@ -402,7 +402,7 @@ class Schemas:
             table |= table.pop("allOf")[0]
         return table
 
-    def _read_only(self, schema: JsonObject, name: str) -> bool:
+    def _is_read_only(self, schema: JsonObject, name: str) -> bool:
         """Whether a property is only ever answered, and so cannot be asked for in a request."""
         node = (schema.get("properties") or {}).get(name)
         return isinstance(node, dict) and (node.get("readOnly") or self.document.table_of(node).get("readOnly")) is True
@@ -421,7 +421,7 @@ class Schemas:
     def _convert_reference(self, reference: str) -> str:
         if reference not in self._names:
             name = self._names[reference] = self._free_name(_name_of(reference))
-            self.document.value_at(reference)  # one that leads nowhere is told of where it is named
+            self.document.value_at_reference(reference)  # one that leads nowhere is told of where it is named
             self._waiting.append((name, reference))
         return self._names[reference]
 

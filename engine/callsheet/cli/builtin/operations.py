@@ -38,11 +38,11 @@ def send_api_request(context: Context, values: ParameterValues) -> None:
 
 
 def _print_reply(context: Context, client: Client, request: Request) -> None:
-    from ...client.request.http_request import is_json, media_essence
+    from ...client.request.http_request import is_json_media, media_essence
     from ..read_line import TYPE
 
     with client.stream(request) as incoming:
-        if is_json(media_essence(incoming.headers.get(TYPE, ""))):
+        if is_json_media(media_essence(incoming.headers.get(TYPE, ""))):
             value = incoming.read_all().json()
         else:
             binary = getattr(context.streams.out, "buffer", None)
@@ -123,7 +123,7 @@ def _example_parts(parts: dict[str, BodyPart]) -> Iterator[str]:
 
 
 def _example_body(context: Context, body: Body) -> list[str]:
-    from ...client.request.http_request import is_json, is_text
+    from ...client.request.http_request import is_json_media, is_text_media
     from ...client.request.sample_values import ANYTHING, body_sample
     from ...jsontext import dump_json
 
@@ -132,9 +132,9 @@ def _example_body(context: Context, body: Body) -> list[str]:
         return ["-d", quote(dump_json(body["example"]))]
     if "schema" in body:
         return ["-d", quote(dump_json(body_sample(context.catalog, body["schema"], required_only=True)))]
-    if is_json(media):
+    if is_json_media(media):
         return ["-d", quote(dump_json(ANYTHING))]
-    return ["-d", "text"] if is_text(media) else ["--file", FILES.get(media.partition("/")[0], "example.bin")]
+    return ["-d", "text"] if is_text_media(media) else ["--file", FILES.get(media.partition("/")[0], "example.bin")]
 
 
 def _operation_warnings(operation: CompiledOperation) -> list[str]:

@@ -148,7 +148,7 @@ def complete_files(incomplete: str) -> list[str]:
 
 
 def _catalog_column(context: Context, name: str) -> list[tuple[Any, ...]]:
-    return context.catalog.query(f"SELECT DISTINCT {name} FROM operation ORDER BY {name}")  # noqa: S608 - a column of this module
+    return context.catalog.query_rows(f"SELECT DISTINCT {name} FROM operation ORDER BY {name}")  # noqa: S608 - a column of this module
 
 
 def _ignoring_case(words: list[str], incomplete: str) -> list[str]:

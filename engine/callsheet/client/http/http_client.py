@@ -23,7 +23,18 @@ from ...language.merge import on_deployment
 from ...policy.policy import Policy, PolicySource
 from ...urls import url_origin
 from ..request.gate import Ask, Gate, ask_nobody
-from ..request.http_request import Body, File, Form, Json, Multipart, MultipartPart, Raw, Request, is_json, with_members
+from ..request.http_request import (
+    Body,
+    File,
+    Form,
+    Json,
+    Multipart,
+    MultipartPart,
+    Raw,
+    Request,
+    is_json_media,
+    with_members,
+)
 from . import reply as redirect
 from .connections import SHOW_CERTIFICATE, TARGET, Connections, allow_slow_body, check_origin
 from .redact import Redactor
@@ -584,7 +595,7 @@ def _reports_failure(reply: Reply, product: ProductDefinition) -> bool:
     from ...language.template import TemplateError, evaluate
 
     failed = product.get("failed")
-    if not failed or not is_json(reply.media) or not 0 < len(reply.content) <= _MAX_FAILURE_SIZE:
+    if not failed or not is_json_media(reply.media) or not 0 < len(reply.content) <= _MAX_FAILURE_SIZE:
         return False
     try:
         return bool(evaluate(failed, reply.json()))

@@ -13,7 +13,7 @@ import httpx
 from ...errors import CallsheetError, NetworkError, UsageError
 from ...jsontext import JSONError, parse_json, parse_whole_number
 from ...urls import url_origin
-from ..request.http_request import Body, Request, is_json, media_essence
+from ..request.http_request import Body, Request, is_json_media, media_essence
 from .connections import allow_slow_body
 from .redact import Redactor
 
@@ -171,7 +171,7 @@ class Reply:
     def _unreadable_error(self, error: JSONError) -> CallsheetError:
         if error.at_end and self.content.lstrip()[:1] in b'{["':
             return NetworkError(self._json_message(f"the answer was cut off: {error}"), status=self.status)
-        if self.media and not is_json(self.media):
+        if self.media and not is_json_media(self.media):
             return self._json_error(f"answered with {self.media} where JSON was expected{_quoted_start(self.text)}")
         return self._json_error(f"the answer is not valid JSON: {error}{_quoted_start(self.text)}")
 
@@ -184,7 +184,7 @@ class Reply:
 
 
 def is_html(reply: Reply) -> bool:
-    if is_json(reply.media):
+    if is_json_media(reply.media):
         return False
     start = reply.content.lstrip()[:15].lower()
     return reply.media in {"text/html", "application/xhtml+xml"} or start.startswith((b"<!doctype html", b"<html"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ... import registry
 from ...errors import DefinitionError
-from ..request.http_request import Request, is_json
+from ..request.http_request import Request, is_json_media
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -108,4 +108,4 @@ def _find_parameter(call: Call, name: str | None) -> OperationParam:
 def _is_body_key(call: Call, name: str | None) -> bool:
     """The parameter is a key of the JSON body: the operation takes one and documents no such query parameter."""
     body = call.operation.get("body")
-    return body is not None and is_json(body.get("media", "application/json")) and not _find_parameter(call, name)
+    return body is not None and is_json_media(body.get("media", "application/json")) and not _find_parameter(call, name)

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from ...errors import UsageError, did_you_mean
 from ...language.merge import on_deployment
-from ...language.parameter_text import OF_THE_CONNECTION, InvalidValue, text_of
+from ...language.parameter_text import OF_THE_CONNECTION, InvalidValue, value_as_text
 from ...urls import url_origin
 from .gate import Templates, leaves_base, with_safety
 from .http_request import (
@@ -27,10 +27,10 @@ from .http_request import (
     Placeholder,
     Raw,
     Request,
-    is_form,
-    is_json,
-    is_multipart,
-    is_text,
+    is_form_media,
+    is_json_media,
+    is_multipart_media,
+    is_text_media,
     media_essence,
     media_type_for_file,
     media_type_of_file,
@@ -174,7 +174,7 @@ class BodyBuilder:
     def _no_body(self) -> Body | None:
         if self.documented is None or not self.strict or self.documented.get("optional"):
             return None
-        if is_multipart(self.media) and not any(p.get("required") for p in self.documented_parts.values()):
+        if is_multipart_media(self.media) and not any(p.get("required") for p in self.documented_parts.values()):
             return None
         error = self._body_error(f"requires a body ({self._usage_hint()})")
         raise UnfitBody(error.message, self._required_members(), hint=error.hint)
@@ -187,7 +187,7 @@ class BodyBuilder:
         return [*(fault for fault in found if fault.missing), *(BodyFault((), "", name) for name in required)]
 
     def _usage_hint(self) -> str:
-        if is_multipart(self.media) or not (is_json(self.media) or is_text(self.media)):
+        if is_multipart_media(self.media) or not (is_json_media(self.media) or is_text_media(self.media)):
             return "--file PATH"
         return f"{media_essence(self.media)}: -d TEXT, -d @file or -d @-"
 
@@ -215,7 +215,7 @@ class BodyBuilder:
     def _text_body(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         if files:
             return self._raw_body(data, fields, files)
-        return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
+        return Raw(data if isinstance(data, bytes) else value_as_text(data).encode(), self.media)
 
     def _form_body(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         self._refuse_files(files)
@@ -293,14 +293,14 @@ class BodyBuilder:
             return _check_file(path, media_type_for_file(path, self.media))
         if "*" in self.media:
             return _guess_media(data)
-        return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
+        return Raw(data if isinstance(data, bytes) else value_as_text(data).encode(), self.media)
 
     _Maker = Callable[["BodyBuilder", Any, Mapping[str, Any], Sequence[FileToSend]], Body]
     _MAKERS: tuple[tuple[Callable[[str], bool], _Maker], ...] = (
-        (is_json, _json_body),
-        (is_multipart, _multipart_body),
-        (is_form, _form_body),
-        (is_text, _text_body),
+        (is_json_media, _json_body),
+        (is_multipart_media, _multipart_body),
+        (is_form_media, _form_body),
+        (is_text_media, _text_body),
     )
 
 
@@ -320,9 +320,9 @@ def form_pairs(name: str, value: Any, part: BodyPart | None) -> Iterator[tuple[s
     if style == "deep":
         yield from _deep_object_pairs(name, value)
     elif isinstance(value, list) and style in JOINTS:
-        yield name, JOINTS[style].join(map(text_of, value))
+        yield name, JOINTS[style].join(map(value_as_text, value))
     else:
-        yield from ((name, text_of(item)) for item in (value if isinstance(value, list) else [value]))
+        yield from ((name, value_as_text(item)) for item in (value if isinstance(value, list) else [value]))
 
 
 def _deep_object_pairs(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -332,7 +332,7 @@ def _deep_object_pairs(name: str, value: Any) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         yield from (pair for place, inner in enumerate(value) for pair in _deep_object_pairs(f"{name}[{place}]", inner))
     else:
-        yield name, text_of(value)
+        yield name, value_as_text(value)
 
 
 def _readable_path(file: FileToSend) -> str:
@@ -403,7 +403,7 @@ def place_arguments(
 
 def _check_text(call: Call, name: str, value: Any) -> None:
     try:
-        f"{name}{text_of(value)}".encode()
+        f"{name}{value_as_text(value)}".encode()
     except UnicodeEncodeError:
         raise UsageError(f"{call.id}: {name!r} is not valid UTF-8") from None
 

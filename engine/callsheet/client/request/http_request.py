@@ -200,20 +200,20 @@ def media_essence(media: str) -> str:
     return media.partition(";")[0].strip().lower()
 
 
-def is_json(media: str) -> bool:
+def is_json_media(media: str) -> bool:
     kind = media_essence(media)
     return kind.endswith(("/json", "+json"))
 
 
-def is_text(media: str) -> bool:
+def is_text_media(media: str) -> bool:
     return media_essence(media).startswith("text/")
 
 
-def is_form(media: str) -> bool:
+def is_form_media(media: str) -> bool:
     return media_essence(media) == FORM
 
 
-def is_multipart(media: str) -> bool:
+def is_multipart_media(media: str) -> bool:
     return media_essence(media).startswith("multipart/")
 
 

@@ -78,7 +78,7 @@ def _schema_faults(value: Any, schema_id: str, catalog: Catalog) -> Iterator[Bod
         schemas = _KNOWN[catalog] = _Schemas(catalog)
     try:
         for error in schemas.validator_for(schema_id).iter_errors(value):
-            yield from describe_error(error)
+            yield from faults_of_error(error)
     except RecursionError:
         yield BodyFault((), "this, or the schema that it is compared with, is nested too deeply")
 
@@ -138,7 +138,7 @@ def _ignoring_placeholders(check: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def describe_error(error: Fault) -> list[BodyFault]:
+def faults_of_error(error: Fault) -> list[BodyFault]:
     """Each fault: where in the body, what was expected, the closest key or value."""
     path = tuple(error.absolute_path)
     if error.validator == "required":
@@ -203,7 +203,7 @@ def _alternatives_fault(error: Fault) -> list[str]:
     best = best_match(branches[at]) or branches[at][0]
     inside = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in best.relative_path)
     named = _form_name(error.validator_value[at])
-    text = "; ".join(dict.fromkeys(fault.text for fault in describe_error(best)))
+    text = "; ".join(dict.fromkeys(fault.text for fault in faults_of_error(best)))
     form = f"nearest is {named}" if named else "nearest"
     return [
         f"fits none of the {len(branches)} documented forms; {form}: {inside.lstrip('.')}{': ' * bool(inside)}{text}"
@@ -217,7 +217,7 @@ def _distance_from_form(faults: list[Fault]) -> tuple[bool, int, int]:
         or (fault.validator == "type" and not fault.path)
         for fault in faults
     )
-    missing = sum(len(describe_error(fault)) for fault in faults)
+    missing = sum(len(faults_of_error(fault)) for fault in faults)
     return is_another, missing, -max(len(fault.path) for fault in faults)
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from ...language.merge import check_available, on_deployment
-from ...language.parameter_text import InvalidValue, checked_text, text_of
+from ...language.parameter_text import InvalidValue, checked_text, value_as_text
 from ...language.safety import Safety, class_here
 from .http_request import Placeholder
 
@@ -122,8 +122,8 @@ def _object_pairs(value: Any, style: str, param: OperationParam) -> list[tuple[s
     if isinstance(value, str) and not isinstance(value, Placeholder) and value.lstrip().startswith("{"):
         value = _parsed_json(value)
     if not isinstance(value, Mapping):
-        return [(name, text_of(value))]
-    pairs = [(str(key), text_of(item)) for key, item in value.items()]
+        return [(name, value_as_text(value))]
+    pairs = [(str(key), value_as_text(item)) for key, item in value.items()]
     if style == "deep":
         return [(f"{name}[{key}]", text) for key, text in pairs]
     if style in JOINTS:
@@ -165,4 +165,4 @@ def without_checks(param: OperationParam) -> OperationParam:
 def undocumented_pairs(name: str, value: Any) -> list[tuple[str, str]]:
     """The same without a definition: a list is repeated."""
     values = value if isinstance(value, list | tuple) else [value]
-    return [(name, item if isinstance(item, Placeholder) else text_of(item)) for item in values]
+    return [(name, item if isinstance(item, Placeholder) else value_as_text(item)) for item in values]

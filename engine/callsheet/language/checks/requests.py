@@ -142,7 +142,7 @@ _LARGEST = sys.float_info.max  # neither infinite, nor a whole number beyond all
 Is = Callable[[Any], bool]
 
 
-def _is_number(value: Any) -> bool:
+def _is_finite_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
 
@@ -171,8 +171,8 @@ def _is_anything(_: Any) -> bool:
 
 
 _HOLDS: dict[str, tuple[Is, str]] = {
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), (_is_number, "a number")),
-    "multipleOf": (lambda value: _is_number(value) and value > 0, "a number above 0"),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), (_is_finite_number, "a number")),
+    "multipleOf": (lambda value: _is_finite_number(value) and value > 0, "a number above 0"),
     **dict.fromkeys(
         (
             *("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"),
@@ -250,7 +250,11 @@ _BOUNDS = (
 def _impossible_findings(schema: Mapping[str, Any], path: Path) -> Findings:
     """What no value can be."""
     for least, most in _BOUNDS:
-        if _is_number(schema.get(least)) and _is_number(schema.get(most)) and schema[least] > schema[most]:
+        if (
+            _is_finite_number(schema.get(least))
+            and _is_finite_number(schema.get(most))
+            and schema[least] > schema[most]
+        ):
             yield Finding((*path, least), f"is above {most}, {schema[most]}")
     known, required = schema.get("properties", {}), schema.get("required", ())
     if schema.get("additionalProperties") is False and "patternProperties" not in schema and _are_names(required):
