@@ -127,9 +127,10 @@ def test_an_installed_layer_is_judged_by_its_directories_alone(tmp_path: Path) -
 def test_a_person_may_have_definitions_of_their_own(tmp_path: Path) -> None:
     environ = {"CALLSHEET_HOME": str(tmp_path), "SUITE_DEFINITIONS": str(tmp_path / "named")}
     shipped = definition_layers("suite", environ, own=False)
-    assert [os.path.basename(layer.directory) for layer in shipped] == ["common", "client", "suite"]
-    of_client, own, named = [layer for layer in definition_layers("suite", environ) if layer not in shipped]
-    assert of_client == Layer(str(tmp_path / "definitions" / "client"), optional=True)
+    assert [os.path.basename(layer.directory) for layer in shipped] == ["common", "mcp", "client", "suite"]
+    *of_used, own, named = [layer for layer in definition_layers("suite", environ) if layer not in shipped]
+    folders = [str(tmp_path / "definitions" / program) for program in ("mcp", "client")]
+    assert of_used == [Layer(folder, optional=True) for folder in folders]
     assert own == Layer(str(tmp_path / "definitions" / "suite"), optional=True)
     assert named == Layer(str(tmp_path / "named"), variable="SUITE_DEFINITIONS")
 
