@@ -305,7 +305,7 @@ HOSTILE = [
     "CON",
     ".git",
     "a/b\\c",
-    "x" * 300,
+    "x" * 255,
     "index",
     "\u202eevil",
     "\u0007bell",

@@ -41,10 +41,11 @@ def pay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Payments]:
     machine = Payments(tmp_path_factory.mktemp("machine"))
     assert machine("new", "pay", "--from", str(DOCUMENT)) == 0, machine.err
     posts = [
-        exchange("POST", f"/v1/{name}", reply(json={}), repeat=None) for name in ("charges", "sources", "documents")
+        exchange("POST", f"/v1/{name}", reply(json={"id": "1"}), repeat=None)
+        for name in ("charges", "sources", "documents")
     ]
     listed = exchange("GET", "/v1/charges", reply(json={"data": []}), repeat=None)
-    pages = exchange("POST", "/v1/documents/pages", reply(json={}), repeat=None)
+    pages = exchange("POST", "/v1/documents/pages", reply(json={"id": "1"}), repeat=None)
     file = exchange("GET", "/v1/documents/d1/content", reply(body=b"%PDF"), repeat=None)
     with serve([*posts, listed, pages, file]) as server:
         machine.environ |= {"PAY_BASE_URL": server.url, "PAY_METHOD": "none"}

@@ -226,12 +226,28 @@ def _form_name(form: Any) -> str:
     return str(form.get("title") or str(form.get("ref", "")).partition(".")[2]) if isinstance(form, dict) else ""
 
 
+def _bound(word: str, measure: str) -> Callable[[Fault], list[str]]:
+    """A length is told with the limit; the value itself may be long."""
+
+    def bound_fault(error: Fault) -> list[str]:
+        given = len(error.instance) if measure else shortened_value(error.instance)
+        return [f"expected {word} {shortened_value(error.validator_value)}{measure}, not {given}"]
+
+    return bound_fault
+
+
 _WORDS: dict[str, Callable[[Fault], list[str]]] = {
     "type": _type_fault,
     "additionalProperties": _unknown_keys,
     "enum": _enum_fault,
     "anyOf": _alternatives_fault,
     "oneOf": _alternatives_fault,
+    "maxLength": _bound("at most", " characters"),
+    "minLength": _bound("at least", " characters"),
+    "maxItems": _bound("at most", " values"),
+    "minItems": _bound("at least", " values"),
+    "maximum": _bound("at most", ""),
+    "minimum": _bound("at least", ""),
 }
 
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...client.request.http_request import Placeholder
 from ...errors import CallsheetError, Conflict, NetworkError, NotFound, UsageError
 from ...files import locked_file, write_atomically
 from ...jsontext import JSONError, dump_json, parse_json
@@ -148,6 +149,24 @@ def put_at(thing: Mapping[str, Any], where: str, value: Any) -> dict[str, Any] |
 _WORKERS = 10
 _CONFLICT = 409
 _VERBS: dict[str, Verb] = {"create": "create", "update": "update", "remove": "delete"}
+
+
+def stop_unfit(things_of: Callable[[str], Things], changes: Sequence[PlannedChange]) -> None:
+    """A change that the service's document does not allow is a conflict, before anything is sent."""
+    things = {resource: things_of(resource) for resource in {change.resource for change in changes}}
+    for change in changes:
+        is_renamed = change.verb == "update" and things[change.resource].name_field in change.fields
+        if change.conflict is None and (change.verb == "create" or is_renamed):
+            fields = {name: _known(part.wanted) for name, part in change.fields.items()}
+            parents = {resource: _known(id) for resource, id in change.parents.items()}
+            waits = any(isinstance(part.wanted, Of) for part in change.fields.values())
+            are_all = change.verb == "create" and not waits
+            if error := things[change.resource].find_unfit(fields, parents, are_all=are_all):
+                change.conflict = error.message
+
+
+def _known(value: Any) -> Any:
+    return Placeholder("0") if isinstance(value, Of) else value  # an id that is a number in some bodies
 
 
 class Compared(Protocol):

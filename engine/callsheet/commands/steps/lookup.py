@@ -88,24 +88,28 @@ def explained_body(error: UnfitBody, template: Any, scope: Mapping[str, Any]) ->
     """The same by the options that fill its members, as far as a person could have given them."""
     texts, known = [], False
     for fault in error.faults:
-        option = _option_at(template, (*fault.path, *([fault.missing] if fault.missing else [])), scope)
+        option, inside = _option_at(template, (*fault.path, *([fault.missing] if fault.missing else [])), scope)
         known = known or option is not None
-        texts.append(
-            fault.in_words() if option is None else f"{option} is missing" if fault.missing else fault.in_words(option)
-        )
+        if option is None:
+            texts.append(fault.in_words())
+        elif fault.missing:
+            texts.append(f"{option} is missing")
+        else:
+            texts.append(fault.in_words(f"{option}: {'.'.join(map(str, inside))}" if inside else option))
     return unfit_body("this command", error.faults, texts, error.hint) if known else error
 
 
-def _option_at(template: Any, path: tuple[str | int, ...], scope: Mapping[str, Any]) -> str | None:
-    """The option whose value stands at a place of a body."""
-    for step in path:
-        if not isinstance(template, Mapping) or step not in template:
-            break
-        template = template[step]
+def _option_at(
+    template: Any, path: tuple[str | int, ...], scope: Mapping[str, Any]
+) -> tuple[str | None, tuple[str | int, ...]]:
+    """The option whose value stands at a place of a body, and the rest of the path, which is inside of it."""
+    rest = path
+    while rest and isinstance(template, Mapping) and rest[0] in template:
+        template, rest = template[rest[0]], rest[1:]
     if not isinstance(template, str):
-        return None
+        return None, rest
     given = [name for name in names_in(template) if name in scope.get("given", {})]
-    return f"--{given[0].replace('_', '-')}" if len(set(given)) == 1 else None
+    return (f"--{given[0].replace('_', '-')}" if len(set(given)) == 1 else None), rest
 
 
 def explain_missing_arguments(

@@ -642,8 +642,8 @@ class Run(StepRun):
         """Raises `CallsheetError` for an answer that is not the thing which a command shows."""
         if found is None and any("save" in step for step in self.command.get("step", ())):
             return None  # it was written to standard output
-        if "id" in (self.view or {}) and self.answer is not NOT_SENT and not self.failures:
-            thing_in_answer(found, cast("ViewDefinition", self.view)["id"], is_changed=self.changes)
+        if self.view is not None and "id" in self.view and self.answer is not NOT_SENT and not self.failures:
+            thing_in_answer(found, self.view["id"], is_changed=self.changes)
         return found
 
     def _open_in_browser(self, things: list[Any]) -> None:
