@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -27,6 +24,9 @@ def edit_in_editor(text: str, name: str, environ: Mapping[str, str]) -> str:
 
     Raises `UsageError` where there is no editor, `CallsheetError` where it fails.
     """
+    import subprocess  # every command that may ask loads this file, and few start an editor
+    import tempfile
+
     command = editor_command(environ)
     with tempfile.TemporaryDirectory(prefix="callsheet-") as directory:
         path = os.path.join(directory, name)
@@ -50,6 +50,8 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
         except ValueError as error:
             problem = f"cannot read the editor's command {chosen!r}: {str(error).lower()}"
             raise UsageError(problem, hint="set EDITOR to the command of your editor") from None
+    import shutil
+
     found = next((name for name in _USUAL if shutil.which(name)), None)
     if found is None:
         raise UsageError("no editor was found", hint="set EDITOR to the command of your editor")
@@ -58,6 +60,8 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
 
 def keep_text(text: str, name: str) -> str:
     """The path of a file that keeps a text which could not be used."""
+    import tempfile
+
     stem, suffix = os.path.splitext(name)
     handle, path = tempfile.mkstemp(prefix=f"{stem}-", suffix=suffix, text=True)
     with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:

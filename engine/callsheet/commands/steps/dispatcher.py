@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
@@ -13,6 +12,8 @@ from ...errors import UsageError
 from ..execute import STDOUT, Extent, download_body, fetch_items, fetching_of, first_page, print_curl, request_builder
 
 if TYPE_CHECKING:
+    import tempfile
+
     from ...client.pagination.page_walk import Page
     from ...client.pagination.paging_plan import PagePlan
     from ...client.request.http_request import FileToSend, Request
@@ -31,6 +32,8 @@ class HeldFiles:
     def fresh_path(self) -> str:
         """Where nothing is yet. The name is a number: what a site calls a file names none of this machine."""
         if self._folder is None:
+            import tempfile  # few commands hold a file
+
             self._folder = tempfile.TemporaryDirectory(prefix="callsheet-")
         return os.path.join(self._folder.name, str(next(self._numbers)))
 
