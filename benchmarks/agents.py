@@ -134,7 +134,7 @@ def sizes(environ: Mapping[str, str], tokenizer: str | None) -> None:
     toolbox = toolbox_of(context, DEFAULTS)
     calls = {"50 issues": ("issues_list", {"mine": True}), "one issue": ("issues_get", {"issue": "DEMO-1"})}
     for title, (name, given) in calls.items():
-        answer = toolbox.call(name, given)
+        answer = toolbox.call_tool(name, given)
         print(f"{title}, as text".ljust(36), size(answer.text, tokenizer))
     print(
         "50 issues, as the service sent them".ljust(36),
@@ -185,7 +185,7 @@ def odd_call(toolbox: Toolbox, chance: random.Random) -> str:
     agreed: frozenset[str] = frozenset()
     for _ in range(3):
         try:
-            return "errors" if toolbox.call(tool.name, given, agreed=agreed).is_error else "answers"
+            return "errors" if toolbox.call_tool(tool.name, given, agreed=agreed).is_error else "answers"
         except ConsentNeeded as need:
             agreed |= {need.question}
     return "questions"
@@ -203,7 +203,7 @@ def tasks() -> None:
             given = {
                 name: text.format(**kept) if isinstance(text, str) else text for name, text in call["with"].items()
             }
-            said.append(toolbox.call(call["tool"], given))
+            said.append(toolbox.call_tool(call["tool"], given))
             kept |= {name: (re.search(part, said[-1].text) or "?")[1] for name, part in call.get("keep", {}).items()}
         tokens = [len(answer.text.encode()) // BYTES_OF_A_TOKEN for answer in said]
         sizes += tokens

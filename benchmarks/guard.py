@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from callsheet.agents.invocations import Effect, effects, invocations, ruling
+from callsheet.agents.invocations import Effect, effects_of_line, find_invocations, ruling_on_effects
 from callsheet.agents.shell_syntax import Unclear, Word
 from callsheet.cli.read_line import effect_of
 
@@ -49,7 +49,7 @@ def draw(count: int, seed: int) -> None:
         found: Counter[str] = Counter()
         for place in range(count):
             line = drawn_line(random.Random(seed + place))
-            allowed = ruling(effects(line, PROGRAMS, read), all_writes=False).decision == "allow"
+            allowed = ruling_on_effects(effects_of_line(line, PROGRAMS, read), all_writes=False).decision == "allow"
             deleted = any(map(deletes, shell.run(line)))
             found.update({"allowed": allowed, "deleted": deleted, "allowed and deleted": allowed and deleted})
             if allowed and deleted:
@@ -66,7 +66,7 @@ def share(path: Path) -> None:
         reasons: Counter[str] = Counter()
         for line in read:
             try:
-                invocations(line + behind, PROGRAMS)
+                find_invocations(line + behind, PROGRAMS)
             except Unclear as error:
                 reasons[str(error)] += 1
         asked = reasons.total()
@@ -84,7 +84,7 @@ def cost(line: str) -> float:
     times = []
     for _ in range(20):
         begin = sum(os.times()[:4])
-        invocations(line, PROGRAMS)
+        find_invocations(line, PROGRAMS)
         times.append(sum(os.times()[:4]) - begin)
     return sum(times) / len(times) * 1000
 

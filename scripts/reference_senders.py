@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.listener.verify.proof_kinds import covered_by, described, variable_of, variables_of
+from callsheet.listener.verify.proof_kinds import covered_by, proof_definition, variable_of, variables_of
 from callsheet.listener.verify.proofs import are_signed
 from reference_facts import WRITTEN, table
 
@@ -89,7 +89,7 @@ def proof(source: Any) -> str:
         place = source["token"].get("header")
         where = f"the header {place}" if place else "the body" if "member" in source["token"] else "the query"
         return f"a secret token in {where}{jwt}"
-    about = described(source)
+    about = proof_definition(source)
     if about is None:
         return token if jwt else "nothing"
     if "certificate" in source:
@@ -135,7 +135,7 @@ def promises(source: Any) -> Iterator[str]:
         yield "What else the body holds is not signed: whoever has read a delivery can change it."
     if "events" in source:
         yield "A delivery is a list of events, [proved and answered as a whole](../listener.md#lists-of-events)."
-    yield from limits(source, described(source) or {})
+    yield from limits(source, proof_definition(source) or {})
     for challenge in source.get("challenge", ()):
         method = challenge.get("method", "POST")
         if "visit" in challenge:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import click
 import pytest
 
-from callsheet.agents.shell_syntax import read_word, statements
+from callsheet.agents.shell_syntax import parse_statements, read_word
 from callsheet.cli.tree import root_group
 from callsheet.commands.context import Context
 from callsheet.errors import CallsheetError
@@ -180,7 +180,7 @@ def test_commands_named_in_sentences_exist(page: Path, cache: Path, tmp_path: Pa
 
 def started(lines: str) -> Iterator[tuple[str, list[str]]]:
     """Our programs among the commands of a shell, whatever starts them (sudo, xargs, do), with their words."""
-    for words in simple_commands(statements(lines), lines.encode()):
+    for words in simple_commands(parse_statements(lines), lines.encode()):
         place = next((place for place, word in enumerate(words) if os.path.basename(word) in PROGRAMS), None)
         if place is not None and not NAMES_A_PACKAGE.intersection(words[:place]):
             yield os.path.basename(words[place]), words[place + 1 :]

@@ -87,7 +87,7 @@ def flat_record(item: Any, fields: list[RecordField], context: FormatContext) ->
 
 def detailed_fields(thing: Any, view: ViewDefinition, context: FormatContext) -> dict[str, Any]:
     """The parts of one thing in full, by name: a text, or a list of records."""
-    found = ((name_of_field(part["title"]), _detail(part, thing, context)) for part in view.get("detail", ()))
+    found = ((name_of_field(part["title"]), _detail_value(part, thing, context)) for part in view.get("detail", ()))
     return {name: value for name, value in found if value}
 
 
@@ -95,15 +95,15 @@ def _is_text(part: Detail) -> bool:
     return "items" not in part and "line" not in part
 
 
-def _detail(part: Detail, thing: Any, context: FormatContext) -> Any:
-    items = _value(part.get("items", "[@]"), thing)
+def _detail_value(part: Detail, thing: Any, context: FormatContext) -> Any:
+    items = _evaluated_or_none(part.get("items", "[@]"), thing)
     listed = items if isinstance(items, list) else [] if items is None else [items]
     fields = [field_of(from_definition(column)) for column in part.get("line", ())]
     format = column_format(part.get("format"))
     found = []
     for item in listed:
         values = flat_record(item, fields, context)
-        text = _value(part["text"], item) if "text" in part else None
+        text = _evaluated_or_none(part["text"], item) if "text" in part else None
         if text is not None and (said := format(text, context).strip()):
             values["text"] = said
         found.append(values)
@@ -112,7 +112,7 @@ def _detail(part: Detail, thing: Any, context: FormatContext) -> Any:
     return [values for values in found if values]
 
 
-def _value(expression: str, thing: Any) -> Any:
+def _evaluated_or_none(expression: str, thing: Any) -> Any:
     try:
         return evaluate(expression, thing)
     except TemplateError:
@@ -152,7 +152,7 @@ class CallContext(Context):
         self.total: int | None = None
 
     @property
-    def written(self) -> bytes:
+    def written_output(self) -> bytes:
         """What was written to the output instead of printed as a result: a text, or the bytes of a file."""
         return self._bytes.getvalue()
 

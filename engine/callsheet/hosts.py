@@ -28,16 +28,16 @@ def user_file(servers: ServerList, environ: Mapping[str, str], platform: str = s
     paths = servers.get("user", {})
     here: Literal["linux", "windows", "macos"] = _PLATFORMS.get(platform, "linux")
     named = paths.get(here) or paths.get("any")
-    return chosen(named, environ) if named else None
+    return existing_or_first_path(named, environ) if named else None
 
 
 def project_file(servers: ServerList, folder: str) -> str | None:
     """The file of the project in a folder; None where the program has none. Raises `UsageError` as `below`."""
-    paths = [below(folder, path) for path in servers.get("project", ())]
+    paths = [path_below(folder, path) for path in servers.get("project", ())]
     return next((path for path in paths if os.path.lexists(path)), paths[0]) if paths else None
 
 
-def below(folder: str, path: str) -> str:
+def path_below(folder: str, path: str) -> str:
     """A file that a definition names below a folder. Raises `UsageError` where it lies elsewhere, also by a link."""
     if not stays_below(path):
         raise UsageError(f"{path!r} does not stay below {folder}", hint="nothing was written")
@@ -48,22 +48,22 @@ def below(folder: str, path: str) -> str:
     return found
 
 
-def chosen(paths: Sequence[str], environ: Mapping[str, str]) -> str | None:
+def existing_or_first_path(paths: Sequence[str], environ: Mapping[str, str]) -> str | None:
     """The first of the paths that exists, else the first whose variables are all set."""
-    known = [found for path in paths if (found := expanded(path, environ)) is not None]
+    known = [found for path in paths if (found := expanded_path(path, environ)) is not None]
     return next((path for path in known if os.path.lexists(path)), known[0] if known else None)
 
 
-def expanded(path: str, environ: Mapping[str, str]) -> str | None:
+def expanded_path(path: str, environ: Mapping[str, str]) -> str | None:
     """The path with its home directory and variables, in this platform's writing; None where one is not set."""
     if any(not environ.get(name) for name in _VARIABLE.findall(path)):
         return None
     if path.startswith("~/"):
-        path = os.path.join(home(environ), path[2:])
+        path = os.path.join(home_directory(environ), path[2:])
     return os.path.normpath(_VARIABLE.sub(lambda match: environ[match[1]], path))
 
 
-def home(environ: Mapping[str, str]) -> str:
+def home_directory(environ: Mapping[str, str]) -> str:
     return environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~")
 
 
@@ -81,17 +81,17 @@ class ForeignFile(NamedTuple):
     content: bytes | None
 
     @property
-    def text(self) -> str:
+    def decoded_text(self) -> str:
         """Raises `UsageError` for what is not UTF-8."""
         try:
             return (self.content or b"").decode()
         except UnicodeDecodeError as error:
             raise UsageError(f"{self.path} is not UTF-8: byte {error.start}") from None
 
-    def replace(self, text: str) -> None:
+    def replace_text(self, text: str) -> None:
         """Links, mode and owner stay. Raises `CallsheetError`, also where it changed since it was read."""
         content = text.encode()
-        if read(self.path).content != self.content:
+        if read_foreign_file(self.path).content != self.content:
             raise CallsheetError(f"{self.path} was changed by another program meanwhile", hint="try again")
         target = os.path.realpath(self.path)
         try:
@@ -106,7 +106,7 @@ class ForeignFile(NamedTuple):
             file.write(content)
 
 
-def read(path: str) -> ForeignFile:
+def read_foreign_file(path: str) -> ForeignFile:
     """Raises `UsageError` for a file that cannot be read."""
     if not os.path.lexists(path):
         return ForeignFile(path, None)
@@ -136,7 +136,7 @@ def data_of(text: str, format: str) -> Any:
     if not text.strip():
         return {}
     if format == "toml":
-        return _toml(text).unwrap()
+        return _parse_toml(text).unwrap()
     try:
         return parse_jsonc(text)
     except JsoncError as error:
@@ -161,7 +161,7 @@ def with_entry(text: str, format: str, path: Sequence[str], entry: Mapping[str, 
     if there is not None and not isinstance(there, Mapping):
         raise Unreadable(f"{'.'.join(path)} is not a table")
     changed = _toml_with(text, path, entry) if format == "toml" else _json_with(text, path, entry, there)
-    return _verified(changed, format, _merged(before, path, {**(there or {}), **entry}))
+    return _verified_edit(changed, format, _merged_entry(before, path, {**(there or {}), **entry}))
 
 
 def without_entry(text: str, format: str, path: Sequence[str]) -> str:
@@ -169,63 +169,65 @@ def without_entry(text: str, format: str, path: Sequence[str]) -> str:
     before = data_of(text, format)
     if entry_at(before, path) is None:
         return text
-    changed = _without(text, format, path)
+    changed = _text_without_entry(text, format, path)
     for length in range(len(path) - 1, 0, -1):  # what held nothing else goes too, but not a comment in it
         above = path[:length]
-        less = _without(changed, format, above) if entry_at(data_of(changed, format), above) == {} else changed
+        less = (
+            _text_without_entry(changed, format, above) if entry_at(data_of(changed, format), above) == {} else changed
+        )
         if less == changed or less.count(_COMMENTS[format]) < changed.count(_COMMENTS[format]):
             break
         changed = less
-    wanted = _merged(before, path, None)
+    wanted = _merged_entry(before, path, None)
     for empty in range(len(path) - 1, 0, -1):  # a table that held nothing else may be gone with it
         if data_of(changed, format) == wanted:
             break
         if entry_at(wanted, path[:empty]) == {}:
-            wanted = _merged(wanted, path[:empty], None)
-    return _verified(changed, format, wanted)
+            wanted = _merged_entry(wanted, path[:empty], None)
+    return _verified_edit(changed, format, wanted)
 
 
-def _without(text: str, format: str, path: Sequence[str]) -> str:
-    return _toml_without(text, path) if format == "toml" else str(_worded(without_member, text, path))
+def _text_without_entry(text: str, format: str, path: Sequence[str]) -> str:
+    return _toml_without(text, path) if format == "toml" else str(_call_or_unreadable(without_member, text, path))
 
 
-def snippet(format: str, path: Sequence[str], entry: Mapping[str, Any]) -> str:
+def entry_snippet(format: str, path: Sequence[str], entry: Mapping[str, Any]) -> str:
     """The entry as a file of its own would have it, for a person to paste."""
     return with_entry("", format, path, entry).rstrip("\n") + "\n"
 
 
-def _verified(text: str, format: str, wanted: Any) -> str:
+def _verified_edit(text: str, format: str, wanted: Any) -> str:
     """A change that says anything else than was meant is not made."""
     if data_of(text, format) != wanted:
         raise Unreadable("this file cannot be changed without touching something else")
     return text
 
 
-def _merged(data: Any, path: Sequence[str], value: Any) -> Any:
+def _merged_entry(data: Any, path: Sequence[str], value: Any) -> Any:
     key, *rest = path
-    inner = _merged(data.get(key, {}), rest, value) if rest else value
+    inner = _merged_entry(data.get(key, {}), rest, value) if rest else value
     left = {name: item for name, item in data.items() if name != key}
     return left if inner is None else {**left, key: inner}
 
 
 def _json_with(text: str, path: Sequence[str], entry: Mapping[str, Any], there: Any) -> str:
     if there is None:
-        text = _worded(with_member, text, path, dict(entry))
+        text = _call_or_unreadable(with_member, text, path, dict(entry))
         return text if text.endswith(("\n", "\r")) or "\n" not in text else text + "\n"
     for key, value in entry.items():
         if key not in there or there[key] != value:
-            text = _worded(with_member, text, [*path, key], value)
+            text = _call_or_unreadable(with_member, text, [*path, key], value)
     return text
 
 
-def _worded(edit: Any, *arguments: Any) -> str:
+def _call_or_unreadable(edit: Any, *arguments: Any) -> str:
     try:
         return str(edit(*arguments))
     except JsoncError as error:
         raise Unreadable(str(error)) from None
 
 
-def _toml(text: str) -> Any:
+def _parse_toml(text: str) -> Any:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -239,7 +241,7 @@ def _toml_with(text: str, path: Sequence[str], entry: Mapping[str, Any]) -> str:
     import tomlkit
     from tomlkit.items import InlineTable
 
-    document = _toml(text.removeprefix(MARK))
+    document = _parse_toml(text.removeprefix(MARK))
     here: Any = document
     for place, key in enumerate(path):
         if key not in here:
@@ -249,21 +251,21 @@ def _toml_with(text: str, path: Sequence[str], entry: Mapping[str, Any]) -> str:
     for key, value in entry.items():
         if here.get(key) != value:
             here[key] = value
-    return _like(text, tomlkit.dumps(document))
+    return _with_layout_of(text, tomlkit.dumps(document))
 
 
 def _toml_without(text: str, path: Sequence[str]) -> str:
     import tomlkit
 
-    document = _toml(text.removeprefix(MARK))
+    document = _parse_toml(text.removeprefix(MARK))
     here: Any = document
     for key in path[:-1]:
         here = here[key]
     del here[path[-1]]
-    return _like(text, tomlkit.dumps(document))
+    return _with_layout_of(text, tomlkit.dumps(document))
 
 
-def _like(text: str, changed: str) -> str:
+def _with_layout_of(text: str, changed: str) -> str:
     """With the line ends and the byte-order mark of the text."""
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         changed = changed.replace("\r\n", "\n").replace("\n", "\r\n")

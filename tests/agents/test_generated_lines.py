@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.agents.invocations import effects, ruling
+from callsheet.agents.invocations import effects_of_line, ruling_on_effects
 from callsheet.agents.shell_syntax import Unclear, Word
 from callsheet.cli.read_line import effect_of
 from support.shell_lines import DELETION, GRAMMAR, SETTINGS, RecordingShell, drawn_line, put_into
@@ -48,7 +48,7 @@ def read(variables: dict[str, str]) -> Iterator[Read]:
 
 
 def is_allowed(line: str, read: Read) -> bool:
-    return ruling(effects(line, PROGRAMS, read), all_writes=False).decision == "allow"
+    return ruling_on_effects(effects_of_line(line, PROGRAMS, read), all_writes=False).decision == "allow"
 
 
 def deletes(line: str, shell: RecordingShell, read: Read) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.agents import shell_syntax
-from callsheet.agents.invocations import effects, invocations, ruling
+from callsheet.agents.invocations import effects_of_line, find_invocations, ruling_on_effects
 from callsheet.agents.shell_syntax import Unclear
 
 LINES: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "lines.toml").read_text(encoding="utf-8"))
@@ -22,7 +22,7 @@ Under = Callable[[str], Any]
 
 
 def decision(line: str, read: Any, *, all_writes: bool = False) -> str:
-    found = ruling(effects(line, PROGRAMS, read), all_writes=all_writes).decision
+    found = ruling_on_effects(effects_of_line(line, PROGRAMS, read), all_writes=all_writes).decision
     return "ask" if found == "allow" and "SUITE_POLICY" in line else found  # as the hook does
 
 
@@ -72,7 +72,7 @@ SIGNS = ["|", "&&", ";", "&", "(", "{", "}", "<", ">", "<<E", "\n", "#", "xargs"
 @given(parts=st.lists(st.sampled_from([*WORDS, *SIGNS]), max_size=12), glue=st.sampled_from(["", " "]))
 def test_any_line_is_read_or_unclear(parts: list[str], glue: str) -> None:
     try:
-        invocations(glue.join(parts), PROGRAMS)
+        find_invocations(glue.join(parts), PROGRAMS)
     except Unclear:
         return
 
@@ -80,7 +80,7 @@ def test_any_line_is_read_or_unclear(parts: list[str], glue: str) -> None:
 @pytest.mark.parametrize("line", ['$("' * 30_000, "suite '" + "x" * 200_000 + "'"], ids=["nested", "long"])
 def test_a_line_without_end_is_unclear(line: str) -> None:
     with pytest.raises(Unclear):
-        invocations(f"suite {line}", PROGRAMS)
+        find_invocations(f"suite {line}", PROGRAMS)
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
@@ -89,7 +89,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_siz
 @pytest.mark.slow
 @given(words=st.lists(TEXTS, min_size=1, max_size=5))
 def test_what_is_quoted_is_one_fixed_word(words: list[str]) -> None:
-    [found] = invocations(f"suite {shlex.join(words)}", PROGRAMS)
+    [found] = find_invocations(f"suite {shlex.join(words)}", PROGRAMS)
     assert [word.text for word in found.words] == words
     assert all(word.fixed for word in found.words)
 
@@ -99,7 +99,7 @@ def test_a_deletion_behind_anything_is_found_or_the_line_is_unclear(before: str)
     """Unless a comment, a here-document or a longer word swallows it, as in a shell."""
     line = f"{before}\nsuite issues delete PP-1"
     try:
-        found = invocations(line, PROGRAMS)
+        found = find_invocations(line, PROGRAMS)
     except Unclear:
         return
     swallowed = before.endswith("\\") or "<<" in before
@@ -107,14 +107,14 @@ def test_a_deletion_behind_anything_is_found_or_the_line_is_unclear(before: str)
 
 
 def test_without_the_package_only_plain_words_are_read(monkeypatch: pytest.MonkeyPatch, reader: Under) -> None:
-    monkeypatch.setattr(shell_syntax, "shfmt", lambda: None)
+    monkeypatch.setattr(shell_syntax, "shfmt_program", lambda: None)
     read = reader("")
     assert decision("suite issues list --project DEMO", read) == "allow"
     assert decision("suite issues delete PP-1", read) == "ask"
-    [unclear] = effects("suite issues list | head", PROGRAMS, read)
+    [unclear] = effects_of_line("suite issues list | head", PROGRAMS, read)
     assert unclear.safety is None
     assert unclear.note.endswith("pip install shfmt-py")
-    assert effects("make all | tee log", PROGRAMS, read) == []
+    assert effects_of_line("make all | tee log", PROGRAMS, read) == []
 
 
 OF_OTHER_SHELLS = [

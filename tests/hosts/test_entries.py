@@ -9,7 +9,7 @@ import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.hosts import Unreadable, data_of, snippet, with_entry, without_entry
+from callsheet.hosts import Unreadable, data_of, entry_snippet, with_entry, without_entry
 from support import places
 from support.cases import load_cases
 
@@ -47,7 +47,7 @@ def test_what_cannot_be_changed_is_refused(text: str, format: str, said: str) ->
 
 @pytest.mark.parametrize("format", ["json", "toml"])
 def test_a_snippet_is_a_file_of_its_own(format: str) -> None:
-    assert data_of(snippet(format, ["servers", "x"], ENTRY), format) == {"servers": {"x": ENTRY}}
+    assert data_of(entry_snippet(format, ["servers", "x"], ENTRY), format) == {"servers": {"x": ENTRY}}
 
 
 VALUES = st.text(max_size=4) | st.integers(-9, 9) | st.booleans() | st.lists(st.integers(0, 9), max_size=2)

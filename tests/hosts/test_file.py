@@ -9,23 +9,23 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import CallsheetError
-from callsheet.hosts import BACKUP, read
+from callsheet.hosts import BACKUP, read_foreign_file
 
 
 def test_a_file_is_replaced_and_what_it_was_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("old")
-    read(str(path)).replace("new")
+    read_foreign_file(str(path)).replace_text("new")
     assert (path.read_text(), Path(f"{path}{BACKUP}").read_text()) == ("new", "old")
 
 
 def test_what_was_changed_meanwhile_stays(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("old")
-    before = read(str(path))
+    before = read_foreign_file(str(path))
     path.write_text("theirs")
     with pytest.raises(CallsheetError, match="changed by another program meanwhile"):
-        before.replace("new")
+        before.replace_text("new")
     assert path.read_text() == "theirs"
 
 
@@ -35,7 +35,7 @@ def test_a_link_in_the_place_of_the_copy_is_not_followed(tmp_path: Path) -> None
     path.write_text("old")
     other.write_text("mine")
     Path(f"{path}{BACKUP}").symlink_to(other)
-    read(str(path)).replace("new")
+    read_foreign_file(str(path)).replace_text("new")
     assert (other.read_text(), Path(f"{path}{BACKUP}").is_symlink()) == ("mine", False)
 
 
@@ -47,7 +47,7 @@ def test_a_new_file_is_private_and_an_old_one_keeps_its_mode(tmp_path: Path) -> 
     umask = os.umask(0)
     try:
         for path in (made, there):
-            read(str(path)).replace("new")
+            read_foreign_file(str(path)).replace_text("new")
     finally:
         os.umask(umask)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (made, there, Path(f"{there}{BACKUP}"))]

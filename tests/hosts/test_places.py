@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import UsageError
-from callsheet.hosts import below, project_file, user_file
+from callsheet.hosts import path_below, project_file, user_file
 
 SERVERS: Any = {
     "user": {
@@ -75,14 +75,14 @@ OUTSIDE = [
 @pytest.mark.parametrize("path", OUTSIDE)
 def test_what_leads_out_of_a_folder_is_refused(path: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not stay below"):
-        below(str(tmp_path), path)
+        path_below(str(tmp_path), path)
     with pytest.raises(UsageError, match="does not stay below"):
         project_file({**SERVERS, "project": [path]}, str(tmp_path))
 
 
 @pytest.mark.parametrize("path", [".p/s.json", "a/b.json", "..a/b..", "a b"])
 def test_what_stays_in_a_folder_is_taken(path: str, tmp_path: Path) -> None:
-    assert below(str(tmp_path), path) == str(tmp_path.joinpath(*path.split("/")))
+    assert path_below(str(tmp_path), path) == str(tmp_path.joinpath(*path.split("/")))
 
 
 def test_a_link_that_leads_out_of_a_folder_is_refused(tmp_path: Path) -> None:
@@ -95,5 +95,5 @@ def test_a_link_that_leads_out_of_a_folder_is_refused(tmp_path: Path) -> None:
     (project / "inside").symlink_to("other")
     for path in (".p/s.json", "s.jsonc"):
         with pytest.raises(UsageError, match="leads out of"):
-            below(str(project), path)
-    assert below(str(project), "inside") == str(project / "inside")
+            path_below(str(project), path)
+    assert path_below(str(project), "inside") == str(project / "inside")

@@ -166,10 +166,10 @@ class World:
         if secrets:
             headers |= Signature(definition["hmac"], secrets).headers_for(data, headers, now)
         raw = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
-        event = Source("shop", definition, secrets).receive(raw, b"", data, now)
+        event = Source("shop", definition, secrets).receive_event(raw, b"", data, now)
         context = HandlerContext("", self.environ, frozenset(), lambda _: None, 1.0, lambda *_, **__: 0)
         rules = read_routes(catalog, RouteSelection(("shop",), (), (), ()), context)
-        return event.type, len(rules.routing_table.jobs(rules.routing_table.plan(event), event))
+        return event.type, len(rules.routing_table.jobs_for_event(rules.routing_table.plan_of_event(event), event))
 
 
 @pytest.fixture

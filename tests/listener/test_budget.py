@@ -20,7 +20,7 @@ import pytest
 from callsheet.errors import UsageError
 from callsheet.listener import byte_budget as budget
 from callsheet.listener import machine_limits as memory
-from callsheet.listener.byte_budget import ByteBudget, budget_of, weight
+from callsheet.listener.byte_budget import ByteBudget, budget_of, memory_of_event
 from callsheet.listener.verify.payload import parse_exact, parse_payload
 from support.listening import HEADER, SECRET, Listener, event, listening, signature, until
 from support.waiting import PATIENCE
@@ -218,7 +218,7 @@ def test_an_event_takes_no_more_than_is_charged_for_it(shape: Any) -> None:
     finally:
         tracemalloc.stop()
     assert values == parse_exact(data)
-    assert once + 3 * len(data) <= weight(data, data)
+    assert once + 3 * len(data) <= memory_of_event(data, data)
 
 
 def test_a_small_event_is_not_looked_through() -> None:
@@ -227,7 +227,7 @@ def test_a_small_event_is_not_looked_through() -> None:
     tracemalloc.start()
     try:
         values = parse_payload(data)
-        assert tracemalloc.get_traced_memory()[0] <= weight(data, data)
+        assert tracemalloc.get_traced_memory()[0] <= memory_of_event(data, data)
     finally:
         tracemalloc.stop()
     assert len(values["body"]) == 330
@@ -235,13 +235,13 @@ def test_a_small_event_is_not_looked_through() -> None:
 
 def test_charges_come_back_when_nobody_holds_them() -> None:
     found = ByteBudget(1000, 100)
-    one, other = found.charge(), found.charge()
-    assert one.read(200)
-    assert not other.read(51)  # half of it
-    assert other.read(50)
-    one.verify()
-    assert other.read(200)
-    assert not other.read(1)
+    one, other = found.new_charge(), found.new_charge()
+    assert one.charge_body(200)
+    assert not other.charge_body(51)  # half of it
+    assert other.charge_body(50)
+    one.mark_genuine()
+    assert other.charge_body(200)
+    assert not other.charge_body(1)
     assert found.in_flight() == found.used == 900
     del one
     assert found.in_flight() == 500
@@ -251,22 +251,22 @@ def test_charges_come_back_when_nobody_holds_them() -> None:
 
 def test_one_event_alone_may_be_larger_than_all() -> None:
     found, text = ByteBudget(10_000, 1000), b"[" * 2000
-    alone = found.charge()
-    assert alone.hold(weight(text, text))
-    second = found.charge()
-    assert not second.hold(weight(text, text))
+    alone = found.new_charge()
+    assert alone.charge_events(memory_of_event(text, text))
+    second = found.new_charge()
+    assert not second.charge_events(memory_of_event(text, text))
     del alone
-    assert second.hold(weight(text, text))
+    assert second.charge_events(memory_of_event(text, text))
 
 
 def test_a_worker_takes_from_its_queue_what_there_is_room_for() -> None:
     found = ByteBudget(40_000, 1000)
-    assert found.room == 10
-    held = found.take(b"x" * 2000, b"x" * 2000)
-    assert found.room == 7
+    assert found.events_that_fit == 10
+    held = found.charge_kept_event(b"x" * 2000, b"x" * 2000)
+    assert found.events_that_fit == 7
     assert found.unverified == 0
     del held
-    assert found.room == 10
+    assert found.events_that_fit == 10
 
 
 GROUPS = [

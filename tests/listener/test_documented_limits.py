@@ -90,5 +90,5 @@ def test_a_failed_run_waits_twice_as_long_each_time_up_to_a_bound() -> None:
     backoff = Backoff(12, 5.0, 3600.0)
     for attempts in range(1, 100):
         whole = min(3600.0, 5.0 * 2 ** (attempts - 1))
-        waits = [backoff.delay(attempts) for _ in range(50)]
+        waits = [backoff.delay_before(attempts) for _ in range(50)]
         assert whole / 2 <= min(waits) < max(waits) <= whole

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from callsheet.listener import asyncio_helpers as ending
-from callsheet.listener.asyncio_helpers import bounded, cancel_all
+from callsheet.listener.asyncio_helpers import cancel_all, ended_in_time
 from callsheet.listener.queue.jetstream.jetstream_queue import JetStreamQueue
-from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress, disconnect
+from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress, disconnect_from_server
 from support.waiting import PATIENCE, all_turns, at_most
 
 
@@ -79,10 +79,10 @@ def test_one_that_ignores_every_request_is_left() -> None:
 
 def test_a_bound_is_kept_and_errors_are_raised() -> None:
     async def main() -> None:
-        assert await bounded(asyncio.sleep(0), 20)
-        assert not await bounded(asyncio.sleep(600), 0.01)
+        assert await ended_in_time(asyncio.sleep(0), 20)
+        assert not await ended_in_time(asyncio.sleep(600), 0.01)
         with pytest.raises(ZeroDivisionError):
-            await bounded(divide(), 20)
+            await ended_in_time(divide(), 20)
 
     async def divide() -> None:
         raise ZeroDivisionError
@@ -113,4 +113,4 @@ def test_a_connection_that_does_not_close_is_left(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("callsheet.listener.queue.jetstream.nats_connection._CLOSE_TIMEOUT", 0.01)
     with at_most(PATIENCE):
-        asyncio.run(disconnect(Connection()))
+        asyncio.run(disconnect_from_server(Connection()))

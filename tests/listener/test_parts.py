@@ -23,7 +23,7 @@ from callsheet.language.template import TemplateError, compile_expression
 from callsheet.listener.handlers.concurrency_limits import ConcurrencyLimit, KeyedLock, Saturated, acquire_immediately
 from callsheet.listener.handlers.exec_handler import OUTPUT_TIMEOUT, TERMINATE_TIMEOUT
 from callsheet.listener.routes import RouteIndex
-from callsheet.listener.server.listening_sockets import ListenAddress, bind, parse_address, urls
+from callsheet.listener.server.listening_sockets import ListenAddress, bind_sockets, parse_address, urls_of_sockets
 from callsheet.listener.telemetry.log import MAX_WAITING, OVERHEAD, LineWriter
 from callsheet.terminal import escape_line
 from support.listening import until
@@ -90,29 +90,32 @@ CONDITIONS = [
 )
 def test_the_index_finds_what_trying_each_would(scope: Any, whens: list[str | None]) -> None:
     wanted = [place for place, when in enumerate(whens) if when is None or compile_condition(when)(scope)]
-    assert RouteIndex((when, place) for place, when in enumerate(whens)).matching(scope) == wanted
+    assert RouteIndex((when, place) for place, when in enumerate(whens)).matching_items(scope) == wanted
 
 
 def test_a_gate_lets_in_as_many_as_it_says_and_forgets_who_gave_up() -> None:
     async def play() -> None:
         concurrency = ConcurrencyLimit(2, 2)
-        await concurrency.acquire()
-        await concurrency.acquire()
-        first, second = asyncio.create_task(concurrency.acquire()), asyncio.create_task(concurrency.acquire())
+        await concurrency.acquire_place()
+        await concurrency.acquire_place()
+        first, second = (
+            asyncio.create_task(concurrency.acquire_place()),
+            asyncio.create_task(concurrency.acquire_place()),
+        )
         await asyncio.sleep(0)
         with pytest.raises(Saturated):
-            await concurrency.acquire()
+            await concurrency.acquire_place()
         first.cancel()
         await asyncio.sleep(0)
-        concurrency.release()
+        concurrency.release_place()
         await second
         assert (concurrency.running, len(concurrency._waiting)) == (2, 0)
-        third = asyncio.create_task(concurrency.acquire())
+        third = asyncio.create_task(concurrency.acquire_place())
         await asyncio.sleep(0)
-        concurrency.release()
+        concurrency.release_place()
         third.cancel()  # just when its turn came
         await asyncio.gather(third, return_exceptions=True)
-        concurrency.release()
+        concurrency.release_place()
         assert concurrency.running == 0
 
     asyncio.run(play())
@@ -124,9 +127,9 @@ def test_several_limits_are_entered_together_or_not_at_all() -> None:
         assert acquire_immediately((wide, narrow))
         assert not acquire_immediately((wide, narrow))
         assert (wide.running, narrow.running) == (1, 1)
-        waiting = asyncio.create_task(narrow.acquire())
+        waiting = asyncio.create_task(narrow.acquire_place())
         await asyncio.sleep(0)
-        narrow.release()
+        narrow.release_place()
         assert not acquire_immediately((narrow,))  # whoever waits comes first
         await waiting
 
@@ -138,7 +141,7 @@ def test_turns_of_one_key_follow_each_other_and_leave_nothing_behind() -> None:
         turns, log = KeyedLock(), []
 
         async def work(key: str, number: int) -> None:
-            async with turns.hold(key):
+            async with turns.hold_key(key):
                 log.append((key, number, "in"))
                 await asyncio.sleep(0)
                 log.append((key, number, "out"))
@@ -180,11 +183,11 @@ def test_any_address_is_read_or_refused(text: str) -> None:
 
 
 def test_a_port_alone_is_both_loopback_addresses() -> None:
-    sockets = bind(parse_address(":0"))
+    sockets = bind_sockets(parse_address(":0"))
     try:
         ports = {opened.getsockname()[1] for opened in sockets}
         assert len(ports) == 1
-        assert urls(sockets, "http")[0] == f"http://127.0.0.1:{ports.pop()}"
+        assert urls_of_sockets(sockets, "http")[0] == f"http://127.0.0.1:{ports.pop()}"
         assert all(opened.family in (socket.AF_INET, socket.AF_INET6) for opened in sockets)
     finally:
         for opened in sockets:
@@ -209,7 +212,7 @@ def test_lines_are_written_whole_and_in_order() -> None:
     stream = io.StringIO()
     lines = LineWriter(stream)
     for number in range(500):
-        lines.write(str(number))
+        lines.write_line(str(number))
     lines.close()
     assert stream.getvalue() == "".join(f"{number}\n" for number in range(500))
 
@@ -232,11 +235,11 @@ def test_a_log_goes_on_after_a_full_disk(number: int, tmp_path: Path, monkeypatc
     with path.open("w", encoding="utf-8") as stream:
         lines = LineWriter(stream, "{} lines are missing".format)
         full.set()
-        lines.write("1234567")
+        lines.write_line("1234567")
         assert failed.wait(PATIENCE)
         until(lambda: lines.dropped == 1, "the loss")
         full.clear()
-        lines.write("after")
+        lines.write_line("after")
         lines.close(30)
     assert path.read_text(encoding="utf-8") == "12345\n1 lines are missing\nafter\n"
 
@@ -259,10 +262,10 @@ class Blocked(io.StringIO):
 def test_the_lines_that_wait_for_a_blocked_stream_are_bounded(line: str) -> None:
     stream = Blocked()
     lines = LineWriter(stream)
-    lines.write("first")
+    lines.write_line("first")
     stream.reached.wait()
     for _ in range(MAX_WAITING // (len(line) + OVERHEAD) + 1000):
-        lines.write(line)
+        lines.write_line(line)
     held = sum(len(each) + OVERHEAD for each in lines._waiting)
     assert held <= MAX_WAITING + len(line) + OVERHEAD
     assert lines.dropped >= 999

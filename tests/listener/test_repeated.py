@@ -20,15 +20,15 @@ def test_what_is_asked_for_meanwhile_is_done_once_more() -> None:
             seen.append(f"has {found}")
 
         repeated = Repeated(read)
-        repeated.ask()
+        repeated.ask_once_more()
         await asyncio.sleep(0)
         state[0] = "new"
         for _ in range(5):
-            repeated.ask()
+            repeated.ask_once_more()
             await asyncio.sleep(0)
         going_on.set()
         await asyncio.gather(*repeated.tasks)
-        repeated.ask()
+        repeated.ask_once_more()
         await asyncio.gather(*repeated.tasks)
         assert not repeated.tasks
         return seen
@@ -47,7 +47,7 @@ def test_what_fails_can_be_asked_for_again() -> None:
 
         repeated = Repeated(fail)
         for _ in range(2):
-            repeated.ask()
+            repeated.ask_once_more()
             await asyncio.gather(*repeated.tasks, return_exceptions=True)
         return count
 

@@ -66,6 +66,6 @@ def make(tracker: Tracker, base: Context, selection: ToolSelection) -> Make:
     def toolbox(
         tools: str | None = None, *, read_only: bool = False, write: str | None = None, budget: int = 16384
     ) -> Toolbox:
-        return Toolbox(base, selection.chosen(tools, read_only=read_only, write=write), budget=budget)
+        return Toolbox(base, selection.choose_tools(tools, read_only=read_only, write=write), budget=budget)
 
     return toolbox

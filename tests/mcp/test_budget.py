@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from callsheet.errors import UsageError
 from callsheet.mcp import answers as budget
-from callsheet.mcp.answers import Rests, cut, cut_text, rendered, size
+from callsheet.mcp.answers import Rests, cut_text, cut_to_budget, json_size, rendered_value
 
 TEXTS = st.text(st.sampled_from("ab \n\u00e9\U0001f600|"), max_size=400)
 THINGS = st.dictionaries(
@@ -28,20 +28,20 @@ def test_a_text_is_cut_between_characters_and_loses_only_the_blank_it_is_cut_at(
 
 @given(st.lists(THINGS, max_size=6), st.integers(300, 3000))
 def test_the_items_that_fit_come_first_and_the_rest_follows(items: list[Any], budget: int) -> None:
-    now, rest = cut(items, budget)
-    if size(items) <= budget:
+    now, rest = cut_to_budget(items, budget)
+    if json_size(items) <= budget:
         assert (now, rest) == (items, "")
         return
     if len(now) > 1 or now[0] == items[0]:
         assert now == items[: len(now)]
-        assert size(now) <= budget
-        assert rest == rendered(items[len(now) :])
+        assert json_size(now) <= budget
+        assert rest == rendered_value(items[len(now) :])
 
 
 def test_the_longest_value_of_a_thing_gives_way() -> None:
     thing = {"key": "A-1", "text": "word " * 2000, "notes": ["x"]}
-    now, rest = cut(thing, 2000)
-    assert size(now) <= 2000
+    now, rest = cut_to_budget(thing, 2000)
+    assert json_size(now) <= 2000
     assert now["key"] == "A-1"
     assert now["notes"] == ["x"]
     said = now["text"] + " " + rest.partition("continued\n\n")[2]
@@ -51,23 +51,23 @@ def test_the_longest_value_of_a_thing_gives_way() -> None:
 def test_a_rest_is_read_part_by_part() -> None:
     rests = Rests(1000)
     text = "\n".join(f"line {number}" for number in range(1000))
-    handle, parts = rests.put(text), []
+    handle, parts = rests.put_rest(text), []
     while handle is not None:
-        part, handle = rests.take(handle)
+        part, handle = rests.take_part(handle)
         assert len(part.encode()) <= 1000
         parts.append(part)
     assert "\n".join(parts) == text
-    assert rests.put("") is None
+    assert rests.put_rest("") is None
 
 
 def test_old_rests_are_forgotten_and_no_handle_is_like_another() -> None:
     rests = Rests()
-    handles = [rests.put(f"text {number}") for number in range(100)]
+    handles = [rests.put_rest(f"text {number}") for number in range(100)]
     assert len(set(handles)) == 100
-    assert rests.take(str(handles[-1])) == ("text 99", None)
+    assert rests.take_part(str(handles[-1])) == ("text 99", None)
     for unknown in (str(handles[0]), "", "0" * 12):
         with pytest.raises(UsageError, match="unknown or expired handle"):
-            rests.take(unknown)
+            rests.take_part(unknown)
 
 
 @pytest.mark.parametrize(
@@ -84,15 +84,15 @@ def test_old_rests_are_forgotten_and_no_handle_is_like_another() -> None:
     ids=lambda value: json.dumps(value)[:40],
 )
 def test_records_read_as_markdown(value: Any, text: str) -> None:
-    assert rendered(value) == text
+    assert rendered_value(value) == text
 
 
 def test_the_rests_of_large_answers_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "_KEPT_SIZE", 1000)
     rests = Rests()
-    handles = [str(rests.put(letter * 400)) for letter in "abcd"]
-    assert [rests.take(handle)[0][0] for handle in handles[2:]] == ["c", "d"]
+    handles = [str(rests.put_rest(letter * 400)) for letter in "abcd"]
+    assert [rests.take_part(handle)[0][0] for handle in handles[2:]] == ["c", "d"]
     for handle in handles[:2]:
         with pytest.raises(UsageError):
-            rests.take(handle)
-    assert rests.take(str(rests.put("e" * 5000)))[0] == "e" * 5000  # the last one stays, however large it is
+            rests.take_part(handle)
+    assert rests.take_part(str(rests.put_rest("e" * 5000)))[0] == "e" * 5000  # the last one stays, however large it is

@@ -12,8 +12,8 @@ from callsheet.catalog.catalog import open_catalog
 from callsheet.commands.context import Context
 from callsheet.commands.streams import Streams
 from callsheet.errors import UsageError
-from callsheet.hosts import data_of, read
-from callsheet.mcp.mcp_commands import start
+from callsheet.hosts import data_of, read_foreign_file
+from callsheet.mcp.mcp_commands import start_on_pipes
 from support.canary import TOKEN
 from support.sampled import sampled
 from support.shell import Shell
@@ -173,10 +173,10 @@ def test_a_file_that_may_not_be_written_is_refused(shell: Shell) -> None:
 def test_a_file_that_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("{}")
-    file = read(str(path))
+    file = read_foreign_file(str(path))
     path.write_text('{"new": 1}')
     with pytest.raises(Exception, match="changed by another program"):
-        file.replace("{}")
+        file.replace_text("{}")
     assert path.read_text() == '{"new": 1}'
 
 
@@ -209,7 +209,7 @@ def test_at_a_terminal_nobody_is_kept_waiting(shell: Shell) -> None:
     context = Context("suite", shell.environ, Streams(Terminal(), io.StringIO(), io.StringIO()))
     try:
         with pytest.raises(UsageError, match="not to a person at a terminal"):
-            start(context, {})
+            start_on_pipes(context, {})
     finally:
         context.close()
 

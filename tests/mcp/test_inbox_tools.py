@@ -98,7 +98,7 @@ def test_without_an_inbox_the_variable_is_named() -> None:
     from callsheet.mcp.tools import ToolSelection
 
     context = Context("lms", {})
-    answer = Toolbox(context, ToolSelection(context.catalog).chosen(None)).call("inbox_list", {})
+    answer = Toolbox(context, ToolSelection(context.catalog).choose_tools(None)).call_tool("inbox_list", {})
     context.close()
     assert answer.is_error
     assert "LMS_INBOX" in answer.text

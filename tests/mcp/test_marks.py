@@ -76,7 +76,7 @@ def offered(site: Planted, variables: dict[str, str]) -> Iterator[Callable[..., 
     context = Context("suite", {**variables, "SUITE_BASE_URL": site.url})
 
     def server(*, tools: str = "all", budget: int = 16384) -> Any:
-        toolbox = Toolbox(context, ToolSelection(context.catalog).chosen(tools), budget=budget)
+        toolbox = Toolbox(context, ToolSelection(context.catalog).choose_tools(tools), budget=budget)
         return make_server(toolbox, Resources(toolbox))
 
     yield server

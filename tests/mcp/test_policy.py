@@ -14,7 +14,7 @@ from callsheet.errors import CallsheetError, UsageError
 from callsheet.language.safety import CHANGES
 from callsheet.mcp.mcp_commands import toolbox_of
 from callsheet.mcp.mcp_server import Resources
-from callsheet.mcp.tool_calls import ConsentNeeded, Toolbox, Watch, bounds
+from callsheet.mcp.tool_calls import ConsentNeeded, Toolbox, Watch, policy_of_tool
 from callsheet.mcp.tools import ALL, ToolSelection
 from support.tracker import Tracker
 
@@ -49,14 +49,14 @@ def test_what_is_denied_never_arrives_even_with_consent(policy: Context, tracker
         questions: frozenset[str] = frozenset()
         for _ in range(3):
             try:
-                answer = toolbox.call(name, given_, agreed=questions)
+                answer = toolbox.call_tool(name, given_, agreed=questions)
                 break
             except ConsentNeeded as need:
                 questions |= {need.question}
         assert answer.is_error
         assert "denied by the policy" in answer.text
     assert destroying(tracker) == []
-    assert not toolbox.call("issues_get", {"issue": "DEMO-1"}).is_error
+    assert not toolbox.call_tool("issues_get", {"issue": "DEMO-1"}).is_error
 
 
 @with_policy("write=ask")
@@ -64,10 +64,10 @@ def test_what_is_asked_for_needs_consent_to_the_call(policy: Context, tracker: T
     toolbox = toolbox_of(policy, DEFAULTS)
     given_ = {"issue": "DEMO-1", "body": "x"}
     with pytest.raises(ConsentNeeded) as asked:
-        toolbox.call("issues_comment", given_)
+        toolbox.call_tool("issues_comment", given_)
     assert "POST" in asked.value.question
     assert tracker.methods == ["GET"]
-    assert not toolbox.call("issues_comment", given_, agreed=frozenset({asked.value.question})).is_error
+    assert not toolbox.call_tool("issues_comment", given_, agreed=frozenset({asked.value.question})).is_error
     assert tracker.methods == ["GET", "GET", "POST"]
 
 
@@ -75,36 +75,36 @@ def test_what_is_asked_for_needs_consent_to_the_call(policy: Context, tracker: T
 def test_a_read_only_policy_leaves_reading(policy: Context, tracker: Tracker) -> None:
     toolbox = toolbox_of(policy, {**DEFAULTS, "tools": "issues,op"})
     for name, given_ in [("issues_comment", {"issue": "DEMO-1", "body": "x"}), *deleting(toolbox)]:
-        assert "denied by the policy" in toolbox.call(name, given_).text
+        assert "denied by the policy" in toolbox.call_tool(name, given_).text
     assert tracker.requests == []
-    assert not toolbox.call("issues_get", {"issue": "DEMO-1"}).is_error
+    assert not toolbox.call_tool("issues_get", {"issue": "DEMO-1"}).is_error
 
 
 @with_policy("", "destroy=ask")
 def test_a_read_only_server_calls_no_operation_that_changes_something(policy: Context, tracker: Tracker) -> None:
     toolbox = toolbox_of(policy, {**DEFAULTS, "read-only": True})
     for id, rest in (("addComment", {"data": {"body": {}}}), ("deleteIssue", {})):
-        answer = toolbox.call("op_call", {"id": id, "param": {"issueIdOrKey": "DEMO-1"}, **rest})
+        answer = toolbox.call_tool("op_call", {"id": id, "param": {"issueIdOrKey": "DEMO-1"}, **rest})
         assert answer.is_error
         assert "denied by the policy" in answer.text
     assert tracker.requests == []
-    assert not toolbox.call("op_call", {"id": "getIssue", "param": {"issueIdOrKey": "DEMO-1"}}).is_error
+    assert not toolbox.call_tool("op_call", {"id": "getIssue", "param": {"issueIdOrKey": "DEMO-1"}}).is_error
 
 
 @with_policy("")
 def test_with_chosen_writers_any_operation_only_reads(policy: Context, tracker: Tracker) -> None:
     toolbox = toolbox_of(policy, {**DEFAULTS, "write": "issues.comment"})
     call = {"id": "addComment", "param": {"issueIdOrKey": "DEMO-1"}, "data": {"body": {}}}
-    assert "denied by the policy" in toolbox.call("op_call", call).text
+    assert "denied by the policy" in toolbox.call_tool("op_call", call).text
     with pytest.raises(UsageError, match="unknown tool"):
-        toolbox.call("issues_new", {})
+        toolbox.call_tool("issues_new", {})
     assert tracker.requests == []
-    assert not toolbox.call("issues_comment", {"issue": "DEMO-1", "body": "x"}).is_error
+    assert not toolbox.call_tool("issues_comment", {"issue": "DEMO-1", "body": "x"}).is_error
 
 
 def test_a_tool_is_bounded_by_its_class(selection: ToolSelection) -> None:
-    for tool in selection.chosen(ALL):
-        denied = {name for source in bounds(tool) for rule in source.rules for name in rule.safety or ()}
+    for tool in selection.choose_tools(ALL):
+        denied = {name for source in policy_of_tool(tool) for rule in source.rules for name in rule.safety or ()}
         wanted = {"destroy": set(), "write": {"destroy"}}.get(tool.safety, set(CHANGES))
         assert denied == (set() if tool.name == "op_call" else wanted), tool.name
 
@@ -112,9 +112,9 @@ def test_a_tool_is_bounded_by_its_class(selection: ToolSelection) -> None:
 @with_policy("destroy=deny")
 def test_addresses_only_read(policy: Context, tracker: Tracker) -> None:
     resources = Resources(toolbox_of(policy, DEFAULTS))
-    assert resources.read("suite://issues/DEMO-1", Watch())[0]
+    assert resources.read_resource("suite://issues/DEMO-1", Watch())[0]
     with pytest.raises(CallsheetError):
-        resources.read("suite://operations/deleteIssue/x", Watch())
+        resources.read_resource("suite://operations/deleteIssue/x", Watch())
     assert set(tracker.methods) == {"GET"}
 
 
@@ -155,7 +155,7 @@ def test_no_call_whatever_its_arguments_destroys_or_fails_unworded(
     if data.draw(st.booleans()):
         given_ |= {name: data.draw(WORDS) for name in tool.input_schema.get("required", ())}
     try:
-        answer = toolbox.call(tool.name, given_, agreed=frozenset({"?"}))
+        answer = toolbox.call_tool(tool.name, given_, agreed=frozenset({"?"}))
     except ConsentNeeded:
         return
     assert answer.text

@@ -67,7 +67,7 @@ KEYWORDS = {"type", "properties", "required", "additionalProperties", "items", "
 
 @pytest.fixture(scope="module")
 def everything(selection: ToolSelection) -> list[Tool]:
-    return selection.chosen(ALL)
+    return selection.choose_tools(ALL)
 
 
 def schemas(schema: dict[str, Any]) -> Any:
@@ -97,14 +97,14 @@ def test_names_are_short_unlike_each_other_and_of_plain_characters(everything: l
 
 
 def test_every_parameter_and_tool_of_the_default_sets_is_described(selection: ToolSelection) -> None:
-    for tool in selection.chosen(None):
+    for tool in selection.choose_tools(None):
         assert tool.description
         bare = [name for name, schema in tool.input_schema["properties"].items() if not schema.get("description")]
         assert set(bare) <= OBVIOUS, tool.name
 
 
 def test_the_default_sets_are_small(selection: ToolSelection) -> None:
-    tools = selection.chosen(None)
+    tools = selection.choose_tools(None)
     sent = [{"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema} for tool in tools]
     assert 35 <= len(tools) <= 45
     assert len(json.dumps(sent, separators=(",", ":"))) <= MOST_BYTES
@@ -162,7 +162,7 @@ def test_no_tool_reads_or_writes_files(base: Context, everything: list[Tool]) ->
 def test_sets_are_chosen(
     selection: ToolSelection, tools: str | None, settings: dict[str, Any], there: set[str], absent: set[str]
 ) -> None:
-    names = {tool.name for tool in selection.chosen(tools, **settings)}
+    names = {tool.name for tool in selection.choose_tools(tools, **settings)}
     assert there <= names
     assert absent.isdisjoint(names)
 
@@ -179,11 +179,11 @@ def test_sets_are_chosen(
 )
 def test_what_is_not_there_is_refused(selection: ToolSelection, tools: str, said: str) -> None:
     with pytest.raises(UsageError, match=said.replace("?", r"\?")):
-        selection.chosen(tools)
+        selection.choose_tools(tools)
 
 
 def test_every_command_that_is_offered_belongs_to_a_group_or_a_set(selection: ToolSelection) -> None:
-    grouped = {command for commands in selection.sets.values() for command in commands}
+    grouped = {command for commands in selection.commands_by_set.values() for command in commands}
     assert set(selection.commands) - grouped == set()
 
 
@@ -213,7 +213,7 @@ def test_a_program_of_ones_own_offers_its_commands(tmp_path: Path) -> None:
     (directory / "commands.toml").write_text(OWN, encoding="utf-8")
     context = Context("shop", {"CALLSHEET_HOME": str(tmp_path)})
     try:
-        names = [tool.name for tool in ToolSelection(context.catalog).chosen(None)]
+        names = [tool.name for tool in ToolSelection(context.catalog).choose_tools(None)]
     finally:
         context.close()
     assert [name for name in names if name.startswith("pets")] == ["pets_list", "pets_sell", "pets_drop"]

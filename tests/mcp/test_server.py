@@ -159,7 +159,7 @@ def test_a_call_that_is_given_up_sends_no_further_request(
 ) -> None:
     toolbox = make()
     asked, given_up, go_on, ended = (threading.Event() for _ in range(4))
-    give_up, call = Watch.give_up, toolbox.call
+    give_up, call = Watch.give_up, toolbox.call_tool
 
     def hold() -> None:
         asked.set()
@@ -176,7 +176,7 @@ def test_a_call_that_is_given_up_sends_no_further_request(
             ended.set()
 
     monkeypatch.setattr(Watch, "give_up", noted_giving_up)
-    monkeypatch.setattr(toolbox, "call", noted_call)
+    monkeypatch.setattr(toolbox, "call_tool", noted_call)
     tracker.before_answer = hold
 
     async def use() -> None:

@@ -31,12 +31,12 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShellUser]:
 @pytest.fixture
 def toolbox(user: ShellUser) -> Iterator[Toolbox]:
     context = Context("suite", user.environ)
-    yield Toolbox(context, ToolSelection(context.catalog).chosen("mirror"))
+    yield Toolbox(context, ToolSelection(context.catalog).choose_tools("mirror"))
     context.close()
 
 
 def ask(toolbox: Toolbox, query: str) -> Any:
-    return toolbox.call("sql", {"select": query})
+    return toolbox.call_tool("sql", {"select": query})
 
 
 def test_an_agent_asks_the_mirror_that_a_person_named(toolbox: Toolbox) -> None:
@@ -62,7 +62,7 @@ def test_what_is_no_question_is_refused(toolbox: Toolbox, query: str, message: s
 
 
 def test_an_agent_names_no_file(toolbox: Toolbox, tmp_path: Path) -> None:
-    assert toolbox.call("sql", {"select": "SELECT 1", "file": str(tmp_path / "other.sqlite")}).is_error
+    assert toolbox.call_tool("sql", {"select": "SELECT 1", "file": str(tmp_path / "other.sqlite")}).is_error
 
 
 def test_there_is_an_end_to_rows_and_time(toolbox: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,9 @@ def test_there_is_an_end_to_rows_and_time(toolbox: Toolbox, monkeypatch: pytest.
 
 def test_without_a_mirror_a_person_is_told_what_to_do(user: ShellUser) -> None:
     context = Context("suite", {name: value for name, value in user.environ.items() if name != "SUITE_MIRROR"})
-    answer = Toolbox(context, ToolSelection(context.catalog).chosen("mirror")).call("sql", {"select": "SELECT 1"})
+    answer = Toolbox(context, ToolSelection(context.catalog).choose_tools("mirror")).call_tool(
+        "sql", {"select": "SELECT 1"}
+    )
     assert "config set mirror FILE" in answer.text
     context.close()
 
@@ -87,6 +89,8 @@ def test_the_settings_of_a_site_name_it(user: ShellUser, tmp_path: Path) -> None
     settings = f'site = "one"\n[sites.one]\nbase_url = "https://one.example.com"\nmirror = "{user.home}/site.sqlite"\n'
     (tmp_path / "profiles.toml").write_text(settings, encoding="utf-8")
     context = Context("suite", there)
-    answer = Toolbox(context, ToolSelection(context.catalog).chosen("mirror")).call("sql", {"select": "SELECT 1 AS n"})
+    answer = Toolbox(context, ToolSelection(context.catalog).choose_tools("mirror")).call_tool(
+        "sql", {"select": "SELECT 1 AS n"}
+    )
     assert not answer.is_error, answer.text
     context.close()

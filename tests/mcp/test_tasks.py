@@ -18,7 +18,7 @@ from callsheet.commands.context import Context
 from callsheet.language.template import evaluate
 from callsheet.library.arguments import python_name
 from callsheet.mcp.tool_calls import Toolbox
-from callsheet.mcp.tools import ToolSelection, checked
+from callsheet.mcp.tools import ToolSelection, checked_arguments
 from support.cases import nobody
 from support.places import CASES
 from support.simulated import TOKEN, serving
@@ -41,7 +41,7 @@ def variables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
 @pytest.fixture(scope="module")
 def toolbox(variables: dict[str, str]) -> Iterator[Toolbox]:
     context = Context("suite", variables)
-    yield Toolbox(context, ToolSelection(context.catalog).chosen("everyday,operations,undo"))
+    yield Toolbox(context, ToolSelection(context.catalog).choose_tools("everyday,operations,undo"))
     context.close()
 
 
@@ -69,7 +69,7 @@ def answers(toolbox: Toolbox, task: Mapping[str, Any]) -> list[str]:
         given = {
             name: value.format(**kept) if isinstance(value, str) else value for name, value in call["with"].items()
         }
-        answer = toolbox.call(call["tool"], given)
+        answer = toolbox.call_tool(call["tool"], given)
         assert not answer.is_error, answer.text
         kept |= {name: re.search(part, answer.text)[1] for name, part in call.get("keep", {}).items()}  # type: ignore[index]
         found.append(answer.text)
@@ -97,8 +97,8 @@ def test_a_task_is_done_from_python_by_the_same_calls(
     with callsheet.open("suite", base_url=site, email="robin@example.org", token=TOKEN) as suite:
         shown: Any = None
         for call in task["calls"]:
-            tool = toolbox.tool(call["tool"])
-            values = {**tool.values, **checked(tool, call["with"]).values}
+            tool = toolbox.find_tool(call["tool"])
+            values = {**tool.values, **checked_arguments(tool, call["with"]).values}
             found = suite.command(tool.command)(**{python_name(name): value for name, value in values.items()})
             shown = list(found) if isinstance(found, callsheet.Rows) else found
     written = json.dumps(shown)

@@ -45,7 +45,7 @@ def make(environ: dict[str, str]) -> Iterator[Make]:
     def make(tools: str | None = None, *, read_only: bool = False, **variables: str) -> Toolbox:
         context = Context("suite", {**environ, **variables})
         made.append(context)
-        return Toolbox(context, ToolSelection(context.catalog).chosen(tools, read_only=read_only))
+        return Toolbox(context, ToolSelection(context.catalog).choose_tools(tools, read_only=read_only))
 
     yield make
     for context in made:
@@ -66,28 +66,28 @@ def journal_of(answer: ToolAnswer) -> str:
 
 def test_one_change_is_taken_back_by_the_name_that_its_answer_told(make: Make, site: str) -> None:
     toolbox, before = make(), labels(site)
-    changed = toolbox.call("issues_edit", {"issue": "DEMO-3", "label": ["urgent", "-checkout"]})
+    changed = toolbox.call_tool("issues_edit", {"issue": "DEMO-3", "label": ["urgent", "-checkout"]})
     assert labels(site) != before
-    later = toolbox.call("issues_edit", {"issue": "DEMO-4", "label": ["urgent"]})
+    later = toolbox.call_tool("issues_edit", {"issue": "DEMO-4", "label": ["urgent"]})
     name = journal_of(changed)
     assert name != journal_of(later)
-    back = toolbox.call("undo", {"file": name})
+    back = toolbox.call_tool("undo", {"file": name})
     assert "put back" in back.text, back.text
     assert labels(site) == before
-    assert toolbox.call("undo", {"file": journal_of(back)}).is_error is False
+    assert toolbox.call_tool("undo", {"file": journal_of(back)}).is_error is False
     assert sorted(labels(site)) == sorted([*(each for each in before if each != "checkout"), "urgent"])
 
 
 def test_what_somebody_changed_since_stays(make: Make, site: str) -> None:
     toolbox = make()
-    name = journal_of(toolbox.call("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]}))
+    name = journal_of(toolbox.call_tool("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]}))
     theirs = {"fields": {"labels": ["theirs"]}}
     httpx.put(f"{site}/rest/api/3/issue/DEMO-3", json=theirs, trust_env=False).raise_for_status()
-    answer = toolbox.call("undo", {"file": name})
+    answer = toolbox.call_tool("undo", {"file": name})
     assert answer.is_error
     assert "changed since" in answer.text
     assert labels(site) == ["theirs"]
-    assert toolbox.call("undo", {"file": name, "force": True}).is_error  # it is a person's to discard that
+    assert toolbox.call_tool("undo", {"file": name, "force": True}).is_error  # it is a person's to discard that
     assert labels(site) == ["theirs"]
 
 
@@ -96,25 +96,25 @@ def test_what_somebody_changed_since_stays(make: Make, site: str) -> None:
 )
 def test_only_a_journal_that_is_named_is_taken(make: Make, site: str, environ: dict[str, str], word: str) -> None:
     toolbox = make()
-    name = journal_of(toolbox.call("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]}))
+    name = journal_of(toolbox.call_tool("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]}))
     (path,) = kept_journals(environ, "suite")
     after = labels(site)
-    answer = toolbox.call("undo", {"file": word.format(path=path, name=name)})
+    answer = toolbox.call_tool("undo", {"file": word.format(path=path, name=name)})
     assert answer.is_error
     assert labels(site) == after
 
 
 def test_what_only_reads_has_no_undo_and_a_policy_forbids_it(make: Make, site: str) -> None:
     assert "undo" not in make(read_only=True).tools
-    name = journal_of(make().call("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]}))
+    name = journal_of(make().call_tool("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]}))
     after = labels(site)
-    answer = make(SUITE_POLICY="read-only").call("undo", {"file": name})
+    answer = make(SUITE_POLICY="read-only").call_tool("undo", {"file": name})
     assert answer.is_error
     assert labels(site) == after
 
 
 def test_an_answer_names_no_tool_that_is_not_offered(make: Make) -> None:
-    answer = make("issues.edit").call("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]})
+    answer = make("issues.edit").call_tool("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]})
     assert "a person can take the change back with `suite undo 2" in answer.text
     assert "with this name" not in answer.text
 
@@ -142,33 +142,34 @@ def test_every_change_of_an_agent_is_kept_unless_a_person_forbade_it(
     ],
 )
 def test_where_something_is_missing_what_there_is_is_listed(make: Make, tool: str, given: Any, said: str) -> None:
-    answer = make().call(tool, given)
+    answer = make().call_tool(tool, given)
     assert (answer.is_error, said in answer.text) == (True, True)
     assert "config set" not in answer.text
 
 
 def test_people_and_spaces_have_names_and_what_is_new_an_address(make: Make, site: str) -> None:
     toolbox = make()
-    page = toolbox.call("pages_get", {"id": "DOC/Checkout"}).text
+    page = toolbox.call_tool("pages_get", {"id": "DOC/Checkout"}).text
     assert "space: DOC" in page
     assert "author: Robin Sample" in page
-    made = toolbox.call("issues_new", {"project": "DEMO", "summary": "x"}).text
+    made = toolbox.call_tool("issues_new", {"project": "DEMO", "summary": "x"}).text
     assert f"{site}/browse/DEMO-11" in made
     assert (
-        "due: \nlabels: checkout" in toolbox.call("issues_get", {"issue": "DEMO-2", "fields": ["due", "labels"]}).text
+        "due: \nlabels: checkout"
+        in toolbox.call_tool("issues_get", {"issue": "DEMO-2", "fields": ["due", "labels"]}).text
     )
 
 
 def test_a_search_of_operations_is_short_and_says_how_to_see_more(make: Make) -> None:
     toolbox = make()
-    first = toolbox.call("op_search", {"text": ["issue"]}).text
+    first = toolbox.call_tool("op_search", {"text": ["issue"]}).text
     assert len([line for line in first.splitlines() if line.startswith("| ")]) == 12
     assert "more match: pass another word, or a larger max" in first
-    assert len(toolbox.call("op_search", {"text": ["issue"], "max": 30}).text.splitlines()) == 33
+    assert len(toolbox.call_tool("op_search", {"text": ["issue"], "max": 30}).text.splitlines()) == 33
 
 
 def test_a_denial_names_the_operation(make: Make) -> None:
-    denied = make(SUITE_POLICY="write=deny").call("issues_edit", {"issue": ["DEMO-4"], "label": ["x"]})
+    denied = make(SUITE_POLICY="write=deny").call_tool("issues_edit", {"issue": ["DEMO-4"], "label": ["x"]})
     assert "editIssue: denied by the policy" in denied.text
 
 

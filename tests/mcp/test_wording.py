@@ -25,7 +25,7 @@ def texts(tool: Tool) -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def tools(selection: ToolSelection) -> list[Tool]:
-    return selection.chosen(ALL)
+    return selection.choose_tools(ALL)
 
 
 def test_no_text_speaks_of_the_command_line(tools: list[Tool]) -> None:

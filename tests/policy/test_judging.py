@@ -53,7 +53,7 @@ sources = st.builds(PolicySource, st.just("here"), st.lists(rules, max_size=4).m
 
 
 def strictness(policy: Policy, known: Facts) -> int:
-    return DECISIONS.index(policy.judge(known).decision)
+    return DECISIONS.index(policy.judge_request(known).decision)
 
 
 @pytest.mark.slow
@@ -68,16 +68,16 @@ def test_no_source_loosens_another(policy: list[PolicySource], more: PolicySourc
 def test_what_is_certainly_denied_is_denied_whatever_becomes_known(policy: list[PolicySource], known: Facts) -> None:
     unknown = known._replace(operations=None, methods=None, paths=None, sites=None, named=None)
     if Policy(policy).certainly_denies(unknown):
-        assert Policy(policy).judge(known).decision == "deny"
+        assert Policy(policy).judge_request(known).decision == "deny"
 
 
 @given(rule=rules, known=facts)
 def test_what_is_not_known_is_never_certain(rule: PolicyRule, known: Facts) -> None:
     """What a rule says of a request it still says, or it says MAYBE, when less is known."""
     for field in ("operations", "methods", "paths", "sites", "named"):
-        less = rule.match(known._replace(**{field: None}))
-        assert less in (RuleMatch.MAYBE, rule.match(known)) or (
-            less is RuleMatch.NO and rule.match(known) is RuleMatch.NO
+        less = rule.match_request(known._replace(**{field: None}))
+        assert less in (RuleMatch.MAYBE, rule.match_request(known)) or (
+            less is RuleMatch.NO and rule.match_request(known) is RuleMatch.NO
         )
 
 
@@ -87,9 +87,9 @@ def test_one_more_way_to_read_a_request_never_makes_it_allowed(rule: PolicyRule,
         return
     before = PolicySource("here", (rule, *class_rules({"read": "deny", "write": "deny", "destroy": "deny"})))
     more = known._replace(operations=known.operations | {word})
-    if before.judge(known).decision != "allow":
-        allowed_alone = before.judge(known._replace(operations=frozenset({word}))).decision == "allow"
-        assert before.judge(more).decision != "allow" or (not known.operations and allowed_alone)
+    if before.judge_request(known).decision != "allow":
+        allowed_alone = before.judge_request(known._replace(operations=frozenset({word}))).decision == "allow"
+        assert before.judge_request(more).decision != "allow" or (not known.operations and allowed_alone)
 
 
 WRITE = Facts("write", frozenset({"addNote"}), frozenset({"POST"}), frozenset({"/rest/note"}))
@@ -141,15 +141,15 @@ UNCLEAR = WRITE._replace(named={"project": NamedThings(unclear=True)})
     ],
 )
 def test_what_fits_a_rule(rule: PolicyRule, known: Facts, match: RuleMatch) -> None:
-    assert rule.match(known) is match
+    assert rule.match_request(known) is match
 
 
 def test_the_first_rule_that_fits_decides_in_its_source() -> None:
     rules = (PolicyRule("allow", "notes", operations=("addNote",)), *class_rules({"write": "deny"}))
     policy = Policy([PolicySource("here", rules)])
-    assert policy.judge(WRITE).decision == "allow"
-    assert policy.judge(WRITE._replace(operations=frozenset({"other"}))).rule == 'write = "deny"'
-    assert Policy([*policy, read_only("there")]).judge(WRITE).source == "there"
+    assert policy.judge_request(WRITE).decision == "allow"
+    assert policy.judge_request(WRITE._replace(operations=frozenset({"other"}))).rule == 'write = "deny"'
+    assert Policy([*policy, read_only("there")]).judge_request(WRITE).source == "there"
     assert Policy([*policy, read_only("there")]).denies_changes() is not None
     assert policy.denies_changes() is None
 
@@ -158,9 +158,9 @@ def test_a_question_that_may_not_be_asked_hides_no_denial() -> None:
     """Read as a GET the request falls under the question, read as a DELETE under the denial."""
     rules = (PolicyRule("ask", "", methods=frozenset({"GET"})), PolicyRule("deny", "", methods=frozenset({"DELETE"})))
     policy = Policy([PolicySource("here", rules)])
-    assert policy.judge(BY_HEADER).decision == "deny"
-    assert policy.judge(BY_HEADER._replace(methods=None)).decision == "deny"
-    assert policy.judge(BY_HEADER._replace(methods=frozenset({"GET"}))).decision == "ask"
+    assert policy.judge_request(BY_HEADER).decision == "deny"
+    assert policy.judge_request(BY_HEADER._replace(methods=None)).decision == "deny"
+    assert policy.judge_request(BY_HEADER._replace(methods=frozenset({"GET"}))).decision == "ask"
 
 
 def test_an_allowed_project_is_allowed_alone() -> None:
@@ -168,7 +168,7 @@ def test_an_allowed_project_is_allowed_alone() -> None:
     policy = Policy([PolicySource("here", rules)])
 
     def decision(*names: str, unclear: bool = False) -> str:
-        return policy.judge(WRITE._replace(named={"project": NamedThings(frozenset(names), unclear)})).decision
+        return policy.judge_request(WRITE._replace(named={"project": NamedThings(frozenset(names), unclear)})).decision
 
     assert decision("DEMO") == "allow"
     assert [decision(), decision("SECRET"), decision("DEMO", "SECRET"), decision("DEMO", unclear=True)] == ["deny"] * 4
@@ -185,4 +185,4 @@ def test_what_is_not_known_yet_makes_nothing_milder(policy: list[PolicySource], 
 def test_a_stricter_rule_holds_where_one_reading_falls_under_it(decision: Decision) -> None:
     rule = PolicyRule(decision, "a rule", operations=("deleteThing",))
     two = Facts("write", operations=frozenset({"deleteThing", "addNote"}))
-    assert Policy([PolicySource("here", (rule,))]).judge(two).decision == decision
+    assert Policy([PolicySource("here", (rule,))]).judge_request(two).decision == decision

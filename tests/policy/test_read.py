@@ -16,7 +16,7 @@ from callsheet.policy.policy_sources import from_variable, load_policy, of_site
 class Names:
     program = "shop"
 
-    def operation(self, name: str) -> str | None:
+    def operation_id(self, name: str) -> str | None:
         return {"getThing": "getThing", "deleteThing": "deleteThing", "shop.getThing": "getThing"}.get(name)
 
     def operations(self) -> Collection[str]:
@@ -33,7 +33,7 @@ CLASSES = ("read", "write", "destroy")
 def decisions(text: str) -> str:
     """The decisions for the three classes, as letters."""
     source = from_variable(text, "THE_POLICY", NAMES)
-    return "".join(source.judge(Facts(each)).decision[1] for each in CLASSES)  # type: ignore[arg-type]
+    return "".join(source.judge_request(Facts(each)).decision[1] for each in CLASSES)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_operations_are_known_by_any_of_their_names() -> None:
     rule = '[[rule]]\noperation = "shop.getThing"\ndecision = "deny"'
     for text in ("getThing=deny", "shop.getThing=deny", "get*=deny", rule):
         source = from_variable(text, "P", NAMES)
-        assert source.judge(Facts("read", frozenset({"getThing"}))).decision == "deny", text
-        assert source.judge(Facts("read", frozenset({"deleteThing"}))).decision == "allow", text
+        assert source.judge_request(Facts("read", frozenset({"getThing"}))).decision == "deny", text
+        assert source.judge_request(Facts("read", frozenset({"deleteThing"}))).decision == "allow", text
 
 
 def test_things_are_known_by_their_kind() -> None:
     source = from_variable('[[rule]]\nproject = "DEMO"\ndecision = "deny"\nreason = "frozen"', "P", NAMES)
-    verdict = source.judge(Facts("read", named={"project": NamedThings(frozenset({"DEMO"}))}))
+    verdict = source.judge_request(Facts("read", named={"project": NamedThings(frozenset({"DEMO"}))}))
     assert verdict == ("deny", "frozen", "rule 1 (project DEMO: deny)", "P")
 
 
@@ -114,7 +114,7 @@ def test_a_file_is_named_with_the_variable(tmp_path: Path) -> None:
     path.write_bytes(b'\xef\xbb\xbfdestroy = "deny"\r\n')
     source = from_variable(str(path), "P", NAMES)
     assert source.name == f"{path} (P)"
-    assert source.judge(Facts("destroy")).decision == "deny"
+    assert source.judge_request(Facts("destroy")).decision == "deny"
     path.write_bytes(b"\xff")
     with pytest.raises(UsageError, match="not UTF-8"):
         from_variable(str(path), "P", NAMES)
@@ -125,8 +125,8 @@ def test_a_file_is_named_with_the_variable(tmp_path: Path) -> None:
 def test_a_site_has_a_policy_of_its_own() -> None:
     assert of_site("w", {"read_only": False}, NAMES) == []
     both = Policy(of_site("w", {"read_only": True, "policy": {"read": "ask"}}, NAMES))
-    assert [both.judge(Facts(each)).decision for each in CLASSES] == ["ask", "deny", "deny"]  # type: ignore[arg-type]
-    text = Policy(of_site("w", {"policy": "destroy=deny"}, NAMES)).judge(Facts("destroy"))
+    assert [both.judge_request(Facts(each)).decision for each in CLASSES] == ["ask", "deny", "deny"]  # type: ignore[arg-type]
+    text = Policy(of_site("w", {"policy": "destroy=deny"}, NAMES)).judge_request(Facts("destroy"))
     assert text.source == "the policy of site 'w'"
 
 
@@ -145,9 +145,9 @@ class Machine:
 
 def test_the_machines_file_holds_for_everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(tmp_path / "policy.toml", monkeypatch)
-    assert machine.policy().judge(Facts("destroy")).source == "P"
+    assert machine.policy().judge_request(Facts("destroy")).source == "P"
     machine.path.write_text('destroy = "deny"\n')
-    assert machine.policy().judge(Facts("destroy")).source == str(machine.path)
+    assert machine.policy().judge_request(Facts("destroy")).source == str(machine.path)
     machine.path.write_text("destroy = 1")
     with pytest.raises(CallsheetError, match="destroy: expected one of"):
         machine.policy()
@@ -171,5 +171,5 @@ def test_a_file_that_is_not_the_administrators_is_ignored_with_a_warning(
 ) -> None:
     machine = Machine(tmp_path / "policy.toml", monkeypatch, doubt="it belongs to somebody")
     machine.path.write_text('destroy = "deny"\n')
-    assert machine.policy().judge(Facts("destroy")).decision == "ask"
+    assert machine.policy().judge_request(Facts("destroy")).decision == "ask"
     assert machine.warnings == [f"the policy {machine.path} is ignored: it belongs to somebody"]

@@ -222,7 +222,7 @@ def test_a_handler_of_a_route_passes_too(home: Path, server: Server) -> None:
     variables, told = environ(home, server, "destroy=deny"), list[str]()
     context = HandlerContext("", variables, frozenset({"SUITE_POLICY"}), told.append, 30.0, run_literally)
     handler = Command({"handler": "command", "program": "suite", "run": "issues delete {key} --yes"}, context)  # type: ignore[typeddict-item]
-    values = handler.call.fill({"key": "DEMO-1"})
+    values = handler.call.fill_call({"key": "DEMO-1"})
     err = io.StringIO()
     typed = handler.call.typed
     code = run_literally("suite", ["issues", "delete"], values, typed=typed, environ=handler.environ, stderr=err)

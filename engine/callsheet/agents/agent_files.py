@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
-from ..hosts import ForeignFile, below, read
+from ..hosts import ForeignFile, path_below, read_foreign_file
 from ..jsonc import JsoncError, parse_jsonc, with_member
 from ..language.template import fill_template, fill_text, to_text
 
@@ -29,7 +29,7 @@ class Ruled(NamedTuple):
     reason: str
 
     @property
-    def line(self) -> str:
+    def command_line_of(self) -> str:
         return " ".join(word if isinstance(word, str) else word[0] for word in self.words)
 
 
@@ -43,7 +43,7 @@ class PlannedGuard(NamedTuple):
     text: str
 
     @property
-    def fits(self) -> bool:
+    def is_up_to_date(self) -> bool:
         return self.file.content == self.text.encode()
 
 
@@ -65,69 +65,76 @@ def _either_case(letter: str) -> str:
     return f"[{letter.lower()}{letter.upper()}]" if letter.isalpha() else letter
 
 
-def plan(guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, directory: str) -> Iterator[PlannedGuard]:
+def plan_guard_files(
+    guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, directory: str
+) -> Iterator[PlannedGuard]:
     """Raises `UsageError` for a file that cannot be read, with what has to be put there."""
     scope = {**scope, "quoted_hook": json.dumps(scope["hook"])}
     planned: dict[str, PlannedGuard] = {}
     for file in guard["files"]:
-        path = below(directory, str(fill_template(file["path"], scope)))
+        path = path_below(directory, str(fill_template(file["path"], scope)))
         try:
-            there = planned[path].file if path in planned else read(path)
-            before = planned[path].text if path in planned else there.text
+            there = planned[path].file if path in planned else read_foreign_file(path)
+            before = planned[path].text if path in planned else there.decoded_text
         except UsageError as error:
-            alone = _whole if file["format"] == "text" else _alone
+            alone = _file_of_one_guard if file["format"] == "text" else _text_of_new_file
             raise UsageError(error.message, hint=f"{_PASTE}:\n{alone(file, guard, scope, ruled)}") from None
         if file["format"] == "text":
-            planned[path] = PlannedGuard(there, _whole(file, guard, scope, ruled))
+            planned[path] = PlannedGuard(there, _file_of_one_guard(file, guard, scope, ruled))
         else:
             planned[path] = PlannedGuard(
-                there, _merged(file, scope, there.path, before, _texts(file, guard, scope, ruled))
+                there,
+                _merged_with_guard(file, scope, there.path, before, _texts_of_commands(file, guard, scope, ruled)),
             )
     yield from planned.values()
 
 
-def _alone(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands) -> str:
+def _text_of_new_file(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands) -> str:
     """What a file of nothing else would say."""
-    return _merged(file, scope, "", "", _texts(file, guard, scope, ruled))
+    return _merged_with_guard(file, scope, "", "", _texts_of_commands(file, guard, scope, ruled))
 
 
-def _whole(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands) -> str:
-    return to_text(fill_text(file["text"], scope)).removeprefix("\n") + "".join(_texts(file, guard, scope, ruled))
+def _file_of_one_guard(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands) -> str:
+    return to_text(fill_text(file["text"], scope)).removeprefix("\n") + "".join(
+        _texts_of_commands(file, guard, scope, ruled)
+    )
 
 
-def _texts(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands) -> Iterator[str]:
+def _texts_of_commands(
+    file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands
+) -> Iterator[str]:
     """What the file says of each command that the guard asks about or denies."""
     decisions: Mapping[Any, str] = guard.get("decisions", {})
     for each in ruled() if "each" in file else ():
         values = {
             "program": scope["program"],
             "words": json.dumps(each.words),
-            "line": each.line,
+            "line": each.command_line_of,
             "decision": decisions.get(each.decision, each.decision),
             "reason": each.reason.replace("\\", "").replace('"', "'"),
         }
         yield to_text(fill_text(file["each"], values))
 
 
-def _merged(file: GuardFile, scope: Mapping[str, Any], path: str, before: str, texts: Iterable[str]) -> str:
+def _merged_with_guard(file: GuardFile, scope: Mapping[str, Any], path: str, before: str, texts: Iterable[str]) -> str:
     """The guard's entry in the place of an earlier one, else behind those that are there; texts where they are not."""
     entry, at = fill_template(file.get("entry"), scope), file["at"]
     told = [*texts] if entry is None else entry
     text = before if before.strip("\ufeff \t\r\n") else "{}\n"
     try:
         for name, value in (fill_template(file.get("set", {}), scope) or {}).items():
-            if _found(parse_jsonc(text), name.split(".")) is None:
+            if _member_at(parse_jsonc(text), name.split(".")) is None:
                 text = with_member(text, name.split("."), value)
-        entries = _found(parse_jsonc(text), at)
+        entries = _member_at(parse_jsonc(text), at)
         if entries is not None and not isinstance(entries, list):
-            raise _unreadable(path, f"{'.'.join(at)} is not a list", at, told)
+            raise _unreadable_file(path, f"{'.'.join(at)} is not a list", at, told)
         changed = _with_entries(entries or [], told, str(scope["program"]), str(scope["host"]))
         return text if changed == entries else with_member(text, at, changed)
     except JsoncError as error:
-        raise _unreadable(path, f"not JSON: {error}", at, told) from None
+        raise _unreadable_file(path, f"not JSON: {error}", at, told) from None
 
 
-def _unreadable(path: str, problem: str, at: Sequence[str], told: Any) -> UsageError:
+def _unreadable_file(path: str, problem: str, at: Sequence[str], told: Any) -> UsageError:
     whole: Any = told if isinstance(told, list) else [told]
     for key in reversed(at):
         whole = {key: whole}
@@ -135,7 +142,7 @@ def _unreadable(path: str, problem: str, at: Sequence[str], told: Any) -> UsageE
     return UsageError(f"{path}: {problem}", hint=f"{_PASTE}: {snippet}")
 
 
-def _found(tree: Any, path: Sequence[str]) -> Any:
+def _member_at(tree: Any, path: Sequence[str]) -> Any:
     for key in path:
         tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree
@@ -172,15 +179,15 @@ def skill_file(program: str, definition: ProgramDefinition, groups: Sequence[str
     title = definition["title"].rstrip(".")
     description = f"{title} with the `{program}` command. Use it for {', '.join(groups)}."
     head = f"---\nname: {program[:_NAME_LIMIT]}\ndescription: {description[:_DESCRIPTION_LIMIT]}\n---\n"
-    return f"{head}\n# {program}\n\n{_rules(program)}"
+    return f"{head}\n# {program}\n\n{_rules_for_agents(program)}"
 
 
-def paragraph(program: str, definition: ProgramDefinition) -> str:
+def notes_for_agents(program: str, definition: ProgramDefinition) -> str:
     """A section for AGENTS.md."""
-    return f"## {program}\n\n{definition['title']}\n\n{_rules(program)}"
+    return f"## {program}\n\n{definition['title']}\n\n{_rules_for_agents(program)}"
 
 
-def _rules(program: str) -> str:
+def _rules_for_agents(program: str) -> str:
     return f"""\
 - Find a command with `{program} --help` and `{program} GROUP --help`. What has no command is an operation:
   `{program} op search WORDS`, `{program} op describe ID -o json`, `{program} op call ID --param NAME=VALUE`. Do not

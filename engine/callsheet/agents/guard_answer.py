@@ -30,7 +30,7 @@ class NotUnderstood(CallsheetError):
     code = "payload"
 
 
-def answer(guard: GuardDefinition, payload: bytes, judge: Judge) -> str | None:
+def answer_to_host(guard: GuardDefinition, payload: bytes, judge: Judge) -> str | None:
     """What is printed for the host; None where the line may run, or the agent does something else.
 
     Raises `NotUnderstood`, and `Refused` where a host has no other answer; it takes the exit code for a denial.
@@ -55,7 +55,7 @@ def shell_line(guard: GuardDefinition, payload: bytes) -> str | None:
         raise NotUnderstood(f"the payload is not JSON: {error}") from None
     if not isinstance(told, Mapping):
         raise NotUnderstood("the payload is not a JSON object")
-    told = {name: _opened(value) for name, value in told.items()}
+    told = {name: _object_of_text(value) for name, value in told.items()}
     if not evaluate(guard["payload"], told):
         raise NotUnderstood("the payload is not what this host sends: is --host right?")
     line = evaluate(guard["command"], told)
@@ -70,7 +70,7 @@ def shell_line(guard: GuardDefinition, payload: bytes) -> str | None:
     return line
 
 
-def _opened(value: Any) -> Any:
+def _object_of_text(value: Any) -> Any:
     """An object that is sent as a text, as that object."""
     if not isinstance(value, str) or not value.lstrip().startswith("{"):
         return value

@@ -29,7 +29,7 @@ class Unclear(Exception):
     """The line cannot be understood; the message says why."""
 
 
-def statements(line: str) -> list[Node]:
+def parse_statements(line: str) -> list[Node]:
     """Raises `Unclear` for a line that is no Bash, and for any but a plain one where shfmt is not installed."""
     if len(line) > _LONGEST:
         raise Unclear(f"the line is longer than {_LONGEST} characters")
@@ -40,9 +40,9 @@ def statements(line: str) -> list[Node]:
     if _PLAIN.fullmatch(line):
         words = [{"Parts": [{"Type": "Lit", "Value": word}]} for word in line.split()]
         return [{"Cmd": {"Type": "CallExpr", "Args": words}}]
-    if (program := shfmt()) is None:
+    if (program := shfmt_program()) is None:
         raise Unclear(f"only plain words can be read without the package {PACKAGE}; {how_to_add(PACKAGE)}")
-    tree = _read(program, line)
+    tree = _run_shfmt(program, line)
     if not isinstance(tree, dict):
         raise Unclear("shfmt gives no syntax tree")
     found: list[Node] = tree.get("Stmts", [])
@@ -55,7 +55,7 @@ def has_other_shells() -> bool:
 
 
 @lru_cache(maxsize=1)
-def shfmt() -> str | None:
+def shfmt_program() -> str | None:
     """Where the program of the package is. One that only the PATH knows could be anything."""
     from importlib import metadata
 
@@ -67,7 +67,7 @@ def shfmt() -> str | None:
     return next(filter(os.path.isfile, found), None)
 
 
-def _read(program: str, line: str) -> Any:
+def _run_shfmt(program: str, line: str) -> Any:
     import subprocess
 
     try:
@@ -168,13 +168,13 @@ def _is_list(part: Node) -> bool:
     return "@" in (part.get("Param", {}).get("Value"), index, part.get("Names")) or bool(part.get("Excl"))
 
 
-def contents(node: Any) -> WrittenText:
+def pieces_of_word(node: Any) -> WrittenText:
     """Of a word, a test, an array, an arithmetic expression or the text of a here-document. Raises `Unclear`."""
     texts: list[str] = []
     evaluated: list[str] = []
     assigned: list[str] = []
     commands: list[Node] = []
-    for kind, piece, calculated in _pieces(node, calculated=False):
+    for kind, piece, calculated in _pieces_of_node(node, calculated=False):
         if kind == "text":
             (evaluated if calculated else texts).append(piece)
         elif kind == "assigned":
@@ -185,10 +185,10 @@ def contents(node: Any) -> WrittenText:
     return WrittenText("".join([*texts, " ", *evaluated]), " ".join(evaluated), tuple(assigned), tuple(commands))
 
 
-def _pieces(node: Any, *, calculated: bool) -> Iterator[tuple[str, Any, bool]]:
+def _pieces_of_node(node: Any, *, calculated: bool) -> Iterator[tuple[str, Any, bool]]:
     if isinstance(node, list):
         for each in node:
-            yield from _pieces(each, calculated=calculated)
+            yield from _pieces_of_node(each, calculated=calculated)
             if "Parts" in each and each.get("Type") in (None, "Word"):
                 yield "text", " ", calculated
         return
@@ -201,21 +201,21 @@ def _pieces(node: Any, *, calculated: bool) -> Iterator[tuple[str, Any, bool]]:
     if kind is not None and kind not in _TEXTS and kind not in _CALCULATED and kind not in _TESTS:
         raise Unclear(f"{kind} is nothing that a guard reads")
     if kind == "ParamExp":
-        yield from _assigned(node)
+        yield from _check_assignment(node)
     calculated = calculated or kind in _CALCULATED or (kind in _TESTS and node.get("Op") in _CALCULATING_TESTS)
     for key, value in node.items():
         if isinstance(value, str) and key == "Value":
             yield "text", value, calculated
         elif key not in ("Pos", "End", "Param"):
-            yield from _pieces(value, calculated=calculated or key in ("Index", "Slice"))
+            yield from _pieces_of_node(value, calculated=calculated or key in ("Index", "Slice"))
 
 
-def _assigned(node: Node) -> Iterator[tuple[str, Any, bool]]:
+def _check_assignment(node: Node) -> Iterator[tuple[str, Any, bool]]:
     """Raises `Unclear` for an expansion that runs what a variable holds, or that is none of Bash's."""
     keys = {key for key in node if not key.endswith(("Pos", "End"))}
     expansion = node.get("Exp", {})
     if not keys <= _OF_PARAMETERS or (
-        expansion.get("Op") == "@" and contents(expansion.get("Word", {})).text.strip() not in _QUOTING
+        expansion.get("Op") == "@" and pieces_of_word(expansion.get("Word", {})).text.strip() not in _QUOTING
     ):
         raise Unclear("an expansion may run what a variable holds")
     if expansion.get("Op") in _ASSIGNING:

@@ -12,7 +12,7 @@ from .shell_syntax import Unclear, Word
 # What is known of the other programs in a shell line: which start what they name, and which only read.
 
 
-def _names(text: str) -> frozenset[str]:
+def _names_in_text(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
@@ -27,7 +27,7 @@ DECLARING = frozenset({"declare", "export", "local", "readonly", "typeset"})
 HARMLESS_DECLARING_OPTION = re.compile(r"-[xrgaApluf]+")
 PYTHON = re.compile(r"python[\d.]*|py")
 # Variables by which our programs, the shell or Python find what they run and what it goes by.
-SETTINGS = _names("""
+SETTINGS = _names_in_text("""
     APPDATA BASHOPTS ENV HOME HOMEDRIVE HOMEPATH IFS LOCALAPPDATA PATH PATHEXT PS4 SHELLOPTS USERPROFILE
     ZDOTDIR
     """)
@@ -84,7 +84,7 @@ WRAPPERS = {
     ),
 }
 # Programs that print, search or describe what they are given, and start nothing.
-_READERS = _names("""
+_READERS = _names_in_text("""
     : [ basename cat cd cmp cut diff dirname echo egrep false fgrep file grep head jq ls mkdir printf
     pwd rg rm rmdir sort stat tail tee test touch tr true type uniq wc whereis which
     """)
@@ -100,7 +100,7 @@ _OPTIONS_OF_GIT_WITH_A_VALUE = frozenset({"-C", "--git-dir", "--work-tree", "--n
 _OPTIONS_OF_GIT = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
 _NOTHING = re.compile(r"(?!)")
 _TRANSFERRING = re.compile(r"-\w*[uc]|--(u|r|e|co|te)|.*::")
-_QUIET_COMMANDS_OF_GIT = _names("""
+_QUIET_COMMANDS_OF_GIT = _names_in_text("""
     add apply blame branch checkout cherry-pick commit describe diff init log ls-files ls-tree merge mv notes
     reset restore rev-list rev-parse revert rm shortlog show stash status switch tag worktree
     """)
@@ -181,13 +181,13 @@ class CommandReader:
         self.functions = False
         self.settings = False
 
-    def names(self, text: str) -> bool:
+    def mentions_program(self, text: str) -> bool:
         """Whether a text names one of the programs, also where quotes and escapes stand in it or beside it."""
         joined = [text, *(each.sub("", text) for each in _CONTINUATIONS)]
         variants = [*joined, *(_ESCAPES.sub(" ", each) for each in joined)]
         return any(self._name.search(each) or self._name.search(_QUOTES.sub("", each)) for each in variants)
 
-    def script(self, line: str, fed: int) -> bool:
+    def read_script(self, line: str, fed: int) -> bool:
         """Go through a line that a command runs."""
         raise NotImplementedError
 
@@ -197,12 +197,12 @@ class CommandReader:
     def is_setting(self, name: str) -> bool:
         return name in SETTINGS or name.startswith(self._prefixes)
 
-    def call(self, words: Sequence[Word], fed: int, *, settings: bool = False, more: bool = False) -> bool:
+    def read_call(self, words: Sequence[Word], fed: int, *, settings: bool = False, more: bool = False) -> bool:
         """`settings`: variables that our programs go by are set for this command; `more`: words are added to it."""
         if not words[0].fixed:
             raise Unclear("the command's name is only known when the line runs")
-        name, rest = _program(words[0].text), words[1:]
-        ours = self._ours(name, rest)
+        name, rest = _program_name(words[0].text), words[1:]
+        ours = self._note_own_program(name, rest)
         if ours is not None:
             if settings:
                 raise Unclear("a variable before it can change what it goes by")
@@ -211,15 +211,15 @@ class CommandReader:
         if name in SHELLS | WRAPPERS.keys() | SEARCHERS | EVALUATING:
             if settings:
                 raise Unclear(f"a variable before {name} can change what is started")
-            return self._started(name, rest, fed, more=more)
+            return self._read_started_program(name, rest, fed, more=more)
         if only_reads(name, rest, more=more):
             named = fed == NAMED or any(word.named for word in rest)
             self.files_named = self.files_named or (named and name == "tee")
             return named
         self.settings = self.settings or settings
-        return self._unknown(name, words, fed)
+        return self._read_unknown_program(name, words, fed)
 
-    def _ours(self, name: str, rest: Sequence[Word]) -> Invocation | None:
+    def _note_own_program(self, name: str, rest: Sequence[Word]) -> Invocation | None:
         """Also `python -m callsheet PROGRAM ...`."""
         if name in self.programs:
             return Invocation(name, tuple(rest))
@@ -228,16 +228,16 @@ class CommandReader:
             return None
         return Invocation(module[2], tuple(rest[3:]))
 
-    def _started(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
+    def _read_started_program(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
         if name in SHELLS:
-            return self._shell(name, rest, fed, more=more)
+            return self._read_shell(name, rest, fed, more=more)
         if name in WRAPPERS:
-            return self._wrapped(name, rest, fed, more=more)
+            return self._read_wrapper(name, rest, fed, more=more)
         if name in SEARCHERS:
-            return self._search(rest, fed, more=more)
-        return self._evaluated(name, rest, fed, more=more)
+            return self._read_find(rest, fed, more=more)
+        return self._read_evaluated_text(name, rest, fed, more=more)
 
-    def _unknown(self, name: str, words: Sequence[Word], fed: int) -> bool:
+    def _read_unknown_program(self, name: str, words: Sequence[Word], fed: int) -> bool:
         """A program that may do anything with what it is given."""
         self.starts_others = True
         rest = words[1:]
@@ -253,20 +253,20 @@ class CommandReader:
                     raise Unclear(f"{name} may change which program runs, and what it goes by")
         return False
 
-    def _evaluated(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
+    def _read_evaluated_text(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
         """`eval`, `trap`, `.` and `source`."""
         if more or not all(word.fixed for word in rest):
             raise Unclear(f"what {name} runs is only known when the line runs")
         if name == "eval":
-            return self.script(" ".join(word.text for word in rest), fed)
+            return self.read_script(" ".join(word.text for word in rest), fed)
         if name == "trap":
-            return bool(rest) and not rest[0].text.startswith("-") and self.script(rest[0].text, fed)
+            return bool(rest) and not rest[0].text.startswith("-") and self.read_script(rest[0].text, fed)
         self.starts_others = True
         if not rest or rest[0].text.startswith(("/dev/", "/proc/")) or any(word.named for word in rest):
             raise Unclear("a shell runs what it reads")
         return False
 
-    def _shell(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
+    def _read_shell(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
         self.starts_others = True
         place = 0
         while place < len(rest) and rest[place].text.startswith("-"):
@@ -279,7 +279,7 @@ class CommandReader:
                 script, behind = rest[place : place + 1], rest[place + 1 :]
                 if more or not script or not script[0].fixed or any(word.named for word in behind):
                     raise Unclear("what a shell is told to run is only known when the line runs")
-                return self.script(script[0].text, fed)
+                return self.read_script(script[0].text, fed)
         if place >= len(rest) and not fed and not more:
             return False  # it asks whoever started the line
         if place >= len(rest) or not rest[place].fixed or any(word.named for word in rest) or fed == NAMED:
@@ -288,7 +288,7 @@ class CommandReader:
             raise Unclear("a shell runs what it reads")
         return False
 
-    def _wrapped(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
+    def _read_wrapper(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
         """Programs and builtins that start what stands behind their options."""
         wrapper = WRAPPERS[name]
         place = 0
@@ -299,7 +299,7 @@ class CommandReader:
             if kind is None:
                 if more or not all(word.fixed for word in rest):
                     raise Unclear(f"{name} may start something by {option}")
-                return self._unknown(name, [Word(name), *rest], fed)
+                return self._read_unknown_program(name, [Word(name), *rest], fed)
             place += 1
             if kind == "looks up":
                 return any(word.named for word in rest)
@@ -311,7 +311,7 @@ class CommandReader:
         place += wrapper.operands
         if wrapper.subcommand:
             if place >= len(rest) or rest[place].text != wrapper.subcommand:
-                return self._unknown(name, [Word(name), *rest], fed)
+                return self._read_unknown_program(name, [Word(name), *rest], fed)
             place += 1
         settings = False
         while name == "env" and place < len(rest) and (found := _ASSIGNMENT.match(rest[place].text)):
@@ -324,14 +324,14 @@ class CommandReader:
         command = [_with_replaced(word, replaced) for word in rest[place:]]
         more = more or (wrapper.adds_words and not replaced)
         if command:
-            return self.call(command, fed, settings=settings, more=more)
+            return self.read_call(command, fed, settings=settings, more=more)
         if name == "exec" and fed:
             raise Unclear("what the line reads from now on is not known")
         if more and not wrapper.adds_words:
             raise Unclear(f"what {name} starts is only known when the line runs")
         return fed == NAMED
 
-    def _search(self, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
+    def _read_find(self, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
         """`find`, and what it starts for each file."""
         place, started = 0, False
         while place < len(rest):
@@ -341,7 +341,7 @@ class CommandReader:
                 adds = end < len(rest) and rest[end].text == "+"
                 if not command or more:
                     raise Unclear("what find starts is only known when the line runs")
-                self.call(command[:-1] if adds else command, fed, more=adds)
+                self.read_call(command[:-1] if adds else command, fed, more=adds)
                 place, started = end, True
             place += 1
         return not started and any(word.named for word in rest)
@@ -354,7 +354,7 @@ def _with_replaced(word: Word, replaced: str) -> Word:
     return word._replace(text=word.text.replace(replaced, ADDED.text), fixed=False)
 
 
-def _program(text: str) -> str:
+def _program_name(text: str) -> str:
     """As the system finds it: on some of them it does not matter how a name is capitalized."""
     return text.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
 

@@ -272,7 +272,9 @@ def _of_request(context: Context, values: Mapping[str, Any]) -> Effect:
         raise Unclear(error.message) from None
     gate = Gate(policy, context.catalog, site=site.name, known_as=site.known_as)
     facts = gate.facts_of(request)
-    return Effect("", facts.safety, operations=tuple(sorted(facts.operations or ())), verdict=policy.judge(facts))
+    return Effect(
+        "", facts.safety, operations=tuple(sorted(facts.operations or ())), verdict=policy.judge_request(facts)
+    )
 
 
 def _policy_here(context: Context) -> tuple[Policy, Any]:
@@ -316,7 +318,7 @@ def _certain_verdict(context: Context, safety: Safety, operations: Sequence[str]
     for facts in found:
         if (verdict := policy.certainly_denies(facts)) is not None:
             return verdict
-    asking = [verdict for facts in found if (verdict := policy.judge(facts)).decision == "ask"]
+    asking = [verdict for facts in found if (verdict := policy.judge_request(facts)).decision == "ask"]
     return asking[0] if asking else PolicyVerdict()
 
 

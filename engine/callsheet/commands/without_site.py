@@ -25,7 +25,7 @@ def check_change(context: Context, safety: Safety, what: str) -> None:
         restrictions=context.restrictions,
         warn=lambda text: context.say(f"warning: {text}"),
     )
-    verdict = policy.judge(Facts(safety))
+    verdict = policy.judge_request(Facts(safety))
     if verdict.decision == "deny":
         raise policy_error(what, verdict)
     if verdict.decision == "ask" and (answer := context.ask_person(f"{what}? ({verdict})")) is not True:

@@ -350,7 +350,7 @@ class Session:
             call_command(call, words.split(), values, files=True)
             if as_bytes and not call.option("dry-run"):
                 call.close()
-                return call.written
+                return call.written_output
             return self.result_of_call(words, call, is_list=bool(command.get("pages")))
 
     def new_call(
@@ -372,11 +372,11 @@ class Session:
         if call.is_in_file:
             call.close()
             return None
-        if call.items is not None or (is_list and not call.things and not call.written):
+        if call.items is not None or (is_list and not call.things and not call.written_output):
             return Rows(words, call, lambda: self.closing_on_error(call))
         call.close()
         if not call.things:
-            return call.written.decode("utf-8", "backslashreplace") or None
+            return call.written_output.decode("utf-8", "backslashreplace") or None
         found = [Record(thing, call) if isinstance(thing, dict) else thing for thing in call.things]
         return found[0] if len(found) == 1 else found
 

@@ -93,8 +93,8 @@ class Assembly:
         self.tasks: list[asyncio.Task[None]] = []
         self.retired: list[RouteSet] = []
         self.reloads = Repeated(self._read_again)
-        self.proofs = ProofSettings(catalog, environ, self.prefix, self.log.note, is_shared=self.team is not None)
-        self.sources = [self._source(index, name) for index, name in enumerate(options.selection.sources)]
+        self.proofs = ProofSettings(catalog, environ, self.prefix, self.log.write_note, is_shared=self.team is not None)
+        self.sources = [self._make_source(index, name) for index, name in enumerate(options.selection.sources)]
         self.unverified = check_proofs(self.sources, insecure=options.insecure, is_public=options.is_public)
         self.max_body = options.max_body or self.definition["max_body"]
         self.budget = budget_of(
@@ -103,19 +103,19 @@ class Assembly:
             1 if assignment is None else assignment.workers,
         )
         timeout = duration_seconds(self.definition["timeout"])
-        report = self.log.note if self.recent is None else self.recent.watched_report(self.log.note)
-        self.context = HandlerContext("", environ, self._hidden(), report, timeout, run_command)
+        report = self.log.write_note if self.recent is None else self.recent.watched_report(self.log.write_note)
+        self.context = HandlerContext("", environ, self._secret_variables(), report, timeout, run_command)
         self.sharing: Sharing | None = None
         self.route_set = self._read_routes(catalog)
         self.concurrency = ConcurrencyLimit(
             self.definition["concurrency"], None if self.has_queue else self.definition["queue_size"]
         )
         restart = partial(signal.raise_signal, signal.SIGTERM) if assignment is not None else None
-        self.overdue = OverdueRuns(lambda: self.route_set, self.log.note, restart)
+        self.overdue = OverdueRuns(lambda: self.route_set, self.log.write_note, restart)
         self.page: PageServer | None = None
         self.inbox: Queue | None = None
         self.worker: Worker | None = None
-        self.app = self._app()
+        self.app = self._make_app()
 
     def _read_routes(self, catalog: Catalog) -> RouteSet:
         route_set = read_routes(catalog, self.options.selection, self.context)
@@ -123,7 +123,7 @@ class Assembly:
         check_order(route_set, workers, shares_queue=self.options.works)
         check_replies(route_set, keeps_events=self.has_queue)
         if self.options.inbox:
-            self._claim_inbox(self.options.inbox, alone=bool(route_set.ordered))
+            self._claim_inbox(self.options.inbox, alone=bool(route_set.ordered_routes))
         return route_set
 
     def _claim_inbox(self, path: str, *, alone: bool) -> None:
@@ -132,9 +132,9 @@ class Assembly:
 
             self.sharing = Sharing(path)
             self.closers.append(self.sharing.close)
-        self.sharing.claim(alone=alone)
+        self.sharing.claim_file(alone=alone)
 
-    def _source(self, index: int, name: str) -> Source:
+    def _make_source(self, index: int, name: str) -> Source:
         """Options about secrets and key sets are for the first source; the others have what their definitions say."""
         options = self.options
         secrets_given = (options.secrets, options.secret_files, options.secret_names) if index == 0 else ((), (), ())
@@ -142,15 +142,15 @@ class Assembly:
         keys, close = self.proofs.key_set(name, chosen, options.switches)
         if close is not None:
             self.closers.append(close)
-        return self.proofs.source(name, secrets_given, keys, options.public_url, signs_nothing=options.works)
+        return self.proofs.make_source(name, secrets_given, keys, options.public_url, signs_nothing=options.works)
 
-    def _hidden(self) -> frozenset[str]:
+    def _secret_variables(self) -> frozenset[str]:
         """Variables with secrets, which no handler gets to see unless its route gives it one."""
         defined = (name for source in self.catalog.sources.all().values() for name in variables_of(source))
         passwords = (name for name in self.environ if name.endswith(_PASSWORDS))
         return frozenset((*defined, *passwords))
 
-    def _app(self) -> App:
+    def _make_app(self) -> App:
         self.runner = runner = Runner(
             self.concurrency,
             None if self.has_queue else duration_seconds(self.definition["queue_timeout"]),
@@ -158,12 +158,12 @@ class Assembly:
             None if self.recent is None else self.recent.watch_run,
         )
         dispatcher: Dispatcher
-        dispatcher = self._intake(runner) if self.has_queue else SynchronousDispatcher(self._event_table(), runner)
+        dispatcher = self._make_intake(runner) if self.has_queue else SynchronousDispatcher(self._event_table(), runner)
         received = [] if self.options.works else self.sources
         check_paths({source.name: source.definition for source in received})
         paths = {source.path: source for source in received}
         clients = ClientAddresses(self.options.trusted)
-        table, pages = self.route_set.routing_table, self._pages()
+        table, pages = self.route_set.routing_table, self._make_pages()
         return App(paths, table, dispatcher, self.log, self.metrics, clients, pages, self.recent, delivery_spans())
 
     def _event_table(self) -> EventTable:
@@ -174,24 +174,24 @@ class Assembly:
     def has_queue(self) -> bool:
         return bool(self.options.inbox or self.options.queue)
 
-    def _queue(self) -> Queue:
+    def _open_queue(self) -> Queue:
         from .queue.queue_port import select_queue
         from .queue.sqlite.file_queue import FileQueue
 
         if self.options.queue:
             chosen = select_queue(self.options.queue, self.catalog, self.environ)
-            return chosen.queue(self.log.note, consumes=self.options.works)
+            return chosen.open_queue(self.log.write_note, consumes=self.options.works)
         window, longest = (
             duration_seconds(self.definition["dedup_window"]),
             duration_seconds(self.definition["backoff_max"]),
         )
-        return FileQueue(str(self.options.inbox), window, self.definition["max_attempts"], self.log.note, longest)
+        return FileQueue(str(self.options.inbox), window, self.definition["max_attempts"], self.log.write_note, longest)
 
-    def _intake(self, runner: Runner) -> Intake:
+    def _make_intake(self, runner: Runner) -> Intake:
         from .queue.queue_worker import Backoff, Intake, Worker
 
         definition = self.definition
-        self.inbox = self._queue()
+        self.inbox = self._open_queue()
         self.closers.append(self.inbox.close)
         if self.options.inbox or self.options.works:
             backoff = Backoff(
@@ -205,7 +205,7 @@ class Assembly:
             )
         return Intake(self.inbox, self.worker, duration_seconds(definition["put_timeout"]))
 
-    def _pages(self) -> dict[str, Page]:
+    def _make_pages(self) -> dict[str, Page]:
         paths = self.definition["paths"]
         pages: dict[str, Page] = {
             paths["health"]: lambda _: responses.HEALTHY,
@@ -213,7 +213,7 @@ class Assembly:
         }
         if self.options.metrics:
             self._start_metrics()
-            pages[paths["metrics"]] = self._metrics if self.team is None else self._metrics_of_all
+            pages[paths["metrics"]] = self._metrics_page if self.team is None else self._metrics_of_all
         return pages
 
     def is_ready(self) -> bool:
@@ -221,15 +221,15 @@ class Assembly:
         kept = kept and not (self.worker is not None and self.worker.cannot_save)
         started = self.team is None or self.team.has_started()
         proves = all(source.can_prove for source in self.app.sources.values())
-        return kept and started and proves and not self.app.draining and not self.overdue.stuck()
+        return kept and started and proves and not self.app.draining and not self.overdue.stuck_jobs()
 
     def _start_metrics(self) -> None:
         keyed = {source.name: source.keys for source in self.sources if source.keys is not None}
         readings = self.metrics.readings
         readings["handlers_running"] = ("Handlers running.", "", lambda: {"": self.concurrency.running})
-        readings["handlers_waiting"] = ("Handlers waiting for their turn.", "", lambda: {"": self.runner.waiting})
+        readings["handlers_waiting"] = ("Handlers waiting for their turn.", "", lambda: {"": self.runner.waiting_runs})
         readings["handlers_overdue"] = (
-            "Handlers that exceeded their time and have not ended.", "handler", self.overdue.counts,
+            "Handlers that exceeded their time and have not ended.", "handler", self.overdue.counts_by_job,
         )  # fmt: skip
         readings["circuits_open"] = ("Handlers that are left alone.", "handler", self._open_circuits)
         readings["bytes_in_flight"] = (
@@ -241,34 +241,38 @@ class Assembly:
             lambda: {"": self.log.err.dropped},
         )
         readings["key_set_age_seconds"] = (
-            "Age of the key set.", "source", lambda: {name: keys.age for name, keys in keyed.items()},
+            "Age of the key set.", "source", lambda: {name: keys.age_of_keys for name, keys in keyed.items()},
         )  # fmt: skip
         readings["key_set_fetches_total"] = (
             "Fetches of the key set.", "source", lambda: {name: float(keys.fetches) for name, keys in keyed.items()},
         )  # fmt: skip
-        readings["inbox_events"] = ("Events in the inbox.", "state", lambda: self.inbox.depth() if self.inbox else {})
+        readings["inbox_events"] = (
+            "Events in the inbox.",
+            "state",
+            lambda: self.inbox.events_by_state() if self.inbox else {},
+        )
         self.metrics.largest.add("key_set_age_seconds")
         self.metrics.shared.add("inbox_events")
-        self.metrics.start()
+        self.metrics.start_registry()
 
     def _open_circuits(self) -> dict[str, float]:
         jobs = (job for route in self.route_set.routes for job in route.jobs)
         return {job.id: 1.0 for job in jobs if job.circuit is not None and job.circuit.is_open}
 
-    def _metrics(self, scope: Scope) -> responses.Response:
-        page, content_type = self.metrics.page(_accepted(scope))
+    def _metrics_page(self, scope: Scope) -> responses.Response:
+        page, content_type = self.metrics.metrics_page(_accepted_types(scope))
         return responses.make_response(200, page, ((b"content-type", content_type.encode()),))
 
     async def _metrics_of_all(self, scope: Scope) -> responses.Response:
         assert self.team is not None  # noqa: S101 - this page is served by workers only
-        page, content_type = await self.team.metrics_page(_accepted(scope))
+        page, content_type = await self.team.metrics_page(_accepted_types(scope))
         return responses.make_response(200, page, ((b"content-type", content_type.encode()),))
 
-    def limits(self) -> Limits:
+    def connection_limits(self) -> Limits:
         definition = self.definition
         limits = connection_limits(definition["max_connections"], definition["concurrency"])
         if limits.limit is not None:
-            self.log.note(
+            self.log.write_note(
                 f"{limits.limit} open files are allowed (ulimit -n), which leaves room for"
                 f" {count_of(limits.connections, 'connection')} instead of {definition['max_connections']}"
             )
@@ -281,18 +285,25 @@ class Assembly:
             duration_seconds(definition["body_timeout"]),
             duration_seconds(definition["idle_timeout"]),
             self._on_refused,
-            self.app.respond,
+            self.app.respond_at_once,
             self.budget,
         )
 
     def _on_refused(self, status: int, word: str, client: str) -> None:
         self.metrics.rejected[word] += 1
-        self.log.rejection(status, word, client, word.replace("_", " "))
+        self.log.log_rejection(status, word, client, word.replace("_", " "))
         if self.recent is not None:
             self.recent.add_refused(None, Rejected(status, word, word.replace("_", " ")), client, (), b"", b"")
 
-    def services(self) -> Services:
-        return Services(self._start, self._stop_fetching, self._idle, self._shutdown, self.reloads.ask, self.log.note)
+    def make_services(self) -> Services:
+        return Services(
+            self._start,
+            self._stop_fetching,
+            self._is_idle,
+            self._shutdown,
+            self.reloads.ask_once_more,
+            self.log.write_note,
+        )
 
     async def _start(self) -> None:
         if self.team is not None:
@@ -304,7 +315,7 @@ class Assembly:
             await self.inbox.open()
         if self.worker is not None:
             await self.worker.start()
-        self.tasks.append(asyncio.create_task(self.overdue.watch()))
+        self.tasks.append(asyncio.create_task(self.overdue.watch_runs()))
         if self.page is not None:
             await self.page.start()
 
@@ -312,8 +323,8 @@ class Assembly:
         if self.worker is not None:
             self.worker.stop_fetching()
 
-    def _idle(self) -> bool:
-        return self.worker is None or self.worker.idle
+    def _is_idle(self) -> bool:
+        return self.worker is None or self.worker.is_idle
 
     async def _shutdown(self) -> None:
         if self.page is not None:
@@ -339,17 +350,19 @@ class Assembly:
             with contextlib.closing(catalog):
                 route_set = await asyncio.to_thread(self._read_routes, catalog)
         except CallsheetError as error:
-            self.log.note(f"routes not reloaded, keeping the old ones: {'; '.join((error.message, *error.details))}")
+            self.log.write_note(
+                f"routes not reloaded, keeping the old ones: {'; '.join((error.message, *error.details))}"
+            )
             return
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
-            self.log.note(f"routes not reloaded, keeping the old ones: {type(error).__name__}: {error}")
+            self.log.write_note(f"routes not reloaded, keeping the old ones: {type(error).__name__}: {error}")
             return
         self.retired.append(self.route_set)  # their handlers may still be running
         self.route_set, self.app.routing_table = route_set, route_set.routing_table
-        self.log.note(f"routes reloaded: {len(route_set.routes)}")
+        self.log.write_note(f"routes reloaded: {len(route_set.routes)}")
 
 
-def _accepted(scope: Scope) -> str:
+def _accepted_types(scope: Scope) -> str:
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"), "")
 
 

@@ -69,7 +69,7 @@ async def cancel_all(tasks: Iterable[asyncio.Future[Any]]) -> None:
             task.exception()  # else the loop reports that nobody asked
 
 
-async def bounded(work: Awaitable[None], seconds: float) -> bool:
+async def ended_in_time(work: Awaitable[None], seconds: float) -> bool:
     """Whether `work` ended in time. It is left behind where it did not; what it raises is raised."""
     task = asyncio.ensure_future(work)
     done, _ = await asyncio.wait({task}, timeout=seconds)
@@ -92,7 +92,7 @@ class Repeated:
         self._is_asked = False
         self.tasks: set[asyncio.Task[None]] = set()  # one at most
 
-    def ask(self) -> None:
+    def ask_once_more(self) -> None:
         """From inside a running loop."""
         self._is_asked = True
         if not self.tasks:

@@ -35,30 +35,30 @@ class Charge:
         self._is_verified = False
         self.size = size
 
-    def read(self, length: int) -> bool:
+    def charge_body(self, length: int) -> bool:
         """Whether there is room for so much more of a body that is not verified."""
         budget, size = self._budget, _COPIES * length
-        budget.settle()
+        budget.collect_returned()
         if budget.unverified + size > budget.size // _HALVES or budget.used + size > budget.size:
             return False
-        self.add(size)
+        self.add_bytes(size)
         return True
 
-    def verify(self) -> None:
+    def mark_genuine(self) -> None:
         """It is genuine: the half for others has room for others."""
         self._budget.unverified -= self.size
         self._is_verified = True
 
-    def hold(self, weight: int) -> bool:
+    def charge_events(self, weight: int) -> bool:
         """Whether there is room for the events that were made of it. One alone may be as large as it is."""
         budget, size = self._budget, weight - self.size
-        budget.settle()
+        budget.collect_returned()
         if size > 0 and budget.used > self.size and budget.used + size > budget.size:
             return False
-        self.add(size)
+        self.add_bytes(size)
         return True
 
-    def add(self, size: int) -> None:
+    def add_bytes(self, size: int) -> None:
         self.size += size
         self._budget.used += size
         if not self._is_verified:
@@ -81,11 +81,11 @@ class ByteBudget:
         self.used = self.unverified = 0
         self.returned: deque[tuple[int, bool]] = deque()
 
-    def charge(self) -> Charge:
+    def new_charge(self) -> Charge:
         """Of nothing yet."""
         return Charge(self, 0)
 
-    def settle(self) -> None:
+    def collect_returned(self) -> None:
         """Take back what was given back."""
         while self.returned:
             size, is_verified = self.returned.popleft()
@@ -94,23 +94,23 @@ class ByteBudget:
                 self.unverified -= size
 
     def in_flight(self) -> int:
-        self.settle()
+        self.collect_returned()
         return self.used
 
     @property
-    def room(self) -> int:
+    def events_that_fit(self) -> int:
         """For how many events of the largest size."""
         return max(0, self.size - self.in_flight()) // (2 * _COPIES * self.largest)
 
-    def take(self, data: bytes, text: bytes) -> Charge:
+    def charge_kept_event(self, data: bytes, text: bytes) -> Charge:
         """Of an event that was genuine when it was kept."""
         charge = Charge(self, 0)
-        charge.verify()
-        charge.add(weight(data, text))
+        charge.mark_genuine()
+        charge.add_bytes(memory_of_event(data, text))
         return charge
 
 
-def weight(data: bytes, text: bytes) -> int:
+def memory_of_event(data: bytes, text: bytes) -> int:
     """What an event takes: what came, its JSON, the lines that handlers get, and the values."""
     length = _EVENT + len(data) + (2 if text is data else 3) * len(text)
     if len(text) <= _SMALL:

@@ -28,12 +28,12 @@ def load_chain(context: ssl.SSLContext, certificate: NamedFile, key: NamedFile |
 
     Raises `UsageError`.
     """
-    if b"-----BEGIN CERTIFICATE-----" not in _read(certificate):
+    if b"-----BEGIN CERTIFICATE-----" not in _read_pem(certificate):
         raise UsageError(
             f"{certificate.by}: {certificate.path} contains no certificate", hint="a PEM file with the whole chain"
         )
     place = key or certificate
-    if b"PRIVATE KEY-----" not in _read(place):
+    if b"PRIVATE KEY-----" not in _read_pem(place):
         hint = "a PEM file" if key else f"give its key's file with {how}"
         raise UsageError(f"{place.by}: {place.path} contains no private key", hint=hint)
     try:
@@ -44,20 +44,20 @@ def load_chain(context: ssl.SSLContext, certificate: NamedFile, key: NamedFile |
             hint="use a key without a passphrase: the server cannot ask for it",
         ) from None
     except ssl.SSLError as error:
-        _explain(error, place)
+        _explain_tls_error(error, place)
 
 
 def _no_password() -> NoReturn:
     raise _Encrypted
 
 
-def _explain(error: ssl.SSLError, place: NamedFile) -> NoReturn:
+def _explain_tls_error(error: ssl.SSLError, place: NamedFile) -> NoReturn:
     if error.reason == _OTHER_KEY:
         raise UsageError(f"{place.by}: {place.path} is not the key of the certificate") from None
     raise UsageError(f"{place.by}: {place.path} cannot be used: {error.reason or error}") from None
 
 
-def _read(file: NamedFile) -> bytes:
+def _read_pem(file: NamedFile) -> bytes:
     try:
         with open_regular(file.path) as opened:
             data = opened.read()

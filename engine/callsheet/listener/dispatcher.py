@@ -39,12 +39,12 @@ INTERRUPTED = DispatchVerdict(500, "failed", "interrupted")
 def verdict_of(result: RunResult) -> DispatchVerdict:
     """With the answer of the first route that made one; one that refuses counts only where nothing else failed."""
     if result.failed:
-        return failure(result)
+        return failure_response(result)
     reply = next(iter(result.replies.values()), None)
     return ACCEPTED if reply is None else ACCEPTED._replace(status=reply.status, reply=reply)
 
 
-def failure(result: RunResult) -> DispatchVerdict:
+def failure_response(result: RunResult) -> DispatchVerdict:
     detail = "; ".join(f"{job}: {text}" for job, text in result.failed.items())
     if result.failed.keys() <= result.replies.keys():
         reply = next(reply for job, reply in result.replies.items() if job in result.failed)
@@ -82,25 +82,25 @@ class TasklessRun:
         self._ended = ended
         self._started = perf_counter()
 
-    def begin(self, *, may_wait: bool) -> bool:
+    def start_without_task(self, *, may_wait: bool) -> bool:
         """At once, or when there is a place. False where it may not wait, or would have to for several places."""
         if acquire_immediately(self._limits):
-            self._start()
+            self._start_handler()
         elif may_wait and len(self._limits) == 1:
-            self._limits[0].call_when_free(self._start)
+            self._limits[0].call_when_free(self._start_handler)
         else:
             return False
         return True
 
-    def _start(self) -> None:
+    def _start_handler(self) -> None:
         try:
-            self._job.handler.begin(self._event, self._job.id, self._end)
+            self._job.handler.start_without_task(self._event, self._job.id, self._end_run)
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
-            self._end(failure_of(error))
+            self._end_run(failure_of(error))
 
-    def _end(self, failure: HandlerFailed | None) -> None:
+    def _end_run(self, failure: HandlerFailed | None) -> None:
         for limit in self._limits:
-            limit.release()
+            limit.release_place()
         self._observe(self._job.id, perf_counter() - self._started, succeeded=failure is None)
         self._ended(failure)
 
@@ -147,7 +147,7 @@ class Runner:
         self._ordered = KeyedLock()
 
     @property
-    def waiting(self) -> int:
+    def waiting_runs(self) -> int:
         """Runs that wait for their turn: for a place of all, of their route or handler, or in their order."""
         return self._waiting_tasks + self.concurrency.waiting_calls
 
@@ -162,12 +162,12 @@ class Runner:
             result.replies = {job.id: result.replies[job.id] for job in jobs if job.id in result.replies}
         return result
 
-    def begin(self, event: Event, job: Job, ended: Callable[[HandlerFailed | None], None]) -> bool:
+    def start_without_task(self, event: Event, job: Job, ended: Callable[[HandlerFailed | None], None]) -> bool:
         """The same as `run` of one job, without a task. False where it needs one; else `ended` is told how it ended."""
         if job.order or job.reply or job.circuit or job.handler.needs_task or self.watch_run is not None:
             return False
         run = TasklessRun(event, job, (*job.concurrency_limits, self.concurrency), self._observe, ended)
-        return run.begin(may_wait=self.max_wait is None)
+        return run.start_without_task(may_wait=self.max_wait is None)
 
     async def _watch_job(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
         assert self.watch_run is not None  # noqa: S101 - else nobody watches
@@ -203,20 +203,20 @@ class Runner:
         """An answer that refuses is a failure: a repetition runs it again."""
         given = await self._run_handler(event, job)
         if job.reply is not None:
-            reply = result.replies[job.id] = job.reply.make(event, given)
-            if not reply.accepts:
+            reply = result.replies[job.id] = job.reply.make_reply(event, given)
+            if not reply.accepts_event:
                 raise HandlerFailed(f"replied {reply.status}")
 
     async def _run_handler(self, event: Event, job: Job) -> Any:
         if job.circuit is not None:
-            job.circuit.check()  # before a place is waited for
+            job.circuit.check_closed()  # before a place is waited for
         limits = (*job.concurrency_limits, self.concurrency)
         if job.order is None and acquire_immediately(limits):
             try:
                 return await self._run_in_place(event, job)
             finally:
                 for concurrency in limits:
-                    concurrency.release()
+                    concurrency.release_place()
         async with AsyncExitStack() as slots:
             self._waiting_tasks += 1
             try:
@@ -231,15 +231,15 @@ class Runner:
     async def _run_in_place(self, event: Event, job: Job) -> Any:
         if job.circuit is None:
             return await job.handler.run(event, job.id)
-        with job.circuit.watch():
+        with job.circuit.watch_run():
             return await job.handler.run(event, job.id)
 
     async def _acquire_slots(self, event: Event, job: Job, slots: AsyncExitStack) -> None:
         if job.order is not None and (value := job.order(event.fast_scope)) is not None:
-            await slots.enter_async_context(self._ordered.hold((job.id, repr(value))))
+            await slots.enter_async_context(self._ordered.hold_key((job.id, repr(value))))
         for limit in (*job.concurrency_limits, self.concurrency):
-            await limit.acquire()
-            slots.callback(limit.release)
+            await limit.acquire_place()
+            slots.callback(limit.release_place)
 
 
 # Handling events while their sender waits: the answer tells whether all handlers succeeded.
@@ -268,27 +268,27 @@ class SynchronousDispatcher:
                 return ACCEPTED if entry.slot else DUPLICATE
             if entry.slot and not entry.attempt and len(jobs) == 1:
                 verdict: asyncio.Future[DispatchVerdict] = asyncio.get_running_loop().create_future()
-                if self.runner.begin(event, jobs[0], partial(self._on_ended, entry, jobs[0].id, verdict)):
+                if self.runner.start_without_task(event, jobs[0], partial(self._on_ended, entry, jobs[0].id, verdict)):
                     return verdict
         return asyncio.ensure_future(self._run_or_wait(event, jobs, entry))
 
     def _try_claim(self, key: str, state: int = RUNNING) -> EventEntry | None:
         try:
-            return self.table.claim(key, monotonic(), state)
+            return self.table.claim_event(key, monotonic(), state)
         except TableBusy:
             return None
 
     def _on_ended(
         self, entry: EventEntry, job: str, verdict: asyncio.Future[DispatchVerdict], failed: HandlerFailed | None
     ) -> None:
-        ended = ACCEPTED if failed is None else failure(RunResult({job: str(failed)}))
-        self._release(entry, ended)
+        ended = ACCEPTED if failed is None else failure_response(RunResult({job: str(failed)}))
+        self._release_event(entry, ended)
         if not verdict.done():
             verdict.set_result(ended)
 
-    def _release(self, entry: EventEntry, verdict: DispatchVerdict) -> None:
+    def _release_event(self, entry: EventEntry, verdict: DispatchVerdict) -> None:
         failed = SATURATED if verdict.outcome == _SATURATED_ELSEWHERE.outcome else FAILED
-        self.table.release(entry, DONE if verdict.outcome == ACCEPTED.outcome else failed)
+        self.table.release_event(entry, DONE if verdict.outcome == ACCEPTED.outcome else failed)
 
     async def _run_or_wait(self, event: Event, jobs: Sequence[Job], entry: EventEntry | None) -> DispatchVerdict:
         while entry is None or not entry.slot:
@@ -304,7 +304,7 @@ class SynchronousDispatcher:
         try:
             verdict = await self._run_missing(event, jobs, entry)
         finally:
-            self._release(entry, verdict)
+            self._release_event(entry, verdict)
         return verdict
 
     async def _claim_when_not_busy(self, key: str, state: int = RUNNING) -> EventEntry | None:

@@ -67,11 +67,11 @@ class _Counts:
     def __init__(self, descriptor: int) -> None:
         self._memory = mmap.mmap(descriptor, HEADER_SIZE)
 
-    def of(self, worker: int) -> int:
-        return _number(self._memory, self.first, worker)
+    def count_of_worker(self, worker: int) -> int:
+        return _number_at(self._memory, self.first, worker)
 
-    def increase(self, worker: int) -> None:
-        number = (self.of(worker) + 1) % 2**32
+    def increase_count(self, worker: int) -> None:
+        number = (self.count_of_worker(worker) + 1) % 2**32
         _NUMBER.pack_into(self._memory, self.first + worker * _NUMBER.size, number)
 
     def close(self) -> None:
@@ -118,15 +118,15 @@ class EventTable:
         if descriptor is None:
             self._buckets, key = _bucket_count(size), os.urandom(_KEY_SIZE)
         else:
-            self._buckets, key = _layout(descriptor, size)
+            self._buckets, key = _layout_of_table(descriptor, size)
         self._hash = hashlib.blake2b(digest_size=_REST_SIZE + _TAG_SIZE, key=key)
         length = HEADER_SIZE + self._buckets * BUCKET_SIZE
         self._memory = mmap.mmap(-1 if descriptor is None else descriptor, length)
 
     def look_up(self, key: str, now: float) -> EventEntry:
         """Without a lock. While another process takes the slot for another event, this one is unknown."""
-        rest, tag, bucket = self._locate(key)
-        slot = self._find(rest, tag, bucket)
+        rest, tag, bucket = self._locate_bucket(key)
+        slot = self._find_slot(rest, tag, bucket)
         if slot < 0:
             return _UNKNOWN
         found, state, worker, attempt, generation, taken = _SLOT.unpack_from(self._memory, slot)
@@ -134,12 +134,12 @@ class EventTable:
             return _UNKNOWN
         return EventEntry(self._state_now(state, worker, generation, now - taken), attempt)
 
-    def claim(self, key: str, now: float, state: int = RUNNING) -> EventEntry:
+    def claim_event(self, key: str, now: float, state: int = RUNNING) -> EventEntry:
         """Take an event, unless it is done or another delivery of it is under way. `DONE` where nothing has to run.
 
         Raises `TableBusy`.
         """
-        rest, tag, bucket = self._locate(key)
+        rest, tag, bucket = self._locate_bucket(key)
         if self._descriptor is None:
             return self._claim_locked(rest, tag, bucket, int(now), state)
         try:
@@ -153,7 +153,7 @@ class EventTable:
 
     def _claim_locked(self, rest: bytes, tag: bytes, bucket: int, now: int, state: int) -> EventEntry:
         memory, attempt = self._memory, 0
-        slot = self._find(rest, tag, bucket)
+        slot = self._find_slot(rest, tag, bucket)
         if slot < 0:
             number = memory[bucket + _TURN]
             slot = bucket + _FIRST + number * _SLOT_SIZE
@@ -179,18 +179,18 @@ class EventTable:
         """What is done is forgotten after a time, and what was under way in a process that ended is free."""
         if state == DONE:
             return DONE if age <= self._window else FREE
-        if state == RUNNING and generation != _generation(self._memory, worker):
+        if state == RUNNING and generation != _generation_of(self._memory, worker):
             return FREE
         return state
 
-    def release(self, entry: EventEntry, state: int) -> None:
+    def release_event(self, entry: EventEntry, state: int) -> None:
         """What became of an event that this process claimed."""
         self._memory[entry.slot + _STATE] = state
 
     def close(self) -> None:
         self._memory.close()
 
-    def _locate(self, key: str) -> tuple[bytes, bytes, int]:
+    def _locate_bucket(self, key: str) -> tuple[bytes, bytes, int]:
         """Both parts of its digest, and where its bucket begins."""
         hashed = self._hash.copy()
         hashed.update(key.encode("utf-8", "surrogatepass"))
@@ -198,7 +198,7 @@ class EventTable:
         bucket = int.from_bytes(digest[:4], "little") % self._buckets
         return digest[:_REST_SIZE], digest[_REST_SIZE:], HEADER_SIZE + bucket * BUCKET_SIZE
 
-    def _find(self, rest: bytes, tag: bytes, bucket: int) -> int:
+    def _find_slot(self, rest: bytes, tag: bytes, bucket: int) -> int:
         """Where the slot with this digest begins, or -1."""
         tags = self._memory[bucket : bucket + _TURN]
         found = tags.find(tag)
@@ -217,37 +217,37 @@ class EventTable:
         for skipped in range(SLOTS):
             number = (turn + skipped) % SLOTS
             _, state, worker, _, generation, _ = _SLOT.unpack_from(memory, bucket + _FIRST + number * _SLOT_SIZE)
-            if state != RUNNING or generation != _generation(memory, worker):
+            if state != RUNNING or generation != _generation_of(memory, worker):
                 return number
         raise TableBusy("too many events are under way")
 
 
-def _number(memory: mmap.mmap, first: int, worker: int) -> int:
+def _number_at(memory: mmap.mmap, first: int, worker: int) -> int:
     (found,) = _NUMBER.unpack_from(memory, first + worker * _NUMBER.size)
     return int(found)
 
 
-def _generation(memory: mmap.mmap, worker: int) -> int:
-    return _number(memory, Generations.first, worker)
+def _generation_of(memory: mmap.mmap, worker: int) -> int:
+    return _number_at(memory, Generations.first, worker)
 
 
 def _bucket_count(size: int) -> int:
     return max(MIN_BUCKETS, -(-size * SPARE // SLOTS))
 
 
-def _layout(descriptor: int, size: int) -> tuple[int, bytes]:
+def _layout_of_table(descriptor: int, size: int) -> tuple[int, bytes]:
     """The number of buckets and the key, which the first worker chooses: it starts before all others."""
     with mmap.mmap(descriptor, HEADER_SIZE) as header:
         buckets, key = _HEADER.unpack_from(header)
         if not buckets:
             buckets, key = _bucket_count(size), os.urandom(_KEY_SIZE)
-            _resize(descriptor, HEADER_SIZE + buckets * BUCKET_SIZE)
+            _resize_file(descriptor, HEADER_SIZE + buckets * BUCKET_SIZE)
             _HEADER.pack_into(header, 0, 0, key)
             _NUMBER.pack_into(header, 0, buckets)
         return buckets, key
 
 
-def _resize(descriptor: int, size: int) -> None:
+def _resize_file(descriptor: int, size: int) -> None:
     """Memory takes room when it is written to. A file gets all of it now: on a full disk writing would be the end."""
     if hasattr(os, "memfd_create"):
         os.ftruncate(descriptor, size)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..language.compiled_jmespath import compile_condition
 from ..language.template import to_text
 from .queue.queue_port import storable_headers
-from .routes import accepts
+from .routes import is_for_type
 from .verify.payload import Rejected
 from .verify.proofs import PlainToken, PublicKeySignature, Signature
 
@@ -50,17 +50,17 @@ def header_without_secrets(source: Source | None, name: bytes, value: bytes) -> 
 
 def proof_steps(source: Source, headers: Headers, query: bytes, data: bytes, now: float) -> list[Step]:
     """What was looked at, in order: `ok` is whether it is as it has to be, or nothing where it only informs."""
-    steps = [_step(f"POST {source.path}, {len(data)} bytes")]
+    steps = [_proof_step(f"POST {source.path}, {len(data)} bytes")]
     if source.tokens is not None:
         steps.extend(_token_steps(source, source.tokens, headers, query, data, now))
     if source.proof is not None:
         steps.extend(_proof_steps(source, headers, query, data, now))
     if not source.is_verified:
-        steps.append(_step("this source is served without a secret or a key set: nothing is verified"))
+        steps.append(_proof_step("this source is served without a secret or a key set: nothing is verified"))
     return steps
 
 
-def _step(text: str, *, ok: bool | None = None) -> Step:
+def _proof_step(text: str, *, ok: bool | None = None) -> Step:
     return {"ok": ok, "text": text}
 
 
@@ -71,24 +71,24 @@ def _token_steps(
     try:
         token = tokens.token_of(headers, data)
     except Rejected as refused:
-        yield _step(refused.detail, ok=False)
+        yield _proof_step(refused.detail, ok=False)
         return
     first = token.partition(b".")[0]
     named: Any = None
     with suppress(ValueError):
         named = json.loads(urlsafe_b64decode(first + b"=" * (-len(first) % 4)))
     if not isinstance(named, dict):
-        yield _step(f"{tokens.place} is not a signed token (JWT): it has no header that can be read", ok=False)
+        yield _proof_step(f"{tokens.place} is not a signed token (JWT): it has no header that can be read", ok=False)
         return
-    yield _step(f"a token: alg={str(named.get('alg'))[:40]} kid={str(named.get('kid'))[:80]}")
+    yield _proof_step(f"a token: alg={str(named.get('alg'))[:40]} kid={str(named.get('kid'))[:80]}")
     try:
         assert source.find_key is not None  # noqa: S101 - else it verifies no tokens
-        claims, _ = tokens.claims(token, source.find_key, now)
+        claims, _ = tokens.verified_claims(token, source.find_key, now)
         tokens.check_request(claims, source.path, query)
     except Rejected as refused:
-        yield _step(refused.detail, ok=False)
+        yield _proof_step(refused.detail, ok=False)
     else:
-        yield _step("signature and claims of the token", ok=True)
+        yield _proof_step("signature and claims of the token", ok=True)
 
 
 def _proof_steps(source: Source, headers: Headers, query: bytes, data: bytes, now: float) -> Iterator[Step]:
@@ -96,27 +96,27 @@ def _proof_steps(source: Source, headers: Headers, query: bytes, data: bytes, no
     assert proof is not None  # noqa: S101 - the caller asked
     if isinstance(proof, Signature | PublicKeySignature):
         try:
-            candidates = proof.signed.candidates(headers, data)
+            candidates = proof.signed.sent_signatures(headers, data)
             beginnings = ", ".join(f"{each[:_BEGINNING].decode('latin-1')}..." for each in candidates)
-            yield _step(f"signatures in {proof.signed.name}: {beginnings or 'none'}", ok=bool(candidates))
-            message = proof.signed.message(headers, data, now, request)
+            yield _proof_step(f"signatures in {proof.signed.name}: {beginnings or 'none'}", ok=bool(candidates))
+            message = proof.signed.signed_message(headers, data, now, request)
         except Rejected as refused:
-            yield _step(refused.detail, ok=False)
+            yield _proof_step(refused.detail, ok=False)
             return
         rest = "..." if len(message) > _SHOWN else ""
         shown = message[:_SHOWN].decode("utf-8", "backslashreplace") + rest
-        yield _step(f"{len(message)} bytes have to be signed ({proof.algorithm}): {shown}")
+        yield _proof_step(f"{len(message)} bytes have to be signed ({proof.algorithm}): {shown}")
     what = "public key" if isinstance(proof, PublicKeySignature) else "secret"
     try:
-        for number, matches in enumerate(proof.matches(headers, data, now, request), 1):
-            yield _step(f"{what} {number} {'matches' if matches else 'does not match'}", ok=matches)
+        for number, matches in enumerate(proof.matching_secrets(headers, data, now, request), 1):
+            yield _proof_step(f"{what} {number} {'matches' if matches else 'does not match'}", ok=matches)
     except Rejected as refused:
-        yield _step(refused.detail, ok=False)
+        yield _proof_step(refused.detail, ok=False)
 
 
 def route_reasons(table: RoutingTable, event: Event) -> list[dict[str, Any]]:
     """Each route, whether it took the event, and why not."""
-    plan = table.plan(event)
+    plan = table.plan_of_event(event)
     if not plan.wanted:
         why = "the type is not among those of --events" if plan.known else "the source defines no such type"
         return [{"route": route.name, "took": False, "why": why} for route in table.routes]
@@ -128,7 +128,7 @@ def _route_reason(route: Route, event: Event) -> dict[str, Any]:
     why = ""
     if event.source.name not in definition.get("source", (event.source.name,)):
         why = f"it takes events of {', '.join(definition['source'])}"
-    elif not accepts(definition, event.source.name, event.type):
+    elif not is_for_type(definition, event.source.name, event.type):
         why = f"it takes the types {', '.join(definition['on'])}"
     elif "when" in definition and not compile_condition(definition["when"])(event.fast_scope):
         why = f"its condition does not hold: {definition['when']}"
@@ -160,7 +160,9 @@ class RecentDeliveries:
         self, event: Event, source: Source, verdict: DispatchVerdict, client: str, duration: float, table: RoutingTable
     ) -> None:
         """One that was genuine, whatever became of it. With an inbox its handlers may run later."""
-        record = self._add(source, client, verdict.status, verdict.outcome, verdict.detail, event.headers, event.data)
+        record = self._add_delivery(
+            source, client, verdict.status, verdict.outcome, verdict.detail, event.headers, event.data
+        )
         record.update(
             type=event.type,
             id=None if event.id is None else to_text(event.id),
@@ -173,11 +175,11 @@ class RecentDeliveries:
         self, source: Source | None, error: Rejected, client: str, headers: Headers, query: bytes, data: bytes
     ) -> None:
         """A delivery that brought no event, with each step of the check."""
-        record = self._add(source, client, error.status, error.reason, error.detail, headers, data)
+        record = self._add_delivery(source, client, error.status, error.reason, error.detail, headers, data)
         if source is not None:
             record["steps"] = proof_steps(source, headers, query, data, time.time())
 
-    def _add(
+    def _add_delivery(
         self,
         source: Source | None,
         client: str,
@@ -212,10 +214,12 @@ class RecentDeliveries:
             "runs": [],
         }
         self._records.append(record)
-        self._count(int(now // _MINUTE), "succeeded" if status < 300 else "refused" if status < 500 else "failed")
+        self._count_minute(
+            int(now // _MINUTE), "succeeded" if status < 300 else "refused" if status < 500 else "failed"
+        )
         return record
 
-    def _count(self, minute: int, what: str) -> None:
+    def _count_minute(self, minute: int, what: str) -> None:
         counts = self._minutes.setdefault(minute, {"succeeded": 0, "refused": 0, "failed": 0})
         counts[what] += 1
         while len(self._minutes) > _MINUTES:
@@ -228,7 +232,7 @@ class RecentDeliveries:
             self._runs.popitem(last=False)
         return found
 
-    def find(self, number: int) -> Record | None:
+    def find_delivery(self, number: int) -> Record | None:
         return next((record for record in self._records if record["number"] == number), None)
 
     def summaries(self) -> list[Record]:

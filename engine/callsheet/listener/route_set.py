@@ -16,7 +16,16 @@ from ..language.layers import Layer
 from ..language.problem import place_of
 from ..language.source_file import Definitions
 from .handlers import HandlerContext, make_handlers
-from .routes import Route, RoutingTable, accepts, check_event_types, event_types, is_pattern, make_route, pattern
+from .routes import (
+    Route,
+    RoutingTable,
+    check_event_types,
+    compile_pattern,
+    event_types,
+    is_for_type,
+    is_pattern,
+    make_route,
+)
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -42,17 +51,17 @@ class RouteSet(NamedTuple):
     routing_table: RoutingTable
 
     @property
-    def ordered(self) -> list[str]:
+    def ordered_routes(self) -> list[str]:
         """The routes whose events are handled one by one."""
         return [route.name for route in self.routes if "order" in route.definition]
 
 
 def check_order(route_set: RouteSet, processes: int, *, shares_queue: bool) -> None:
     """Raises `UsageError` where several processes could handle events that are to be handled one by one."""
-    if route_set.ordered and (processes > 1 or shares_queue):
+    if route_set.ordered_routes and (processes > 1 or shares_queue):
         others = "a queue is for any number of processes" if shares_queue else f"--workers asks for {processes}"
         hint = "handle these events by `webhook listen --inbox`" if shares_queue else "leave out --workers"
-        name = route_set.ordered[0]
+        name = route_set.ordered_routes[0]
         raise UsageError(f'route "{name}": order holds in one process only, and {others}', hint=f"{hint}, or order")
 
 
@@ -96,7 +105,7 @@ def read_routes(catalog: Catalog, selection: RouteSelection, context: HandlerCon
     )
     routes = []
     for name, definition, folder in chosen:
-        where = partial(_where, definitions, name)
+        where = partial(_place_of_route, definitions, name)
         check_event_types(definition.get("on", ()), _types_for(definition, types), partial(where, "on"))
         context = context._replace(folder=folder, wants_result="reply" in definition)
         handlers = make_handlers(definition["do"], context, partial(where, "do"))
@@ -114,12 +123,12 @@ def _stored(catalog: Catalog, context: HandlerContext) -> Callable[[str], str]:
         from .verify.secret_options import NamedSecrets
 
         prefix = catalog.programs.get(catalog.program)["prefix"]
-        return NamedSecrets(prefix, context.environ, catalog.program).get(name)
+        return NamedSecrets(prefix, context.environ, catalog.program).get_secret(name)
 
     return get
 
 
-def _where(definitions: Definitions, name: str, *path: str | int) -> str:
+def _place_of_route(definitions: Definitions, name: str, *path: str | int) -> str:
     """File, line and place of a defined route; options have their own names."""
     found = definitions.get(("route", name))
     return f'route "{name}"' if found is None else place_of(found, path)
@@ -196,24 +205,30 @@ def _escape_template(text: str) -> str:
 # What is allowed in routes and may go wrong, and routes that can never match.
 
 
-def warnings(route_set: RouteSet, filters: Sequence[str]) -> list[str]:
+def warnings_of_routes(route_set: RouteSet, filters: Sequence[str]) -> list[str]:
     return [text for route in route_set.routes for text in _route_warnings(route, route_set, filters)]
 
 
 def _route_warnings(route: Route, route_set: RouteSet, filters: Sequence[str]) -> Iterator[str]:
     name = f'route "{route.name}"'
-    types = [(source, type_) for source, type_ in route_set.types if accepts(route.definition, source, type_)]
+    types = [(source, type_) for source, type_ in route_set.types if is_for_type(route.definition, source, type_)]
     unclear = any(is_pattern(type_) for _, type_ in route_set.types)
     if not types and not unclear:
         yield f"{name} can never match: no source that is received sends such events"
-    elif filters and not unclear and not any(pattern(word).match(type_) for word in filters for _, type_ in types):
+    elif (
+        filters
+        and not unclear
+        and not any(compile_pattern(word).match(type_) for word in filters for _, type_ in types)
+    ):
         yield f"{name} can never match: --events leaves none of its types"
     when = route.definition.get("when")
     if when is not None and (node := expression_tree(when)) is not None:
-        yield from (f"{name} can never match: when: {text}" for text in _condition(when, node, [t for _, t in types]))
+        yield from (
+            f"{name} can never match: when: {text}" for text in _condition_warnings(when, node, [t for _, t in types])
+        )
 
 
-def _condition(when: str, node: Ast, types: Sequence[str]) -> Iterator[str]:
+def _condition_warnings(when: str, node: Ast, types: Sequence[str]) -> Iterator[str]:
     if node["type"] == "comparator" and node["value"] in ("lt", "lte", "gt", "gte"):
         sides = [side for side in node["children"] if side["type"] == "literal"]
         if any(isinstance(side["value"], bool | list | dict | type(None)) for side in sides):
@@ -233,14 +248,14 @@ def _required_type(node: Ast) -> Any:
     return None
 
 
-def doubts(rules: RouteSet, only: Sequence[str]) -> list[str]:
+def warnings_of_handlers(rules: RouteSet, only: Sequence[str]) -> list[str]:
     """`only` are the types that are handled at all."""
-    return [*warnings(rules, only), *doubts_of_handlers(rules)]
+    return [*warnings_of_routes(rules, only), *doubts_of_handlers(rules)]
 
 
 def doubts_of_handlers(rules: RouteSet) -> list[str]:
     jobs = [job for route in rules.routes for job in route.jobs]
-    return [f"handler {job.id}: {text}" for job in jobs for text in job.handler.doubts()]
+    return [f"handler {job.id}: {text}" for job in jobs for text in job.handler.configuration_warnings()]
 
 
 # Runs that exceeded their time and cannot be ended: how many, and what is done where they keep every place.
@@ -258,22 +273,22 @@ class OverdueRuns:
         self._note = note
         self._restart = restart
 
-    def _jobs(self) -> Iterator[Job]:
+    def _current_jobs(self) -> Iterator[Job]:
         return (job for route in self._rules().routes for job in route.jobs)
 
-    def counts(self) -> dict[str, float]:
+    def counts_by_job(self) -> dict[str, float]:
         """Overdue runs by job, of those that have any."""
-        return {job.id: float(job.handler.overdue) for job in self._jobs() if job.handler.overdue}
+        return {job.id: float(job.handler.overdue_runs) for job in self._current_jobs() if job.handler.overdue_runs}
 
-    def stuck(self) -> set[str]:
+    def stuck_jobs(self) -> set[str]:
         """The jobs that can handle nothing until such a run ends."""
-        return {job.id for job in self._jobs() if job.handler.is_stuck}
+        return {job.id for job in self._current_jobs() if job.handler.is_stuck}
 
-    async def watch(self) -> None:
+    async def watch_runs(self) -> None:
         told: set[str] = set()
         while True:
             await asyncio.sleep(INTERVAL)
-            stuck = self.stuck()
+            stuck = self.stuck_jobs()
             for job in sorted(stuck - told):
                 self._note(f"{job}: runs that exceeded their time keep all its places: none is free")
             for job in sorted(told - stuck):

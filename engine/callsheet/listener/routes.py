@@ -59,13 +59,13 @@ class RouteIndex:
                 entries.setdefault(fixed.value, []).append(entry)
 
     @property
-    def constant(self) -> list[Any] | None:
+    def unconditional_items(self) -> list[Any] | None:
         """The items, where none of them has a condition."""
         if self._by_value or any(entry.condition is not None for entry in self._tried):
             return None
         return [entry.item for entry in self._tried]
 
-    def matching(self, scope: Any) -> list[Any]:
+    def matching_items(self, scope: Any) -> list[Any]:
         """The items whose conditions hold, in order."""
         entries = list(self._tried)
         for get_value, by_value in self._by_value.values():
@@ -163,11 +163,13 @@ class RoutingTable:
     ) -> None:
         self.routes = routes
         self._exact = {key: event for key, event in types.items() if not is_pattern(key[1])}
-        self._patterns = [(key[0], pattern(key[1]), event) for key, event in types.items() if is_pattern(key[1])]
-        self._filters = [pattern(word) for word in filters]
+        self._patterns = [
+            (key[0], compile_pattern(key[1]), event) for key, event in types.items() if is_pattern(key[1])
+        ]
+        self._filters = [compile_pattern(word) for word in filters]
         self._plans: dict[tuple[str, str], EventPlan] = {}
 
-    def plan(self, event: Event) -> EventPlan:
+    def plan_of_event(self, event: Event) -> EventPlan:
         key = (event.source.name, event.type)
         found = self._plans.get(key)
         if found is None:
@@ -176,20 +178,20 @@ class RoutingTable:
             found = self._plans[key] = self._make_plan(*key)
         return found
 
-    def jobs(self, plan: EventPlan, event: Event) -> list[Job]:
+    def jobs_for_event(self, plan: EventPlan, event: Event) -> list[Job]:
         """What is to be done with an event, in the order of the routes."""
         if plan.jobs is not None:
             return plan.jobs
-        return [job for route in plan.routes.matching(event.fast_scope) for job in route.jobs]
+        return [job for route in plan.routes.matching_items(event.fast_scope) for job in route.jobs]
 
     def _make_plan(self, source: str, type_: str) -> EventPlan:
         event = self._definition_of(source, type_)
         known = event is not None
         wanted = known and (not self._filters or any(regex.match(type_) for regex in self._filters))
-        matching = [route for route in self.routes if wanted and accepts(route.definition, source, type_)]
+        matching = [route for route in self.routes if wanted and is_for_type(route.definition, source, type_)]
         requires = compile_condition(event["requires"]) if event and "requires" in event else None
         index = RouteIndex((route.definition.get("when"), route) for route in matching)
-        routes = index.constant
+        routes = index.unconditional_items
         jobs = None if routes is None else [job for route in routes for job in route.jobs]
         return EventPlan(known, wanted, requires, index, jobs)
 
@@ -201,18 +203,18 @@ class RoutingTable:
         return next(found, None)
 
 
-def accepts(definition: shape.RouteDefinition, source: str, type_: str) -> bool:
+def is_for_type(definition: shape.RouteDefinition, source: str, type_: str) -> bool:
     """Whether a route is for events of this type, whatever its condition says."""
     if source not in definition.get("source", (source,)):
         return False
-    return any(pattern(word).match(type_) for word in definition.get("on", ("*",)))
+    return any(compile_pattern(word).match(type_) for word in definition.get("on", ("*",)))
 
 
 def is_pattern(word: str) -> bool:
     return any(character in word for character in "*?[")
 
 
-def pattern(word: str) -> re.Pattern[str]:
+def compile_pattern(word: str) -> re.Pattern[str]:
     return re.compile(translate(word))
 
 
@@ -243,8 +245,8 @@ def check_event_types(words: Sequence[str], types: Mapping[tuple[str, str], Any]
 def _may_match(word: str, name: str) -> bool:
     """Whether a word of a filter can mean a defined type; of two patterns that is taken for granted."""
     if is_pattern(name):
-        return is_pattern(word) or bool(pattern(name).match(word))
-    return bool(pattern(word).match(name))
+        return is_pattern(word) or bool(compile_pattern(name).match(word))
+    return bool(compile_pattern(word).match(name))
 
 
 def split_commas(given: Sequence[str]) -> list[str]:

@@ -21,7 +21,7 @@ from ..errors import UsageError
 from ..files import open_regular
 from ..jsontext import dump_json, parse_json
 from ..language.template import evaluate, fill_template, fill_text, to_text
-from .server.listening_sockets import ListenAddress, bind, urls
+from .server.listening_sockets import ListenAddress, bind_sockets, urls_of_sockets
 from .verify.payload import CONTENT_TYPE
 from .verify.proofs import Signature, SignedMessage, SignedRequest, arguments_of, key_of
 from .verify.secret_options import refuse_byte_order_mark
@@ -53,7 +53,7 @@ def signed_privately(
     definition: PublicKey, secret: str, body: bytes, headers: Mapping[str, str], now: float, request: SignedRequest
 ) -> dict[str, str]:
     """The headers with a signature by a private key: a seed (ed25519) or PKCS #8. Raises `UsageError`."""
-    key = _private(definition, key_of(secret, definition.get("key")))
+    key = _private_key_of(definition, key_of(secret, definition.get("key")))
     more = arguments_of(definition["algorithm"])
 
     def sign(message: bytes) -> str:
@@ -63,7 +63,7 @@ def signed_privately(
     return SignedMessage(definition).headers_for(body, headers, now, request, sign)
 
 
-def _private(definition: PublicKey, data: bytes) -> Any:
+def _private_key_of(definition: PublicKey, data: bytes) -> Any:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_der_private_key
@@ -105,7 +105,7 @@ def make_payload(
     default = {"id": "{id}", "event_type": "{type}", "event_time": "{time}", "body": "{body}"}
     payload = fill_template(definition.get("sample", default), scope)
     for change in changes:
-        _set(payload, change)
+        _set_member(payload, change)
     headers = {name: to_text(fill_text(text, scope)) for name, text in definition.get("sample_headers", {}).items()}
     return payload, headers
 
@@ -119,7 +119,7 @@ def id_of(definition: shape.SourceDefinition, payload: Any, headers: Mapping[str
     return to_text(evaluate(definition.get("id", "`null`"), scope))
 
 
-def _set(payload: Any, change: str) -> None:
+def _set_member(payload: Any, change: str) -> None:
     """`body.score=55`: the value is JSON where it can be, else text."""
     path, sign, text = change.partition("=")
     if not sign or not path:
@@ -146,14 +146,14 @@ def put_member(payload: Any, path: str, value: Any) -> bool:
     return isinstance(table, dict)
 
 
-def plain(
+def plain_delivery(
     definition: shape.SourceDefinition, payload: Any, headers: Mapping[str, str], secret: str | None, url: str
 ) -> Delivery:
     """A body of JSON or, where the source takes nothing else, a form; proved where there is a secret, for `url`."""
     is_form = definition.get("content") == "form"
     if secret is not None:
         _prove_inside(definition, payload, secret, url)
-    body = _form(definition, payload) if is_form else dump_json(payload).encode()
+    body = _form_of_payload(definition, payload) if is_form else dump_json(payload).encode()
     own = {"Content-Type": CONTENT_TYPE if is_form else "application/json", **headers}
     if secret is None or "certificate" in definition:  # whose key the sender alone has
         return Delivery(own, body, "none", id_of(definition, payload, headers), url)
@@ -192,10 +192,12 @@ def _prove_inside(definition: shape.SourceDefinition, payload: Any, secret: str,
         signed = Signature(definition["hmac"], [secret])
         data = dump_json(payload).encode()
         now = time.time()
-        put_member(payload, member, signed.sign(signed.signed.message([], data, now, SignedRequest(url))))
+        put_member(
+            payload, member, signed.sign_message(signed.signed.signed_message([], data, now, SignedRequest(url)))
+        )
 
 
-def _form(definition: shape.SourceDefinition, payload: Any) -> bytes:
+def _form_of_payload(definition: shape.SourceDefinition, payload: Any) -> bytes:
     field = definition.get("form_field")
     fields = payload if field is None else {field: payload}
     return urlencode({name: to_text(value) for name, value in fields.items()}).encode()
@@ -216,7 +218,7 @@ class TokenSigner:
         listed = {name: self.public[name] for name in ("kty", "n", "e")}
         return json.dumps({"keys": [{**listed, "kid": self.kid, "alg": "RS256", "use": "sig"}]}).encode()
 
-    def token(
+    def make_token(
         self,
         definition: shape.SourceDefinition,
         payload: Mapping[str, Any],
@@ -246,11 +248,11 @@ class TokenSigner:
 
 def _compact(head: Mapping[str, Any], claims: Mapping[str, Any], sign: Callable[[bytes], bytes]) -> str:
     """A token in its compact form (RFC 7515, section 7.1)."""
-    signed = f"{_encode(json.dumps(head).encode())}.{_encode(dump_json(claims).encode())}"
-    return f"{signed}.{_encode(sign(signed.encode()))}"
+    signed = f"{_encode_segment(json.dumps(head).encode())}.{_encode_segment(dump_json(claims).encode())}"
+    return f"{signed}.{_encode_segment(sign(signed.encode()))}"
 
 
-def _encode(data: bytes) -> str:
+def _encode_segment(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
@@ -264,7 +266,7 @@ def private_key(path: str) -> RSAPrivateKey:
 
     try:
         if not os.path.exists(path):
-            return _new(path)
+            return _new_key_file(path)
         with open_regular(path) as file:
             data = file.read()
         refuse_byte_order_mark(data, f"--jwt-key: {path}")
@@ -278,7 +280,7 @@ def private_key(path: str) -> RSAPrivateKey:
     return key
 
 
-def _new(path: str) -> RSAPrivateKey:
+def _new_key_file(path: str) -> RSAPrivateKey:
     from cryptography.hazmat.primitives.asymmetric import rsa
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -295,7 +297,7 @@ PATH = "/jwks.json"
 
 
 @contextlib.contextmanager
-def served(address: ListenAddress, text: bytes, option: str) -> Iterator[str]:
+def served_key_set(address: ListenAddress, text: bytes, option: str) -> Iterator[str]:
     """The address of the key set. Errors name the option that `address` was given by."""
     import http.server
 
@@ -311,20 +313,20 @@ def served(address: ListenAddress, text: bytes, option: str) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:
             """Nobody asked."""
 
-    sockets = bind(address, option)
-    servers = [_server(opened, KeySetRequestHandler) for opened in sockets]
+    sockets = bind_sockets(address, option)
+    servers = [_server_on_socket(opened, KeySetRequestHandler) for opened in sockets]
     threads = [threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True) for server in servers]
     for thread in threads:
         thread.start()
     try:
-        yield urls(sockets, "http")[0] + PATH
+        yield urls_of_sockets(sockets, "http")[0] + PATH
     finally:
         for server in servers:
             server.shutdown()
             server.server_close()
 
 
-def _server(
+def _server_on_socket(
     opened: socket.socket, handler: type[http.server.BaseHTTPRequestHandler]
 ) -> http.server.ThreadingHTTPServer:
     import http.server

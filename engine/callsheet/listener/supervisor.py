@@ -83,13 +83,13 @@ class Supervisor:
         self._stopping = False
         self._announced = False
 
-    def run(self) -> int:
+    def run_workers(self) -> int:
         """Returns the exit code: that of the first worker where it could not start (1 if it was killed), else 0."""
         try:
             with self._signal_handlers():
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})  # one that came earlier comes now
                 code = self._start_first()
-                return self._supervise() if code is None or self._stopping else code
+                return self._supervise_workers() if code is None or self._stopping else code
         finally:
             self._kill_all()
             self._generations.close()
@@ -103,7 +103,7 @@ class Supervisor:
     def _start_first(self) -> int | None:
         """Its exit code where it ended before it was ready."""
         first = self._workers[0]
-        ready = self._start(first)
+        ready = self._start_worker(first)
         process = first.process
         while process is not None and process.poll() is None and not select.select([ready], [], [], 0.05)[0]:
             pass
@@ -116,8 +116,8 @@ class Supervisor:
             self._note(f"worker 0 ended with signal {-code} before it was ready")
         return code if code >= 0 else 1
 
-    def _supervise(self) -> int:
-        ready_pipes = [self._start(worker) for worker in self._workers[1:]]
+    def _supervise_workers(self) -> int:
+        ready_pipes = [self._start_worker(worker) for worker in self._workers[1:]]
         for ready in ready_pipes:
             os.read(ready, 1)
             os.close(ready)
@@ -126,7 +126,7 @@ class Supervisor:
             self._ready()
             self._note(f"ready: {count_of(len(self._workers), 'worker')}")
         while True:
-            self._reap()
+            self._reap_workers()
             if self._stopping and all(worker.process is None for worker in self._workers):
                 return 0
             self._restart_due()
@@ -135,7 +135,7 @@ class Supervisor:
             with contextlib.suppress(BlockingIOError):
                 self._wake.recv(4096)
 
-    def _start(self, worker: _Worker) -> int:
+    def _start_worker(self, worker: _Worker) -> int:
         """The descriptor at which the worker tells that it is ready; it ends without a word when the worker does."""
         ready, ready_write = os.pipe()
         inherited = () if self._workers_bind else tuple(sock.fileno() for sock in self._sockets)
@@ -150,14 +150,14 @@ class Supervisor:
             self._alive,
             not self._announced,
             self._memory,
-            self._generations.of(worker.index),
+            self._generations.count_of_worker(worker.index),
         )
         self._announced = True
         try:
             with _sighup_blocked():
                 worker.process = subprocess.Popen(
                     [sys.executable, "-P", *sys.orig_argv[1:]],
-                    env={**os.environ, VARIABLE: assignment.text},
+                    env={**os.environ, VARIABLE: assignment.as_text},
                     pass_fds=[*inherited, ready_write, self._alive, self._memory],
                     start_new_session=True,  # Ctrl-C reaches this process, which passes it on once
                 )
@@ -166,7 +166,7 @@ class Supervisor:
         finally:
             os.close(ready_write)
         worker.started = time.monotonic()
-        worker.beats, worker.silent_looks = self._heartbeats.of(worker.index), None
+        worker.beats, worker.silent_looks = self._heartbeats.count_of_worker(worker.index), None
         if self._stopping:  # since it was asked for: then the signal has passed this worker by
             worker.process.terminate()
         return ready
@@ -177,12 +177,12 @@ class Supervisor:
             not self._shared and supports_reuse_port() and all(sock.family != socket.AF_UNIX for sock in self._sockets)
         )
 
-    def _reap(self) -> None:
+    def _reap_workers(self) -> None:
         for worker in self._workers:
             if worker.process is None or (code := worker.process.poll()) is None:
                 continue
             worker.process = None
-            self._generations.increase(worker.index)
+            self._generations.increase_count(worker.index)
             if self._stopping:
                 continue
             ended_early = time.monotonic() - worker.started < MIN_LIFETIME
@@ -195,7 +195,7 @@ class Supervisor:
     def _restart_due(self) -> None:
         for worker in self._workers:
             if worker.process is None and not self._stopping and time.monotonic() >= worker.restart_at:
-                os.close(self._start(worker))
+                os.close(self._start_worker(worker))
 
     def _end_hung(self) -> None:
         """One whose loop does not turn any more serves nobody: it is ended, and started again as any that ended."""
@@ -203,7 +203,7 @@ class Supervisor:
             return
         self._look_at = time.monotonic() + LOOK_EVERY
         for worker in self._workers:
-            beats = self._heartbeats.of(worker.index)
+            beats = self._heartbeats.count_of_worker(worker.index)
             if worker.process is None:
                 continue
             if beats != worker.beats:
@@ -228,7 +228,7 @@ class Supervisor:
             sock.settimeout(0)
         previous_wakeup_fd = signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
         handlers: Mapping[str, Callable[[int, FrameType | None], None]] = {
-            **dict.fromkeys(FORWARDED, self._forward),
+            **dict.fromkeys(FORWARDED, self._forward_signal),
             "SIGCHLD": lambda *_: None,
             "SIGALRM": lambda *_: self._kill_hanging(),
         }
@@ -241,7 +241,7 @@ class Supervisor:
                 signal.signal(getattr(signal, name), handler)
             signal.set_wakeup_fd(previous_wakeup_fd)
 
-    def _forward(self, number: int, _frame: FrameType | None) -> None:
+    def _forward_signal(self, number: int, _frame: FrameType | None) -> None:
         if number != signal.SIGHUP:
             wait = END_TIMEOUT if self._stopping else self._drain_timeout + END_TIMEOUT  # a second one does not wait
             signal.setitimer(signal.ITIMER_REAL, wait, 1)

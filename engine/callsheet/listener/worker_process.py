@@ -43,7 +43,7 @@ class WorkerAssignment(NamedTuple):
     generation: int
 
     @property
-    def text(self) -> str:
+    def as_text(self) -> str:
         return json.dumps(self)
 
     @property
@@ -139,7 +139,7 @@ class Team:
         """In the loop that serves, so that the supervisor learns where that is held up."""
         heartbeats = Heartbeats(self.assignment.memory)
         while True:
-            heartbeats.increase(self.assignment.number)
+            heartbeats.increase_count(self.assignment.number)
             await asyncio.sleep(BEAT_EVERY)
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class Team:
 
     async def _write_metrics(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
-            writer.write(msgpack.encode(self._metrics.families()))
+            writer.write(msgpack.encode(self._metrics.current_families()))
             await writer.drain()
         writer.close()
 
@@ -159,7 +159,7 @@ class Team:
         others = [index for index in range(self.assignment.workers) if index != self.assignment.number]
         answers = await asyncio.gather(*(self._metrics_of(index) for index in others))
         families_by_worker = {
-            self.assignment.number: self._metrics.families(),
+            self.assignment.number: self._metrics.current_families(),
             **dict(zip(others, answers, strict=True)),
         }
         return self._metrics.merged_page(accept, families_by_worker)

@@ -22,42 +22,42 @@ if TYPE_CHECKING:
 _CELL = 160  # characters that a cell may have
 
 
-def rendered(value: Any) -> str:
+def rendered_value(value: Any) -> str:
     """A list, one thing, or whatever else a command answered."""
     if isinstance(value, list):
         return rendered_items(value)
-    return _thing(value) if isinstance(value, dict) else _text(value)
+    return _lines_of_record(value) if isinstance(value, dict) else _text_of_value(value)
 
 
 def rendered_items(items: list[Any]) -> str:
     if not items:
         return "nothing found"
     if not all(isinstance(item, dict) and _is_flat(item) for item in items):
-        return "\n".join(dump_json(item) if isinstance(item, dict | list) else _text(item) for item in items)
+        return "\n".join(dump_json(item) if isinstance(item, dict | list) else _text_of_value(item) for item in items)
     if all(_is_cell(value) for item in items for value in item.values()):
-        return _table(items)
-    return "\n\n".join(_thing(item) for item in items)
+        return _markdown_table(items)
+    return "\n\n".join(_lines_of_record(item) for item in items)
 
 
-def _table(items: list[dict[str, Any]]) -> str:
+def _markdown_table(items: list[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(name for item in items for name in item))
-    rows = [names, ["---"] * len(names), *([_cell(item.get(name)) for name in names] for item in items)]
+    rows = [names, ["---"] * len(names), *([_table_cell(item.get(name)) for name in names] for item in items)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _thing(thing: dict[str, Any]) -> str:
+def _lines_of_record(thing: dict[str, Any]) -> str:
     """Short values as lines first, then longer ones under their names."""
     if not _is_flat(thing, parts=True):
         return dump_json(thing)
     if list(thing) == ["text"]:
-        return _text(thing["text"])
-    short = [f"{name}: {_text(value)}" for name, value in thing.items() if _is_cell(value)]
-    long = [f"## {name}\n\n{_part(value)}" for name, value in thing.items() if not _is_cell(value)]
+        return _text_of_value(thing["text"])
+    short = [f"{name}: {_text_of_value(value)}" for name, value in thing.items() if _is_cell(value)]
+    long = [f"## {name}\n\n{_text_of_part(value)}" for name, value in thing.items() if not _is_cell(value)]
     return "\n\n".join(["\n".join(short), *long] if short else long)
 
 
-def _part(value: Any) -> str:
-    return rendered_items(value) if isinstance(value, list) else _text(value)
+def _text_of_part(value: Any) -> str:
+    return rendered_items(value) if isinstance(value, list) else _text_of_value(value)
 
 
 def _is_flat(item: dict[str, Any], *, parts: bool = False) -> bool:
@@ -72,23 +72,23 @@ def _is_cell(value: Any) -> bool:
     if isinstance(value, str):
         return "\n" not in value and len(value) <= _CELL
     if isinstance(value, list):
-        return not _has_tables(value) and len(_text(value)) <= _CELL
+        return not _has_tables(value) and len(_text_of_value(value)) <= _CELL
     return True
 
 
-def _cell(value: Any) -> str:
-    return _text(value).replace("\\", "\\\\").replace("|", "\\|")
+def _table_cell(value: Any) -> str:
+    return _text_of_value(value).replace("\\", "\\\\").replace("|", "\\|")
 
 
-def _text(value: Any) -> str:
+def _text_of_value(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        return ", ".join(map(_text, _flattened(value)))
+        return ", ".join(map(_text_of_value, _flattened_texts(value)))
     return value if isinstance(value, str) else dump_json(value)
 
 
-def _flattened(value: Iterable[Any]) -> list[Any]:
+def _flattened_texts(value: Iterable[Any]) -> list[Any]:
     return [item for item in value if item is not None]
 
 
@@ -107,13 +107,13 @@ class Cut(NamedTuple):
     rest: str
 
 
-def size(value: Any) -> int:
+def json_size(value: Any) -> int:
     return len(value.encode()) if isinstance(value, str) else len(dump_json(value).encode())
 
 
-def cut(value: Any, budget: int) -> Cut:
+def cut_to_budget(value: Any, budget: int) -> Cut:
     """As much of a value as fits in `budget` bytes of JSON: whole items of a list, the beginnings of long texts."""
-    if size(value) <= budget:
+    if json_size(value) <= budget:
         return Cut(value, "")
     if isinstance(value, str):
         now, rest = cut_text(value, budget)
@@ -138,25 +138,25 @@ def cut_text(text: str, budget: int) -> tuple[str, str]:
 def _cut_list(items: list[Any], budget: int) -> Cut:
     count, left = 0, budget
     for item in items:
-        left -= size(item) + 2  # a comma and a blank, or the brackets
+        left -= json_size(item) + 2  # a comma and a blank, or the brackets
         if left < 0:
             break
         count += 1
     if count:
-        return Cut(items[:count], rendered(items[count:]))
-    first = cut(items[0], budget)
-    parts = [first.rest, rendered(items[1:]) if items[1:] else ""]
+        return Cut(items[:count], rendered_value(items[count:]))
+    first = cut_to_budget(items[0], budget)
+    parts = [first.rest, rendered_value(items[1:]) if items[1:] else ""]
     return Cut([first.now], "\n\n".join(part for part in parts if part))
 
 
 def _cut_thing(thing: dict[str, Any], budget: int) -> Cut:
     """The longest values give way, one after the other, each as far as is needed."""
     now, rests = dict(thing), {}
-    for name in sorted(thing, key=lambda name: size(thing[name]), reverse=True):
-        excess = size(now) - budget
+    for name in sorted(thing, key=lambda name: json_size(thing[name]), reverse=True):
+        excess = json_size(now) - budget
         if excess <= 0:
             break
-        part = cut(now[name], max(_LEAST, size(now[name]) - excess - _LEAST))
+        part = cut_to_budget(now[name], max(_LEAST, json_size(now[name]) - excess - _LEAST))
         now[name] = part.now
         if part.rest:
             rests[name] = part.rest
@@ -172,7 +172,7 @@ class Rests:
         self._size = 0
         self._lock = threading.Lock()
 
-    def put(self, text: str) -> str | None:
+    def put_rest(self, text: str) -> str | None:
         """The handle of a text; None for an empty one."""
         if not text:
             return None
@@ -184,14 +184,14 @@ class Rests:
                 self._size -= len(self._texts.popitem(last=False)[1])
         return handle
 
-    def take(self, handle: str) -> tuple[str, str | None]:
+    def take_part(self, handle: str) -> tuple[str, str | None]:
         """The next part of a rest, and the handle of what is left then. The part can be read again."""
         with self._lock:
             text = self._texts.get(handle)
         if text is None:
             raise UsageError(f"unknown or expired handle {handle!r}", hint="call the tool again that gave this handle")
         part, rest = cut_text(text, self.budget)
-        return part, self.put(rest)
+        return part, self.put_rest(rest)
 
 
 # What a command would print, kept as data.
@@ -236,19 +236,19 @@ class Collected:
             raw.append(item)
             self._tick(count)
         self.raw = raw
-        self.records = [*(self.records or []), *self._flat(raw)]
+        self.records = [*(self.records or []), *self._flat_records(raw)]
 
     def print_one(self, value: Any) -> None:
         if isinstance(value, list):
             self.print_items(value)
         elif isinstance(value, dict):
             self.raw = [value]
-            found = self._whole(value, self._view) if self._view and not self._asked else self._asked_of(value)
+            found = self._whole_record(value, self._view) if self._view and not self._asked else self._asked_of(value)
             self.thing = {**(self.thing or {}), **found} if isinstance(self.thing, dict) else found
         else:
             self.thing = value
 
-    def _whole(self, value: Any, view: ViewDefinition) -> JsonObject:
+    def _whole_record(self, value: Any, view: ViewDefinition) -> JsonObject:
         """A change answers with the address of the thing, too."""
         shown = [column for column in self._columns.all_columns if self._settled or not column.is_address]
         fields = [field_of(column) for column in with_names(shown, [value], self._context)]
@@ -261,22 +261,22 @@ class Collected:
             if self._asked
             else []
         )
-        return {**dict.fromkeys(names), **self._flat([value])[0]}
+        return {**dict.fromkeys(names), **self._flat_records([value])[0]}
 
-    def _flat(self, items: list[Any]) -> list[Any]:
+    def _flat_records(self, items: list[Any]) -> list[Any]:
         if self._view is None and not self._asked:
-            return [self._readable(item) for item in items]
+            return [self._readable_value(item) for item in items]
         shown = self._columns.resolve_columns(items, _WIDEST)
         fields = [field_of(column) for column in with_names(shown, items, self._context)]
         return [flat_record(item, fields, self._context) for item in items]
 
-    def _readable(self, value: Any) -> Any:
+    def _readable_value(self, value: Any) -> Any:
         """Raw JSON with its documents as Markdown."""
         if isinstance(value, dict):
             if self._context.rich is not None and _is_document(value):
                 return self._context.rich(value, "adf")
-            return {key: self._readable(item) for key, item in value.items()}
-        return [self._readable(item) for item in value] if isinstance(value, list) else value
+            return {key: self._readable_value(item) for key, item in value.items()}
+        return [self._readable_value(item) for item in value] if isinstance(value, list) else value
 
 
 def _is_document(value: JsonObject) -> bool:

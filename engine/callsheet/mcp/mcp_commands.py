@@ -61,9 +61,9 @@ class Guarded:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif not self._is_known(scope["headers"]):
-            await _refuse(send, 401, [(b"www-authenticate", b"Bearer")])
+            await _refuse_request(send, 401, [(b"www-authenticate", b"Bearer")])
         elif (status := foreign_status(scope["headers"])) is not None:
-            await _refuse(send, status)
+            await _refuse_request(send, status)
         else:
             await self._app(scope, receive, send)
 
@@ -74,7 +74,7 @@ class Guarded:
         return hmac.compare_digest(shown[0][len(_SCHEME) :].strip(), self._token)
 
 
-async def _refuse(send: Any, status: int, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+async def _refuse_request(send: Any, status: int, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
     await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", b"0")]})
     await send({"type": "http.response.body", "body": b""})
 
@@ -94,7 +94,7 @@ def toolbox_of(context: Context, values: ParameterValues) -> Toolbox:
     if reads:  # whatever a tool comes to do
         context.restrictions = (*context.restrictions, read_only("this server", "--read-only"))
     selection = ToolSelection(context.catalog, deployment_of(context))
-    tools = selection.chosen(values["tools"], read_only=reads, write=values["write"])
+    tools = selection.choose_tools(values["tools"], read_only=reads, write=values["write"])
     return Toolbox(context, tools, budget=budget)
 
 
@@ -155,7 +155,7 @@ def over_http(server: Any, sockets: list[socket.socket], token: str) -> None:
 _MAX_PORT = 65535
 
 
-def start(context: Context, values: ParameterValues) -> None:
+def start_on_pipes(context: Context, values: ParameterValues) -> None:
     if context.streams.input.isatty():
         program = context.program
         hint = f"{program} mcp enable HOST lets a program start it; {program} mcp tools lists what it offers"
@@ -163,8 +163,8 @@ def start(context: Context, values: ParameterValues) -> None:
     over_pipes(server_of(toolbox_of(context, values)))
 
 
-def stream(context: Context, values: ParameterValues) -> None:
-    from ..listener.server.listening_sockets import bind, parse_address
+def start_on_http(context: Context, values: ParameterValues) -> None:
+    from ..listener.server.listening_sockets import bind_sockets, parse_address
 
     port = values["port"]
     if not 0 <= port <= _MAX_PORT:
@@ -179,7 +179,7 @@ def stream(context: Context, values: ParameterValues) -> None:
             raise
         error.hint = "; ".join(filter(None, [error.hint, "--token-file FILE takes the token from a file instead"]))
         raise
-    sockets = bind(address, "--port")
+    sockets = bind_sockets(address, "--port")
     context.say(f"listening on http://127.0.0.1:{sockets[0].getsockname()[1]}{PATH}")
     if not path:
         context.note(
@@ -194,10 +194,10 @@ def print_token(context: Context, values: ParameterValues) -> None:
     context.streams.out.write(kept_token(context, new=bool(values["new"])) + "\n")
 
 
-def tools(context: Context, values: ParameterValues) -> None:
+def list_tools(context: Context, values: ParameterValues) -> None:
     """What `mcp start` would offer with the same options, or the sets that there are."""
     if values["sets"]:
-        found = ToolSelection(context.catalog).sets
+        found = ToolSelection(context.catalog).commands_by_set
         defined = context.catalog.toolsets.all()
         groups = context.catalog.groups.all()
         rows = [

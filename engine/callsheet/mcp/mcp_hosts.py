@@ -15,9 +15,9 @@ from ..hosts import (
     Unreadable,
     data_of,
     entry_at,
+    entry_snippet,
     project_file,
-    read,
-    snippet,
+    read_foreign_file,
     user_file,
     with_entry,
     without_entry,
@@ -42,28 +42,28 @@ class HostEntry(NamedTuple):
     format: str
     keys: list[str]
 
-    def entry(self) -> Any:
+    def read_entry(self) -> Any:
         """What stands there; raises `UsageError` where the file cannot be read."""
         try:
-            return entry_at(data_of(self.file.text, self.format), self.keys)
+            return entry_at(data_of(self.file.decoded_text, self.format), self.keys)
         except Unreadable as error:
             raise UsageError(f"{self.file.path}: {error}") from None
 
 
-def enable(context: Context, values: ParameterValues) -> None:
+def enable_host(context: Context, values: ParameterValues) -> None:
     toolbox_of(context, {**values, "max-bytes": 16384})  # a wrong set is told here, not when an agent starts it
-    definition = _host(context, values["host"])
-    entry = _entry(context, definition, values)
-    keys = _keys(context, definition, values)
-    pasted = snippet(definition["servers"]["format"], keys, entry)
+    definition = _definition_of_host(context, values["host"])
+    entry = _make_entry(context, definition, values)
+    keys = _keys_of_entry(context, definition, values)
+    pasted = entry_snippet(definition["servers"]["format"], keys, entry)
     if values["print"]:
         context.streams.out.write(pasted)
         return
-    path = _path(context, definition, values)
+    path = _path_of_file(context, definition, values)
     try:
-        place = HostEntry(values["host"], read(path), definition["servers"]["format"], keys)
-        there = place.entry()
-        text = with_entry(place.file.text, place.format, place.keys, entry) if _is_free(there) else None
+        place = HostEntry(values["host"], read_foreign_file(path), definition["servers"]["format"], keys)
+        there = place.read_entry()
+        text = with_entry(place.file.decoded_text, place.format, place.keys, entry) if _is_free(there) else None
     except (UsageError, Unreadable) as error:
         message = error.message if isinstance(error, UsageError) else f"{path}: {error}"
         raise UsageError(message, hint=f"nothing was changed; put this there yourself:\n{pasted}") from None
@@ -71,21 +71,21 @@ def enable(context: Context, values: ParameterValues) -> None:
         name = place.keys[-1]
         problem = f"{place.file.path} has another server under {name!r}"
         raise UsageError(problem, hint=f"choose another name: --name {name}-2")
-    _save(context, place, text, "changed" if there is not None else "added", definition)
+    _save_entry(context, place, text, "changed" if there is not None else "added", definition)
 
 
-def disable(context: Context, values: ParameterValues) -> None:
-    definition = _host(context, values["host"])
-    path, keys = _path(context, definition, values), _keys(context, definition, values)
-    place = HostEntry(values["host"], read(path), definition["servers"]["format"], keys)
-    there = place.entry()
+def disable_host(context: Context, values: ParameterValues) -> None:
+    definition = _definition_of_host(context, values["host"])
+    path, keys = _path_of_file(context, definition, values), _keys_of_entry(context, definition, values)
+    place = HostEntry(values["host"], read_foreign_file(path), definition["servers"]["format"], keys)
+    there = place.read_entry()
     if not _is_free(there):
         raise UsageError(f"{place.file.path}: {place.keys[-1]!r} is another server; nothing was changed")
     try:
-        text = without_entry(place.file.text, place.format, place.keys)
+        text = without_entry(place.file.decoded_text, place.format, place.keys)
     except Unreadable as error:
         raise UsageError(f"{place.file.path}: {error}", hint=f"remove {'.'.join(place.keys)} there yourself") from None
-    _save(context, place, text, "removed", definition)
+    _save_entry(context, place, text, "removed", definition)
 
 
 def list_hosts(context: Context, values: ParameterValues) -> None:
@@ -93,13 +93,13 @@ def list_hosts(context: Context, values: ParameterValues) -> None:
     for host, definition in context.catalog.hosts.all().items():
         if "servers" not in definition:
             continue
-        for scope, path in _files(context, definition, values).items():
-            state = _state(context, host, definition, path, values)
+        for scope, path in _files_of_host(context, definition, values).items():
+            state = _state_of_entry(context, host, definition, path, values)
             rows.append({"name": host, "title": definition["title"], "scope": scope, "file": path, "state": state})
     context.output(context.catalog.views.get("host")).print_items(rows)
 
 
-def _files(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, str]:
+def _files_of_host(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, str]:
     servers = definition["servers"]
     found = {"user": user_file(servers, context.environ)}
     with suppress(UsageError):  # a link that leads out of the project
@@ -107,23 +107,27 @@ def _files(context: Context, definition: HostDefinition, values: Mapping[str, An
     return {scope: path for scope, path in found.items() if path is not None}
 
 
-def _state(context: Context, host: str, definition: HostDefinition, path: str, values: Mapping[str, Any]) -> str:
+def _state_of_entry(
+    context: Context, host: str, definition: HostDefinition, path: str, values: Mapping[str, Any]
+) -> str:
     servers = definition["servers"]
     try:
-        there = HostEntry(host, read(path), servers["format"], _keys(context, definition, values)).entry()
+        there = HostEntry(
+            host, read_foreign_file(path), servers["format"], _keys_of_entry(context, definition, values)
+        ).read_entry()
     except UsageError as error:
         return f"cannot be read: {escape_line(error.message)}"
     return "" if there is None else "enabled" if _is_ours(there) else "another server"
 
 
-def _host(context: Context, name: str) -> HostDefinition:
+def _definition_of_host(context: Context, name: str) -> HostDefinition:
     definition = context.catalog.hosts.get(name)
     if "servers" not in definition:
         raise UsageError(f"the configuration file of {definition['title']} is not known")
     return definition
 
 
-def _path(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> str:
+def _path_of_file(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> str:
     servers = definition["servers"]
     folder = values["project"]
     if folder is not None:
@@ -140,13 +144,13 @@ def _path(context: Context, definition: HostDefinition, values: Mapping[str, Any
     return path
 
 
-def _keys(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> list[str]:
+def _keys_of_entry(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> list[str]:
     return [*definition["servers"]["at"], values["name"] or context.program]
 
 
-def _entry(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, Any]:
+def _make_entry(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, Any]:
     """How the server is started. No credential stands there: it is found where it is kept."""
-    command, args = _command(context, shared=values["project"] is not None)
+    command, args = _command_of_entry(context, shared=values["project"] is not None)
     site = context.option("site")
     args += ["--site", site] if site else []
     args += _START
@@ -157,7 +161,7 @@ def _entry(context: Context, definition: HostDefinition, values: Mapping[str, An
     return found
 
 
-def _command(context: Context, *, shared: bool) -> tuple[str, list[str]]:
+def _command_of_entry(context: Context, *, shared: bool) -> tuple[str, list[str]]:
     """The program; with its whole path in a file of this person, since not every program knows the shell's PATH."""
     if shared:
         return context.program, []
@@ -174,24 +178,24 @@ def _is_free(entry: Any) -> bool:
 
 def _is_ours(entry: Any) -> bool:
     """Whether it starts this server, in whatever shape."""
-    words = _texts(entry)
+    words = _texts_in_value(entry)
     return any(tuple(words[place : place + 2]) == _START for place in range(len(words)))
 
 
-def _texts(value: Any) -> list[str]:
+def _texts_in_value(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return [text for part in parts for text in _texts(part)]
+    return [text for part in parts for text in _texts_in_value(part)]
 
 
-def _save(context: Context, place: HostEntry, text: str, done: str, definition: HostDefinition) -> None:
+def _save_entry(context: Context, place: HostEntry, text: str, done: str, definition: HostDefinition) -> None:
     path = place.file.path
     changed = text.encode() != (place.file.content or b"")
     if changed and context.only_tries(f"{'.'.join(place.keys)} would be {done} in {path}"):
         return
     if changed:
-        place.file.replace(text)
+        place.file.replace_text(text)
         if place.file.content is not None:
             context.note(f"{path}{BACKUP} is the file as it was")
         if "then" in definition["servers"]:

@@ -17,9 +17,9 @@ from ..output.clean_text import describe_error
 from ..output.columns import id_columns
 from ..policy.policy import PolicySource, class_rules, read_only
 from ..registry import READ_MORE
-from .answers import SIZE, Collected, Rests, cut, cut_text, rendered, size
-from .tools import Tool, ToolArguments, checked, with_arguments
-from .untrusted_text import clean, cleaned, marked
+from .answers import SIZE, Collected, Rests, cut_text, cut_to_budget, json_size, rendered_value
+from .tools import Tool, ToolArguments, checked_arguments, with_arguments
+from .untrusted_text import clean_text, clean_value, mark_as_untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,15 +54,15 @@ class Watch:
         self._given_up.set()
 
     def on_request(self, request: Request) -> None:
-        self._step(request.name)
+        self._note_step(request.name)
 
     def on_items(self, count: int) -> None:
-        self._step(f"{count} items")
+        self._note_step(f"{count} items")
 
     def on_note(self, text: str) -> None:
         self.steps, self.doing = self.steps + 1, text
 
-    def _step(self, what: str) -> None:
+    def _note_step(self, what: str) -> None:
         if self._given_up.is_set():
             raise CallsheetError("stopped: the call was given up")
         self.steps, self.doing = self.steps + 1, what
@@ -107,7 +107,7 @@ class ToolContext(CallContext):
         self.journaling = AgentJournaling(self, undo)
 
     @property
-    def printed(self) -> Collected | None:
+    def printed_output(self) -> Collected | None:
         """What went to the output; None where nothing did."""
         return self._printed
 
@@ -190,7 +190,7 @@ class ToolAnswer(NamedTuple):
     untrusted: bool = True  # whether it holds what others wrote
 
 
-def bounds(tool: Tool) -> list[PolicySource]:
+def policy_of_tool(tool: Tool) -> list[PolicySource]:
     """A tool sends nothing that is worse than its class, whatever its command comes to do."""
     if tool.safety == "destroy" or (tool.any_operation and tool.safety in CHANGES):
         return []
@@ -211,68 +211,70 @@ class Toolbox:
         for name in _NEVER:
             base.options.pop(name, None)
 
-    def marked(self, text: str) -> str:
+    def mark_as_data(self, text: str) -> str:
         """Text of the site, marked as such."""
         try:
             site = self.base.site().name
         except CallsheetError:  # what an error says may come from the way to the site
             site = "others"
-        return marked(text, site)
+        return mark_as_untrusted(text, site)
 
-    def tool(self, name: str) -> Tool:
+    def find_tool(self, name: str) -> Tool:
         """Raises `UsageError` for a tool that is not offered, whether or not there is such a command."""
         found = self.tools.get(name)
         if found is None:
             raise UsageError(f"unknown tool {name!r}{did_you_mean(name, self.tools)}")
         return found
 
-    def call(
+    def call_tool(
         self, name: str, given: dict[str, Any], watch: Watch | None = None, agreed: frozenset[str] = frozenset()
     ) -> ToolAnswer:
         """Raises `ConsentNeeded` where a person has to agree first; every other failure is an answer."""
-        tool, watch = self.tool(name), watch or Watch()
+        tool, watch = self.find_tool(name), watch or Watch()
         try:
             if name == READ_MORE:
-                return self._rest(checked(tool, given).values["handle"])
-            return self._run(tool, checked(tool, given), watch, agreed)
+                return self._answer_with_rest(checked_arguments(tool, given).values["handle"])
+            return self._run_command(tool, checked_arguments(tool, given), watch, agreed)
         except CallsheetError as error:
-            return self._failure(tool, error, watch)
+            return self._answer_with_failure(tool, error, watch)
 
-    def _run(self, tool: Tool, arguments: ToolArguments, watch: Watch, agreed: frozenset[str]) -> ToolAnswer:
-        context = ToolContext(self.base, watch, agreed, bounds(tool), self._undo)
+    def _run_command(self, tool: Tool, arguments: ToolArguments, watch: Watch, agreed: frozenset[str]) -> ToolAnswer:
+        context = ToolContext(self.base, watch, agreed, policy_of_tool(tool), self._undo)
         if arguments.fields:
-            context.options["columns"] = ",".join(self._columns(tool, arguments.fields))
+            context.options["columns"] = ",".join(self._chosen_columns(tool, arguments.fields))
         if arguments.dry_run:
             context.options["dry-run"] = True
         try:
             call_command(context, tool.command.split(), {**tool.values, **arguments.values})
-            context.notes = [self._worded(tool, note) for note in context.notes]
-            return self._answer(tool, context)
+            context.notes = [self._in_words_of_tools(tool, note) for note in context.notes]
+            return self._answer_of_call(tool, context)
         finally:
             context.close()
 
-    def text(self, command: str, values: ParameterValues, watch: Watch, keep: Keep | None = None) -> str:
+    def text_of_command(self, command: str, values: ParameterValues, watch: Watch, keep: Keep | None = None) -> str:
         """All that a command answers, as text. `keep` takes what it would save. Raises `CallsheetError`."""
         context = ToolContext(self.base, watch, restrictions=[_READS])
         context.keep_file = (lambda request, path: keep(context, request, path)) if keep else None
         try:
             call_command(context, command.split(), values)
-            printed = context.printed
+            printed = context.printed_output
             found = None if printed is None else printed.thing if printed.records is None else printed.records
-            return rendered(cleaned(found)) if found is not None else clean(context.written.decode())
+            return (
+                rendered_value(clean_value(found)) if found is not None else clean_text(context.written_output.decode())
+            )
         finally:
             context.close()
 
-    def raw(self, command: str, values: ParameterValues) -> list[Any]:
+    def items_of_command(self, command: str, values: ParameterValues) -> list[Any]:
         """The items that a command lists, as the service sent them. Raises `CallsheetError`."""
         context = ToolContext(self.base, Watch(), restrictions=[_READS])
         try:
             call_command(context, command.split(), values)
-            return context.printed.raw if context.printed is not None else []
+            return context.printed_output.raw if context.printed_output is not None else []
         finally:
             context.close()
 
-    def _columns(self, tool: Tool, fields: list[str]) -> list[str]:
+    def _chosen_columns(self, tool: Tool, fields: list[str]) -> list[str]:
         """The columns that are meant, with the one that identifies the item."""
         view = self.base.catalog.views.get(tool.view) if tool.view else None
         if view is None:
@@ -281,8 +283,8 @@ class Toolbox:
         own = [column["name"] for column in id_columns(view)]
         return list(dict.fromkeys([*own, *(names.get(name_of_field(field), field) for field in fields)]))
 
-    def _answer(self, tool: Tool, context: ToolContext) -> ToolAnswer:
-        printed, written = context.printed, context.written.decode(errors="replace")
+    def _answer_of_call(self, tool: Tool, context: ToolContext) -> ToolAnswer:
+        printed, written = context.printed_output, context.written_output.decode(errors="replace")
         said: dict[str, Any] = {}
         if printed is not None and printed.records is not None:
             said["items"] = [item if isinstance(item, dict) else {"value": item} for item in printed.records]
@@ -294,27 +296,27 @@ class Toolbox:
             said["dry_run"] = written.splitlines()
         elif written:
             said["text"] = written
-        return self._fitted(cleaned(said), context, of_site=not tool.is_trusted)
+        return self._fit_to_budget(clean_value(said), context, of_site=not tool.is_trusted)
 
-    def _fitted(self, said: dict[str, Any], context: ToolContext, *, of_site: bool) -> ToolAnswer:
+    def _fit_to_budget(self, said: dict[str, Any], context: ToolContext, *, of_site: bool) -> ToolAnswer:
         """Within the budget, with the notes and the way to what is left. What is not `of_site` is from definitions."""
-        notes = [clean(note) for note in context.notes]
-        room = max(_FRAME, self._budget - _FRAME - size(notes))
-        part = cut(said.get("items", said), room)
-        text, left = cut_text(rendered(part.now), room)
-        more = self.rests.put("\n\n".join(each for each in (left, part.rest) if each))
+        notes = [clean_text(note) for note in context.notes]
+        room = max(_FRAME, self._budget - _FRAME - json_size(notes))
+        part = cut_to_budget(said.get("items", said), room)
+        text, left = cut_text(rendered_value(part.now), room)
+        more = self.rests.put_rest("\n\n".join(each for each in (left, part.rest) if each))
         lines = [text or "done", *(f"note: {note}" for note in notes)]
-        after = [] if more is None else [_cut(more)]
+        after = [] if more is None else [_words_about_rest(more)]
         if context.next is not None:
             of = f" of {context.total}" if context.total is not None else ""
-            lines.append(f"page_token: {clean(context.next)}")
+            lines.append(f"page_token: {clean_text(context.next)}")
             after.append(f"There are more items{of}: the page_token above has the next ones.")
         answer = "\n".join(lines)
-        return ToolAnswer("\n".join([self.marked(answer) if of_site else answer, *after]), untrusted=of_site)
+        return ToolAnswer("\n".join([self.mark_as_data(answer) if of_site else answer, *after]), untrusted=of_site)
 
-    def _rest(self, handle: str) -> ToolAnswer:
-        text, more = self.rests.take(handle)
-        return ToolAnswer("\n".join([self.marked(text), *([] if more is None else [_cut(more)])]))
+    def _answer_with_rest(self, handle: str) -> ToolAnswer:
+        text, more = self.rests.take_part(handle)
+        return ToolAnswer("\n".join([self.mark_as_data(text), *([] if more is None else [_words_about_rest(more)])]))
 
     def _in_tools(self, hint: str) -> str:
         """With the names of tools for the command lines that they stand for."""
@@ -323,22 +325,22 @@ class Toolbox:
             hint = re.sub(rf"{re.escape(command)}(?![\w-])", commands[command], hint)
         return hint
 
-    def _worded(self, tool: Tool, text: str) -> str:
+    def _in_words_of_tools(self, tool: Tool, text: str) -> str:
         return with_arguments(text, {str(param["name"]): name for name, param in tool.params.items()})
 
-    def _failure(self, tool: Tool, error: CallsheetError, watch: Watch) -> ToolAnswer:
+    def _answer_with_failure(self, tool: Tool, error: CallsheetError, watch: Watch) -> ToolAnswer:
         """In the words of the command line, but for options, which are arguments here."""
         error.hint = error.hint and self._in_tools(name_program(error.hint, self.base.program))
         if isinstance(error, UsageError) and error.hint and error.hint.startswith(f"{self.base.program} "):
             error.hint = None  # a command that no tool stands for
-        text = self._worded(tool, describe_error(error))
-        return ToolAnswer(self.told(text, error, watch), is_error=True)
+        text = self._in_words_of_tools(tool, describe_error(error))
+        return ToolAnswer(self.describe_failure(text, error, watch), is_error=True)
 
-    def told(self, text: str, error: CallsheetError, watch: Watch) -> str:
+    def describe_failure(self, text: str, error: CallsheetError, watch: Watch) -> str:
         """What is said of an error. It may quote the site, unless nothing was asked and the arguments were wrong."""
-        text = cut_text(clean(text), self._budget - _FRAME)[0]
-        return text if isinstance(error, UsageError) and not watch.steps else self.marked(text)
+        text = cut_text(clean_text(text), self._budget - _FRAME)[0]
+        return text if isinstance(error, UsageError) and not watch.steps else self.mark_as_data(text)
 
 
-def _cut(handle: str) -> str:
+def _words_about_rest(handle: str) -> str:
     return f"The answer was cut: {READ_MORE} with handle {handle} has the rest."

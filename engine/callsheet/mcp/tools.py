@@ -80,7 +80,7 @@ _PAGING_HELP = {"limit": "how many items", "page-token": "next of the previous a
 _MOST_FIELDS = 12
 
 
-def offered(command: CompiledCommand, tool: ToolDefinition | None = None) -> dict[str, Param]:
+def offered_parameters(command: CompiledCommand, tool: ToolDefinition | None = None) -> dict[str, Param]:
     """The parameters that a tool takes, by the names it takes them under.
 
     A path is a file of this machine, and what fills pages is said by `limit` and by the answer's `next`.
@@ -108,7 +108,9 @@ def input_schema(
     in_words: Callable[[str], str],
 ) -> Schema:
     """`in_words` puts what is said of a parameter in the words of tools."""
-    properties = {name: _property(param, in_words(_help(catalog, param))) for name, param in params.items()}
+    properties = {
+        name: _schema_property(param, in_words(_help_of_parameter(catalog, param))) for name, param in params.items()
+    }
     if command["safety"] == "read" and (view is not None or "builtin" not in command):
         properties[FIELDS] = {**_TEXTS, "description": _fields_help(view)}
     if command["safety"] in ("write", "destroy"):
@@ -118,12 +120,12 @@ def input_schema(
     return {**schema, "required": required} if required else schema
 
 
-def _property(param: Param, help: str) -> Schema:
-    schema = _typed(param)
+def _schema_property(param: Param, help: str) -> Schema:
+    schema = _typed_schema(param)
     return {**schema, "description": help} if help else schema
 
 
-def _typed(param: Param) -> Schema:
+def _typed_schema(param: Param) -> Schema:
     one: Schema = _TEXT
     if param.get("kind") == "flag":
         return {"type": "boolean"}
@@ -138,7 +140,7 @@ def _typed(param: Param) -> Schema:
     return {"type": "array", "items": one} if param.get("multiple") or param.get("split") else one
 
 
-def _help(catalog: Catalog, param: Param) -> str:
+def _help_of_parameter(catalog: Catalog, param: Param) -> str:
     if param["name"] in PAGING:
         return _PAGING_HELP.get(param["name"], str(param.get("help", "")))
     if "help" in param:
@@ -191,29 +193,29 @@ class Tools:
         self._catalog = catalog
         self._described = {tool["command"]: (name, tool) for name, tool in catalog.tools.all().items()}
 
-    def name(self, command: str) -> str:
+    def name_of_tool(self, command: str) -> str:
         """The name of a command's tool: its own, or the words of the command."""
         described = self._described.get(command)
         return tool_name(described[0] if described else command)
 
     def _tool_of(self, command: str) -> str | None:
         definition = self._catalog.commands.find(command)
-        return self.name(command) if definition is not None and can_be_offered(definition) else None
+        return self.name_of_tool(command) if definition is not None and can_be_offered(definition) else None
 
-    def tool(self, command: str, *, reads: bool = False) -> Tool:
+    def tool_of_command(self, command: str, *, reads: bool = False) -> Tool:
         """`reads`: where it could call any operation, it may only read."""
         definition = self._catalog.commands.get(command)
         any_operation = definition.get("builtin") in OF_ANY_OPERATION
         if any_operation and reads:
             definition["safety"] = "read"
         _, described = self._described.get(command, ("", None))
-        params = offered(definition, described)
+        params = offered_parameters(definition, described)
         view = self._catalog.views.get(definition["view"]) if "view" in definition else None
         arguments = {str(param["name"]): name for name, param in params.items()}
         in_words = partial(for_tools, arguments=arguments, tool_of=self._tool_of)
         help = in_words((described.get("help") if described else None) or definition["help"])
         return Tool(
-            self.name(command),
+            self.name_of_tool(command),
             definition["help"],
             help,
             command,
@@ -283,61 +285,65 @@ class ToolSelection:
         self._groups = catalog.groups.ids()
 
     @property
-    def sets(self) -> dict[str, list[str]]:
+    def commands_by_set(self) -> dict[str, list[str]]:
         """What each set holds: those with a definition, then the groups of the tree."""
-        defined = {name: self._offered(table["commands"]) for name, table in self._sets.items()}
-        groups = {group: self._below(group) for group in self._groups}
+        defined = {name: self._offered_commands(table["commands"]) for name, table in self._sets.items()}
+        groups = {group: self._commands_of_group(group) for group in self._groups}
         return {
             **defined,
             **{group: commands for group, commands in groups.items() if commands and group not in defined},
         }
 
-    def chosen(self, tools: str | None, *, read_only: bool = False, write: str | None = None) -> list[Tool]:
+    def choose_tools(self, tools: str | None, *, read_only: bool = False, write: str | None = None) -> list[Tool]:
         """The tools of the comma-separated names, of the default sets where there are none.
 
         With `read_only` those that only read; with `write` these and what it names. Raises `UsageError` for a name
         that is none, with the closest one.
         """
-        wanted = self._usual() if tools is None else _split(tools)
-        commands = dict.fromkeys(command for name in wanted for command in self.named(name))
-        allowed = self.writers(write)
+        wanted = self._default_commands() if tools is None else _split_names(tools)
+        commands = dict.fromkeys(command for name in wanted for command in self.commands_of_name(name))
+        allowed = self.allowed_writers(write)
         if write is not None:
             commands |= dict.fromkeys(allowed)
-        kept = [id for id in commands if self.commands[id] not in CHANGES or self._may(id, read_only, write, allowed)]
+        kept = [
+            id
+            for id in commands
+            if self.commands[id] not in CHANGES or self._may_be_offered(id, read_only, write, allowed)
+        ]
         if not kept:
             raise UsageError("no tool is left to offer", hint="choose other sets with --tools")
         reads = read_only or write is not None
-        return [*(self.tools.tool(id, reads=reads) for id in kept), read_more()]
+        return [*(self.tools.tool_of_command(id, reads=reads) for id in kept), read_more()]
 
-    def _usual(self) -> list[str]:
+    def _default_commands(self) -> list[str]:
         """The default sets; where no definition chooses among the program's own commands, these too, readers first."""
         sets = [name for name, table in self._sets.items() if table.get("default")]
-        chosen = {command for name in sets for command in self.named(name)}
+        chosen = {command for name in sets for command in self.commands_of_name(name)}
         own = [id for id in self.commands if id not in self._builtins]
         if chosen.intersection(own):
             return sets
         return [*sets, *sorted(own, key=lambda id: CLASSES.index(self.commands[id]))[:_MOST]]
 
-    def writers(self, write: str | None) -> list[str]:
+    def allowed_writers(self, write: str | None) -> list[str]:
         """The commands that may change something, of those named."""
-        named = [command for name in _split(write or "") for command in self.named(name)]
+        named = [command for name in _split_names(write or "") for command in self.commands_of_name(name)]
         return [command for command in named if self.commands[command] in CHANGES]
 
-    def _may(self, command: str, read_only: bool, write: str | None, allowed: list[str]) -> bool:
+    def _may_be_offered(self, command: str, read_only: bool, write: str | None, allowed: list[str]) -> bool:
         """What calls any operation is judged by the operation, when it is called."""
         if self._builtins.get(command) in OF_ANY_OPERATION:
             return True
         return not read_only and (write is None or command in allowed)
 
-    def named(self, name: str) -> list[str]:
+    def commands_of_name(self, name: str) -> list[str]:
         """The commands of a set, a group or a tool, or the command itself."""
         words = name.replace(".", " ")
         if name == ALL:
             return list(self.commands)
-        sets = self.sets
+        sets = self.commands_by_set
         if words in sets:
             return sets[words]
-        by_tool = {self.tools.name(command): command for command in self.commands}
+        by_tool = {self.tools.name_of_tool(command): command for command in self.commands}
         found = words if words in self.commands else by_tool.get(name)
         if found is not None:
             return [found]
@@ -346,14 +352,14 @@ class ToolSelection:
         known = [*sets, *(command.replace(" ", ".") for command in self.commands), ALL]
         raise UsageError(f"unknown tool set or command {name!r}{did_you_mean(name, known)}")
 
-    def _offered(self, commands: list[str]) -> list[str]:
+    def _offered_commands(self, commands: list[str]) -> list[str]:
         return [command for command in commands if command in self.commands]
 
-    def _below(self, group: str) -> list[str]:
+    def _commands_of_group(self, group: str) -> list[str]:
         return [command for command in self.commands if command.startswith(f"{group} ")]
 
 
-def _split(names: str) -> list[str]:
+def _split_names(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
@@ -371,7 +377,7 @@ class ToolArguments(NamedTuple):
     dry_run: bool
 
 
-def checked(tool: Tool, given: dict[str, Any]) -> ToolArguments:
+def checked_arguments(tool: Tool, given: dict[str, Any]) -> ToolArguments:
     """Raises `UsageError` that tells every argument that is missing, unknown or of another type."""
     properties: dict[str, Schema] = tool.input_schema["properties"]
     other = _other_names(tool)
@@ -382,9 +388,9 @@ def checked(tool: Tool, given: dict[str, Any]) -> ToolArguments:
     for name in (name for name in there if name in properties):
         param = tool.params.get(name)
         free = param is not None and is_json(param)
-        values[name] = there[name] if free else _fitted(properties[name], there[name])
+        values[name] = there[name] if free else _fitted_value(properties[name], there[name])
         if values[name] is _WRONG:
-            problems.append(f"{name}: expected {_expected(properties[name], there[name])}")
+            problems.append(f"{name}: expected {_what_was_expected(properties[name], there[name])}")
     if problems:
         takes = ", ".join(properties)
         raise UsageError(f"{tool.name}: {'; '.join(problems)}", hint=f"{tool.name} takes: {takes}")
@@ -402,25 +408,25 @@ def _other_names(tool: Tool) -> dict[str, str]:
     return {alias: name for alias, name in aliases if alias not in tool.params}
 
 
-def _fitted(schema: Schema, value: Any) -> Any:
+def _fitted_value(schema: Schema, value: Any) -> Any:
     """The value as the schema wants it. Models write numbers as texts and lists as JSON in a text: both are taken."""
     match schema["type"]:
         case "string":
-            return _text(schema, value)
+            return _fitted_text(schema, value)
         case "integer":
-            return _integer(value)
+            return _fitted_integer(value)
         case "number":
             return value if isinstance(value, int | float) and not isinstance(value, bool) else _WRONG
         case "boolean":
             found = _TRUTHS.get(value.lower(), _WRONG) if isinstance(value, str) else value
             return found if isinstance(found, bool) else _WRONG
         case "array":
-            return _array(schema, value)
+            return _fitted_array(schema, value)
         case _:
-            return _table(value)
+            return _fitted_table(value)
 
 
-def _text(schema: Schema, value: Any) -> Any:
+def _fitted_text(schema: Schema, value: Any) -> Any:
     text = value if isinstance(value, str) else json.dumps(value) if isinstance(value, int | float) else None
     if text is None:
         return _WRONG
@@ -429,7 +435,7 @@ def _text(schema: Schema, value: Any) -> Any:
     return next((word for word in schema["enum"] if word.casefold() == text.casefold()), _WRONG)
 
 
-def _integer(value: Any) -> Any:
+def _fitted_integer(value: Any) -> Any:
     if isinstance(value, str):
         found = parse_whole_number(value)
         return _WRONG if found is None else found
@@ -437,29 +443,29 @@ def _integer(value: Any) -> Any:
     return int(value) if is_whole else _WRONG
 
 
-def _array(schema: Schema, value: Any) -> Any:
+def _fitted_array(schema: Schema, value: Any) -> Any:
     if isinstance(value, str):
-        read = _read(value)
+        read = _parse_if_json(value)
         value = read if isinstance(read, list) else [value]
     if not isinstance(value, list):
         value = [value]
-    items = [_fitted(schema["items"], item) for item in value]
+    items = [_fitted_value(schema["items"], item) for item in value]
     return _WRONG if any(item is _WRONG for item in items) else items
 
 
-def _table(value: Any) -> Any:
-    value = _read(value) if isinstance(value, str) else value
+def _fitted_table(value: Any) -> Any:
+    value = _parse_if_json(value) if isinstance(value, str) else value
     return value if isinstance(value, dict) else _WRONG
 
 
-def _read(text: str) -> Any:
+def _parse_if_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _expected(schema: Schema, value: Any) -> str:
+def _what_was_expected(schema: Schema, value: Any) -> str:
     given = json.dumps(value, ensure_ascii=False)[:60]
     words = schema.get("enum") or schema.get("items", {}).get("enum")
     if words:

@@ -76,43 +76,47 @@ class PolicyRule(NamedTuple):
     sites: tuple[str, ...] | None = None
     named: Mapping[str, tuple[str, ...]] = {}
 
-    def match(self, facts: Facts) -> RuleMatch:
-        return _all(self._matches(facts))
+    def match_request(self, facts: Facts) -> RuleMatch:
+        return _combine_matches(self._matches_of_facts(facts))
 
-    def _matches(self, facts: Facts) -> Iterable[RuleMatch]:
+    def _matches_of_facts(self, facts: Facts) -> Iterable[RuleMatch]:
         if self.safety is not None:
             yield RuleMatch.YES if facts.safety in self.safety else RuleMatch.NO
         if self.operations is not None:
-            yield _each(facts.operations, [_pattern(text) for text in self.operations])
+            yield _match_each(facts.operations, [_wildcard_pattern(text) for text in self.operations])
         if self.methods is not None:
-            yield RuleMatch.MAYBE if facts.methods is None else _share([each in self.methods for each in facts.methods])
+            yield (
+                RuleMatch.MAYBE
+                if facts.methods is None
+                else _match_of_share([each in self.methods for each in facts.methods])
+            )
         if self.paths is not None:
-            yield _each(facts.paths, [path_pattern(text) for text in self.paths])
+            yield _match_each(facts.paths, [path_pattern(text) for text in self.paths])
         if self.sites is not None:
             yield _on_site(self.sites, facts.sites)
         for kind, wanted in self.named.items():
-            yield RuleMatch.MAYBE if facts.named is None else _names(facts.named.get(kind, NamedThings()), wanted)
+            yield RuleMatch.MAYBE if facts.named is None else _match_names(facts.named.get(kind, NamedThings()), wanted)
 
 
-def _all(found: Iterable[RuleMatch]) -> RuleMatch:
+def _combine_matches(found: Iterable[RuleMatch]) -> RuleMatch:
     return min(found, key=lambda match: match.value, default=RuleMatch.YES)
 
 
-def _each(values: Collection[str] | None, patterns: list[re.Pattern[str]]) -> RuleMatch:
+def _match_each(values: Collection[str] | None, patterns: list[re.Pattern[str]]) -> RuleMatch:
     if values is None:
         return RuleMatch.MAYBE
-    return _share([any(pattern.fullmatch(value) for pattern in patterns) for value in values])
+    return _match_of_share([any(pattern.fullmatch(value) for pattern in patterns) for value in values])
 
 
-def _share(fitting: list[bool]) -> RuleMatch:
+def _match_of_share(fitting: list[bool]) -> RuleMatch:
     if fitting and all(fitting):
         return RuleMatch.YES
     return RuleMatch.MAYBE if any(fitting) else RuleMatch.NO
 
 
-def _names(named: NamedThings, wanted: tuple[str, ...]) -> RuleMatch:
+def _match_names(named: NamedThings, wanted: tuple[str, ...]) -> RuleMatch:
     """`unclear` ones may be of the wanted, and may be others."""
-    found = _each(named.names, [_pattern(text) for text in wanted])
+    found = _match_each(named.names, [_wildcard_pattern(text) for text in wanted])
     return RuleMatch.MAYBE if named.unclear else found
 
 
@@ -120,11 +124,11 @@ def _on_site(wanted: tuple[str, ...], known: Collection[str] | None) -> RuleMatc
     """A site by its name or by an address; one that fits is enough, since all of them are of the same site."""
     if known is None:
         return RuleMatch.MAYBE
-    patterns = [_pattern(_address(text)) for text in wanted]
+    patterns = [_wildcard_pattern(_normalized_address(text)) for text in wanted]
     return RuleMatch.YES if any(pattern.fullmatch(each) for each in known for pattern in patterns) else RuleMatch.NO
 
 
-def _address(text: str) -> str:
+def _normalized_address(text: str) -> str:
     """An address as its scheme, host and port, so that spelling does not matter; anything else as it is."""
     if "://" not in text:
         return text
@@ -137,7 +141,7 @@ def _address(text: str) -> str:
 
 
 @cache
-def _pattern(text: str) -> re.Pattern[str]:
+def _wildcard_pattern(text: str) -> re.Pattern[str]:
     """`*` stands for any run of characters; case does not matter."""
     return re.compile(".*".join(map(re.escape, text.split("*"))), re.IGNORECASE | re.DOTALL)
 
@@ -174,32 +178,32 @@ class PolicySource(NamedTuple):
     rules: tuple[PolicyRule, ...]
     strict: bool = False
 
-    def judge(self, facts: Facts) -> PolicyVerdict:
+    def judge_request(self, facts: Facts) -> PolicyVerdict:
         """In doubt no rule allows, and the strictest of those that may fit holds."""
         if self.strict and facts.unbelieved is not None:
             facts = facts._replace(safety=facts.unbelieved)
-        return _strictest(self._possible(facts))
+        return _strictest_verdict(self._possible_verdicts(facts))
 
-    def _possible(self, facts: Facts) -> Iterator[PolicyVerdict]:
+    def _possible_verdicts(self, facts: Facts) -> Iterator[PolicyVerdict]:
         """Of each rule that may be the first to fit. One that may fit and asks hides no denial behind it."""
         for rule in self.rules:
-            match = rule.match(facts)
+            match = rule.match_request(facts)
             if match is RuleMatch.YES or (match is RuleMatch.MAYBE and rule.decision != "allow"):
-                yield self._verdict(rule)
+                yield self._verdict_of_rule(rule)
             if match is RuleMatch.YES:
                 return
 
     def certainly_denies(self, facts: Facts) -> PolicyVerdict | None:
         """The verdict where it is a denial whatever is still to be known."""
         for rule in self.rules:
-            match = rule.match(facts)
+            match = rule.match_request(facts)
             if rule.decision == "deny" and match is RuleMatch.YES:
-                return self._verdict(rule)
+                return self._verdict_of_rule(rule)
             if rule.decision != "deny" and match is not RuleMatch.NO:
                 return None
         return None
 
-    def _verdict(self, rule: PolicyRule) -> PolicyVerdict:
+    def _verdict_of_rule(self, rule: PolicyRule) -> PolicyVerdict:
         return PolicyVerdict(rule.decision, rule.reason, rule.text, self.name)
 
 
@@ -208,17 +212,17 @@ class Policy(tuple[PolicySource, ...]):
 
     __slots__ = ()
 
-    def judge(self, facts: Facts) -> PolicyVerdict:
+    def judge_request(self, facts: Facts) -> PolicyVerdict:
         """The strictest verdict of all sources."""
-        return _strictest(source.judge(facts) for source in self)
+        return _strictest_verdict(source.judge_request(facts) for source in self)
 
     def certainly_denies(self, facts: Facts) -> PolicyVerdict | None:
         """A denial that holds whatever is still unknown of the request (None in its facts), if there is one."""
-        return next(self._denials(facts), None)
+        return next(self._denials_of(facts), None)
 
     def denies_changes(self) -> PolicyVerdict | None:
         """The denial that meets everything but reading, if there is one."""
-        found = [self.certainly_denies(_unknown(safety)) for safety in ("write", "destroy")]
+        found = [self.certainly_denies(_unknown_verdict(safety)) for safety in ("write", "destroy")]
         return found[0] if all(found) else None
 
     @property
@@ -226,7 +230,7 @@ class Policy(tuple[PolicySource, ...]):
         """Whether a rule is about things that requests name, so that these have to be looked for."""
         return any(rule.named for source in self for rule in source.rules)
 
-    def _denials(self, facts: Facts) -> Iterator[PolicyVerdict]:
+    def _denials_of(self, facts: Facts) -> Iterator[PolicyVerdict]:
         return (verdict for source in self if (verdict := source.certainly_denies(facts)) is not None)
 
 
@@ -243,9 +247,9 @@ def read_only(source: str, text: str = "read-only") -> PolicySource:
     return PolicySource(source, class_rules(dict.fromkeys(CLASSES[1:], "deny"), text))
 
 
-def _unknown(safety: Safety) -> Facts:
+def _unknown_verdict(safety: Safety) -> Facts:
     return Facts(safety, operations=None, methods=None, paths=None, sites=None, named=None)
 
 
-def _strictest(verdicts: Iterable[PolicyVerdict]) -> PolicyVerdict:
+def _strictest_verdict(verdicts: Iterable[PolicyVerdict]) -> PolicyVerdict:
     return max(verdicts, key=lambda verdict: DECISIONS.index(verdict.decision), default=PolicyVerdict())

@@ -33,7 +33,7 @@ class KnownNames(Protocol):
         """Whose definitions these are. Rules that name other programs say nothing here."""
         ...
 
-    def operation(self, name: str) -> str | None:
+    def operation_id(self, name: str) -> str | None:
         """The id of the operation of this name or alias."""
         ...
 
@@ -89,7 +89,7 @@ def from_table(table: Mapping[str, Any], name: str, names: KnownNames) -> Policy
     for key in table:
         if key not in (*CLASSES, RULES):
             raise UsageError(f"{name}: unknown key {key!r}{did_you_mean(key, (*CLASSES, RULES))}")
-    classes = {each: _decision(table[each], f"{name}: {each}") for each in CLASSES if each in table}
+    classes = {each: _read_decision(table[each], f"{name}: {each}") for each in CLASSES if each in table}
     written = table.get(RULES, [])
     if not isinstance(written, list) or not all(isinstance(each, Mapping) for each in written):
         raise UsageError(f"{name}: {RULES}: expected tables, each begun with [[{RULES}]]")
@@ -98,15 +98,15 @@ def from_table(table: Mapping[str, Any], name: str, names: KnownNames) -> Policy
         for place, each in enumerate(written, 1)
         if _is_for(names.program, each, f"{name}: {RULES} {place}")
     ]
-    rules = [_rule(each, place, name, names) for place, each in here]
+    rules = [_read_rule(each, place, name, names) for place, each in here]
     return PolicySource(name, (*rules, *class_rules(classes)))
 
 
 def _is_for(program: str, table: Mapping[str, Any], where: str) -> bool:
-    return PROGRAM not in table or program in _texts(table[PROGRAM], f"{where}: {PROGRAM}")
+    return PROGRAM not in table or program in _read_texts(table[PROGRAM], f"{where}: {PROGRAM}")
 
 
-def _rule(table: Mapping[str, Any], place: int, name: str, names: KnownNames) -> PolicyRule:
+def _read_rule(table: Mapping[str, Any], place: int, name: str, names: KnownNames) -> PolicyRule:
     where = f"{name}: {RULES} {place}"
     kinds = list(names.kinds())
     known = ("decision", "reason", PROGRAM, *_PATTERNS, *kinds)
@@ -115,40 +115,40 @@ def _rule(table: Mapping[str, Any], place: int, name: str, names: KnownNames) ->
             raise UsageError(f"{where}: unknown key {key!r}{did_you_mean(key, known)}", hint=_OTHERS)
     if "decision" not in table:
         raise UsageError(f"{where}: decision is missing: one of {', '.join(DECISIONS)}")
-    decision = _decision(table["decision"], f"{where}: decision")
+    decision = _read_decision(table["decision"], f"{where}: decision")
     reason = table.get("reason", "")
     if not isinstance(reason, str):
         raise UsageError(f"{where}: reason: expected a text")
-    given = {key: _texts(table[key], f"{where}: {key}") for key in (*_PATTERNS, *kinds) if key in table}
+    given = {key: _read_texts(table[key], f"{where}: {key}") for key in (*_PATTERNS, *kinds) if key in table}
     said = ", ".join(f"{key} {' or '.join(values)}" for key, values in given.items())
     return PolicyRule(
         decision,
         f"rule {place} ({said or 'everything'}: {decision})",
         reason,
-        _classes(given.get("class"), where),
-        _operations(given.get("operation"), where, names),
-        _methods(given.get("method"), where),
-        _paths(given.get("path"), where),
+        _read_classes(given.get("class"), where),
+        _read_operations(given.get("operation"), where, names),
+        _read_methods(given.get("method"), where),
+        _read_paths(given.get("path"), where),
         given.get("site"),
         {kind: given[kind] for kind in kinds if kind in given},
     )
 
 
-def _decision(value: Any, where: str) -> Decision:
+def _read_decision(value: Any, where: str) -> Decision:
     if value not in DECISIONS:
         near = did_you_mean(str(value), DECISIONS)
         raise UsageError(f"{where}: expected one of {', '.join(DECISIONS)}, not {value!r}{near}")
     return cast("Decision", value)
 
 
-def _texts(value: Any, where: str) -> tuple[str, ...]:
+def _read_texts(value: Any, where: str) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
     if not values or not all(isinstance(each, str) and each for each in values):
         raise UsageError(f"{where}: expected a text or a list of texts")
     return tuple(values)
 
 
-def _classes(values: tuple[str, ...] | None, where: str) -> frozenset[str] | None:
+def _read_classes(values: tuple[str, ...] | None, where: str) -> frozenset[str] | None:
     for each in values or ():
         if each not in CLASSES:
             raise UsageError(
@@ -157,14 +157,14 @@ def _classes(values: tuple[str, ...] | None, where: str) -> frozenset[str] | Non
     return frozenset(values) if values else None
 
 
-def _operations(values: tuple[str, ...] | None, where: str, names: KnownNames) -> tuple[str, ...] | None:
+def _read_operations(values: tuple[str, ...] | None, where: str, names: KnownNames) -> tuple[str, ...] | None:
     """A rule for an operation that does not exist would protect nothing, and nobody would notice."""
     return tuple(_known_operations(values, where, names)) if values else None
 
 
 def _known_operations(values: tuple[str, ...], where: str, names: KnownNames) -> Iterator[str]:
     for each in values:
-        found = each if "*" in each else names.operation(each)
+        found = each if "*" in each else names.operation_id(each)
         if found is None:
             near = closest_names(each, names.operations())
             meant = f", did you mean {near[0]!r}?" if near else ""
@@ -172,14 +172,14 @@ def _known_operations(values: tuple[str, ...], where: str, names: KnownNames) ->
         yield found
 
 
-def _methods(values: tuple[str, ...] | None, where: str) -> frozenset[str] | None:
+def _read_methods(values: tuple[str, ...] | None, where: str) -> frozenset[str] | None:
     for each in values or ():
         if not _METHOD.fullmatch(each):
             raise UsageError(f"{where}: method: {each!r} is not a method such as DELETE")
     return frozenset(each.upper() for each in values) if values else None
 
 
-def _paths(values: tuple[str, ...] | None, where: str) -> tuple[str, ...] | None:
+def _read_paths(values: tuple[str, ...] | None, where: str) -> tuple[str, ...] | None:
     for each in values or ():
         if not each.startswith("/"):
             raise UsageError(f"{where}: path: {each!r} does not start with a slash")
@@ -219,7 +219,7 @@ def read_system_file(path: str) -> str:
 def why_not_administrators(path: str) -> str | None:
     """Why the file may be the work of somebody else than the administrator; None where it cannot."""
     if sys.platform == "win32":
-        return None if _owner(path) in _ADMINISTRATORS else f"{path} does not belong to an administrator"
+        return None if _owner_on_windows(path) in _ADMINISTRATORS else f"{path} does not belong to an administrator"
     for start in dict.fromkeys((path, os.path.realpath(path))):
         each = start
         while True:
@@ -236,7 +236,7 @@ def why_not_administrators(path: str) -> str | None:
     return None
 
 
-def _owner(path: str) -> str:
+def _owner_on_windows(path: str) -> str:
     """The owner's identifier on Windows, or nothing where it cannot be found out."""
     found = ""
     if sys.platform == "win32":
@@ -298,7 +298,7 @@ def from_variable(text: str, variable: str, names: KnownNames) -> PolicySource:
         return from_short(text, variable, names)
     if "\n" in text or "=" in text:
         return from_text(text, variable, names)
-    return from_text(_read(text, variable), f"{text} ({variable})", names)
+    return from_text(_read_policy_file(text, variable), f"{text} ({variable})", names)
 
 
 def of_site(name: str, settings: Mapping[str, Any], names: KnownNames) -> list[PolicySource]:
@@ -310,7 +310,7 @@ def of_site(name: str, settings: Mapping[str, Any], names: KnownNames) -> list[P
     return sources
 
 
-def _read(path: str, variable: str) -> str:
+def _read_policy_file(path: str, variable: str) -> str:
     try:
         with open(os.path.expanduser(path), "rb") as file:
             content = file.read(LARGEST + 1)

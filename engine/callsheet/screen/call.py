@@ -225,7 +225,7 @@ def _answer_of_call(
         return found._replace(table=table, next=call.next, total=call.total)
     if call.things:
         return found._replace(thing=call.things[0] if len(call.things) == 1 else call.things)
-    return found._replace(text=call.written.decode("utf-8", "backslashreplace"))
+    return found._replace(text=call.written_output.decode("utf-8", "backslashreplace"))
 
 
 def table_of(items: Sequence[Any], view: ViewDefinition | None, asked: str | None, context: FormatContext) -> Table:

@@ -51,7 +51,7 @@ class CatalogNames:
     def program(self) -> str:
         return self._catalog.program
 
-    def operation(self, name: str) -> str | None:
+    def operation_id(self, name: str) -> str | None:
         found = self._catalog.operations.find(name)
         return self._catalog.canonical_id("operation", name) if found is not None else None
 

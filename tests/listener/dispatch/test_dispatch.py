@@ -21,7 +21,7 @@ from callsheet.listener.dispatcher import (
     Runner,
     RunResult,
     SynchronousDispatcher,
-    failure,
+    failure_response,
 )
 from callsheet.listener.event_table import RUNNING, EventTable, Generations, TableBusy, create_memory
 from callsheet.listener.handlers import HandlerFailed
@@ -60,7 +60,7 @@ class CallsBack(Handler):
 
     needs_task = False
 
-    def begin(self, event: Any, job: str, ended: Callable[[Any], None]) -> None:
+    def start_without_task(self, event: Any, job: str, ended: Callable[[Any], None]) -> None:
         self.started += 1
         outcome = self.outcomes.pop(0) if self.outcomes else None
         asyncio.get_running_loop().call_later(0.01, ended, outcome)
@@ -136,11 +136,11 @@ def test_whoever_waits_for_a_turn_is_counted_whatever_takes_the_place() -> None:
         runs = [asyncio.create_task(here.run(event(user=7), [each])) for each in (capped, capped, ordered, ordered)]
         for _ in range(50):
             await asyncio.sleep(0)
-        assert (handler.running, here.waiting) == (2, 2)
+        assert (handler.running, here.waiting_runs) == (2, 2)
         for each in runs:
             each.cancel()
         await asyncio.gather(*runs, return_exceptions=True)
-        assert here.waiting == 0
+        assert here.waiting_runs == 0
 
     run(play())
 
@@ -370,12 +370,12 @@ def test_an_event_of_a_worker_that_died_runs_at_another_once_its_supervisor_know
     async def play() -> Any:
         jobs = [job("r/1", good), job("r/2", Handler(HandlerFailed("no")))]
         await cast("Any", first.dispatch(event(), jobs))
-        first.table.claim("k", monotonic())  # and there it ends
+        first.table.claim_event("k", monotonic())  # and there it ends
         waiting = cast("Any", second.dispatch(event(), jobs))
         for _ in range(5):
             await asyncio.sleep(0.005)
         assert not waiting.done()
-        generations.increase(0)
+        generations.increase_count(0)
         return await waiting
 
     assert run(play()) is ACCEPTED
@@ -386,7 +386,7 @@ def test_an_event_of_a_worker_that_died_runs_at_another_once_its_supervisor_know
 def test_a_table_that_is_busy_is_asked_again_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BUSY_TIMEOUT", 0.05)
     here = dispatcher()
-    claim, busy = here.table.claim, [True] * 3
+    claim, busy = here.table.claim_event, [True] * 3
 
     def is_busy_at_first(key: str, now: float, state: int) -> Any:
         if busy:
@@ -394,7 +394,7 @@ def test_a_table_that_is_busy_is_asked_again_and_not_for_ever(monkeypatch: pytes
             raise TableBusy
         return claim(key, now, state)
 
-    monkeypatch.setattr(here.table, "claim", is_busy_at_first)
+    monkeypatch.setattr(here.table, "claim_event", is_busy_at_first)
     assert verdict_of(here, [job("r/1", Handler())]) is ACCEPTED
     busy.extend([True] * 3)
     assert verdict_of(here, [], "without") is ACCEPTED
@@ -407,6 +407,6 @@ def test_a_table_that_is_busy_is_asked_again_and_not_for_ever(monkeypatch: pytes
 def test_what_a_failure_says() -> None:
     result = RunResult()
     result.failed = {"r/2": "b", "r/1": "a"}
-    assert failure(result).status == 500
+    assert failure_response(result).status == 500
     result.saturated = True
-    assert failure(result)[:2] == (503, "saturated")
+    assert failure_response(result)[:2] == (503, "saturated")

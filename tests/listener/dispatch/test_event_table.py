@@ -42,7 +42,7 @@ def of_worker(descriptor: int, number: int, size: int = 100, generation: int = 0
 
 
 def is_claimed(table: EventTable, key: str, now: float = 1.0) -> bool:
-    return bool(table.claim(key, now).slot)
+    return bool(table.claim_event(key, now).slot)
 
 
 @contextlib.contextmanager
@@ -63,13 +63,13 @@ def shared(tmp_path: Path) -> Iterator[int]:
 @with_workers
 def test_an_event_is_one_workers_until_it_is_done_and_known_for_the_window(shared: int) -> None:
     first, second = (of_worker(shared, number) for number in (0, 1))
-    entry = first.claim("a", 5.0)
+    entry = first.claim_event("a", 5.0)
     assert entry[:2] == (RUNNING, 0)
     assert entry.slot
-    assert [each.claim("a", 5.0) for each in (first, second)] == [(RUNNING, 0, 0)] * 2
-    first.release(entry, DONE)
+    assert [each.claim_event("a", 5.0) for each in (first, second)] == [(RUNNING, 0, 0)] * 2
+    first.release_event(entry, DONE)
     assert [each.look_up("a", 5.0 + WINDOW).state for each in (first, second)] == [DONE, DONE]
-    assert [each.claim("a", 5.0 + WINDOW) for each in (first, second)] == [(DONE, 0, 0)] * 2
+    assert [each.claim_event("a", 5.0 + WINDOW) for each in (first, second)] == [(DONE, 0, 0)] * 2
     assert first.look_up("a", 6.0 + WINDOW).state == FREE
     assert is_claimed(second, "a", 6.0 + WINDOW)
 
@@ -78,9 +78,9 @@ def test_an_event_is_one_workers_until_it_is_done_and_known_for_the_window(share
 def test_attempts_are_counted_wherever_they_are_made(shared: int) -> None:
     tables = [of_worker(shared, number) for number in (0, 1)]
     for attempt in range(4):
-        entry = tables[attempt % 2].claim("a", 1.0)
+        entry = tables[attempt % 2].claim_event("a", 1.0)
         assert entry.attempt == attempt
-        tables[attempt % 2].release(entry, FAILED)
+        tables[attempt % 2].release_event(entry, FAILED)
         assert [each.look_up("a", 1.0) for each in tables] == [(FAILED, attempt, 0)] * 2
 
 
@@ -92,8 +92,8 @@ def test_it_remembers_as_many_as_it_was_asked_to(is_shared: bool, tmp_path: Path
         table = EventTable(size, WINDOW, descriptor)
         keys = [f"lms/t/{number}" for number in range(6 * size)]
         for key in keys:
-            table.release(table.claim(key, 1.0), DONE)
-        assert {table.claim(key, 1.0).state for key in keys[-size:]} == {DONE}
+            table.release_event(table.claim_event(key, 1.0), DONE)
+        assert {table.claim_event(key, 1.0).state for key in keys[-size:]} == {DONE}
         assert is_claimed(table, keys[0])
 
 
@@ -112,35 +112,35 @@ def test_what_is_under_way_is_never_forgotten_and_a_full_bucket_says_so(
 ) -> None:
     monkeypatch.setattr(event_table, "MIN_BUCKETS", 1)
     first, second = (of_worker(shared, number, 1) for number in (0, 1))
-    entries = [first.claim(str(number), 1.0) for number in range(SLOTS)]
+    entries = [first.claim_event(str(number), 1.0) for number in range(SLOTS)]
     assert all(entry.slot for entry in entries)
     with pytest.raises(TableBusy, match="too many events are under way"):
-        second.claim("one more", 1.0)
-    first.release(entries[7], FAILED)  # which may be forgotten
+        second.claim_event("one more", 1.0)
+    first.release_event(entries[7], FAILED)  # which may be forgotten
     assert is_claimed(second, "one more")
-    assert {second.claim(str(number), 1.0) for number in range(SLOTS) if number != 7} == {(RUNNING, 0, 0)}
+    assert {second.claim_event(str(number), 1.0) for number in range(SLOTS) if number != 7} == {(RUNNING, 0, 0)}
 
 
 def test_text_of_every_kind_is_a_key() -> None:
     table = EventTable(100, WINDOW)
     for key in ("", "\ud800", "\u00fc", "a" * 5000):
-        table.release(table.claim(key, 1.0), DONE)
+        table.release_event(table.claim_event(key, 1.0), DONE)
         assert table.look_up(key, 1.0).state == DONE
 
 
 def test_an_event_is_known_by_its_whole_digest() -> None:
     """Not by the tag alone, which another may have, also across the end of one and the beginning of the next."""
     table = EventTable(1, WINDOW)
-    table.release(table.claim("a", 1.0), DONE)
-    rest, tag, bucket = table._locate("a")
+    table.release_event(table.claim_event("a", 1.0), DONE)
+    rest, tag, bucket = table._locate_bucket("a")
     start = next(at for at in range(bucket, bucket + 4 * SLOTS, 4) if table._memory[at : at + 4] == tag)
-    slot = table._find(rest, tag, bucket)
-    assert table._find(b"d" * len(rest), tag, bucket) == -1
+    slot = table._find_slot(rest, tag, bucket)
+    assert table._find_slot(b"d" * len(rest), tag, bucket) == -1
     for at in (start + 4, start + 9, start + 16):
         table._memory[at : at + 4] = tag
-        assert table._find(rest, tag, bucket) == slot
+        assert table._find_slot(rest, tag, bucket) == slot
     table._memory[start : start + 4] = bytes(4)
-    assert table._find(rest, tag, bucket) == -1
+    assert table._find_slot(rest, tag, bucket) == -1
     assert is_claimed(table, "a")
 
 
@@ -174,7 +174,7 @@ class Tables(RuleBasedStateMachine):
         self.tables = [self.opened(number) for number in range(3)]
 
     def opened(self, number: int) -> EventTable:
-        return of_worker(self.descriptor, number, generation=self.generations.of(number))
+        return of_worker(self.descriptor, number, generation=self.generations.count_of_worker(number))
 
     def teardown(self) -> None:
         for each in (*self.tables, self.generations):
@@ -189,7 +189,7 @@ class Tables(RuleBasedStateMachine):
         if state == DONE and self.now - since > WINDOW:
             state = FREE
         assert self.tables[worker].look_up(key, self.now).state == state
-        entry = self.tables[worker].claim(key, self.now)
+        entry = self.tables[worker].claim_event(key, self.now)
         assert bool(entry.slot) == (state in (FREE, FAILED))
         assert entry.state == (RUNNING if entry.slot else state)
         if entry.slot:
@@ -197,10 +197,10 @@ class Tables(RuleBasedStateMachine):
             self.entries[key] = entry
 
     @rule(key=KEYS, state=st.sampled_from([FREE, FAILED, DONE]))
-    def release(self, key: str, state: int) -> None:
+    def release_event(self, key: str, state: int) -> None:
         now, worker, since = self.known.get(key, (FREE, 0, 0.0))
         if now == RUNNING and self.alive[worker]:
-            self.tables[worker].release(self.entries[key], state)
+            self.tables[worker].release_event(self.entries[key], state)
             self.known[key] = (state, worker, since)
 
     @rule(worker=WORKERS)
@@ -212,7 +212,7 @@ class Tables(RuleBasedStateMachine):
     @rule()
     def notice(self) -> None:
         worker = self.alive.index(False)
-        self.generations.increase(worker)
+        self.generations.increase_count(worker)
         self.tables[worker].close()
         self.tables[worker] = self.opened(worker)
         self.alive[worker] = True
@@ -238,12 +238,12 @@ journal = os.open("journal", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 key = 0
 while key < count:
     try:
-        entry = table.claim(str(key), time.monotonic())
+        entry = table.claim_event(str(key), time.monotonic())
     except TableBusy:
         continue
     if entry.slot:
         os.write(journal, b"%05d %d %02d\\n" % (key, number, generation))
-        table.release(entry, DONE)
+        table.release_event(entry, DONE)
     if entry.slot or entry.state == DONE:
         key += 1
 """
@@ -259,7 +259,7 @@ def test_workers_that_are_killed_while_they_hammer_the_table_leave_it_as_it_shou
         EventTable(100_000, 1e6, descriptor).close()
 
         def start(number: int) -> subprocess.Popen[bytes]:
-            words = [str(each) for each in (descriptor, number, generations.of(number), count)]
+            words = [str(each) for each in (descriptor, number, generations.count_of_worker(number), count)]
             return subprocess.Popen([sys.executable, "-c", HAMMER, *words], cwd=tmp_path, pass_fds=[descriptor])
 
         def lines() -> int:
@@ -275,8 +275,8 @@ def test_workers_that_are_killed_while_they_hammer_the_table_leave_it_as_it_shou
                 number = chance.randrange(3)
                 running[number].send_signal(signal.SIGKILL)
                 running[number].wait()
-                killed.add((number, generations.of(number)))
-                generations.increase(number)
+                killed.add((number, generations.count_of_worker(number)))
+                generations.increase_count(number)
                 running[number] = start(number)
             assert [each.wait(PATIENCE) for each in running] == [0, 0, 0]
         finally:

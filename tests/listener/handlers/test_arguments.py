@@ -18,10 +18,10 @@ from callsheet.listener.handlers.exec_handler import HandlerProgram
 @pytest.mark.parametrize("program", ["run.bat", "run.CMD"])
 def test_a_batch_file_reads_its_words_as_a_shell_does(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
-    assert HandlerArguments([program, "{id}"]).fill({"id": "7"}) == [program, "7"]
+    assert HandlerArguments([program, "{id}"]).fill_arguments({"id": "7"}) == [program, "7"]
     monkeypatch.setattr(sys, "platform", "win32")
-    assert HandlerArguments([program, "x"]).fill({}) == [program, "x"]
-    assert HandlerArguments(["run.exe", "{id}"]).fill({"id": "7"}) == ["run.exe", "7"]
+    assert HandlerArguments([program, "x"]).fill_arguments({}) == [program, "x"]
+    assert HandlerArguments(["run.exe", "{id}"]).fill_arguments({"id": "7"}) == ["run.exe", "7"]
     with pytest.raises(DefinitionError, match="the shell of a batch file"):
         HandlerArguments([program, "x", "{id}"])
 
@@ -38,13 +38,13 @@ def test_a_batch_file_reads_its_words_as_a_shell_does(program: str, monkeypatch:
     ],
 )
 def test_values_stay_where_they_stand(words: list[str], value: object, filled: list[str]) -> None:
-    assert HandlerArguments(words).fill({"x": value}) == filled
+    assert HandlerArguments(words).fill_arguments({"x": value}) == filled
 
 
 @pytest.mark.parametrize("words", [["p", "{x}"], ["p", "{x}", "--", "{x}"], ["p", "{x}y"]])
 def test_a_value_is_never_an_option(words: list[str]) -> None:
     with pytest.raises(HandlerFailed, match="starts with '-': put '--' before it"):
-        HandlerArguments(words).fill({"x": "-a"})
+        HandlerArguments(words).fill_arguments({"x": "-a"})
 
 
 def test_the_program_is_never_taken_out_of_an_event() -> None:

@@ -46,16 +46,16 @@ def test_its_input_is_what_was_chosen(chosen: str | None, data: bytes) -> None:
     ],
 )
 def test_it_sees_no_secret_but_those_that_are_its_own(secrets: list[str], prefix: str | None, seen: set[str]) -> None:
-    assert handler(secrets=secrets).environment(prefix) == {name: ENVIRON[name] for name in seen}
+    assert handler(secrets=secrets).variables_for_handler(prefix) == {name: ENVIRON[name] for name in seen}
 
 
 def test_a_secret_that_is_not_set_is_named() -> None:
     with pytest.raises(UsageError, match="handler 'exec': secrets: A is not set"):
-        handler(secrets=["LMS_SECRET", "B", "A"]).environment()
+        handler(secrets=["LMS_SECRET", "B", "A"]).variables_for_handler()
 
 
 def test_its_limits_are_its_own_or_those_of_all() -> None:
     plain, own = handler(), handler(timeout="2s", concurrency=3)
     assert (plain.timeout, plain.concurrency_limits) == (10.0, ())
     assert (own.timeout, [limit.limit for limit in own.concurrency_limits]) == (2.0, [3])
-    assert (plain.overdue, plain.is_stuck, plain.doubts()) == (0, False, [])
+    assert (plain.overdue_runs, plain.is_stuck, plain.configuration_warnings()) == (0, False, [])

@@ -21,7 +21,7 @@ from callsheet.listener.handlers.command_handler import Excerpt, _last_line
 def test_the_beginning_and_the_end_are_kept(pieces: list[str], kept: str) -> None:
     excerpt = Excerpt(4)
     assert [excerpt.write(piece) for piece in pieces] == [len(piece) for piece in pieces]
-    assert excerpt.text == kept
+    assert excerpt.excerpt_text == kept
 
 
 @pytest.mark.parametrize(

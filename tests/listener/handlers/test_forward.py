@@ -36,7 +36,7 @@ def send(made: Forward) -> None:
 
 
 EVENT: Any = SimpleNamespace(
-    trace=[],
+    trace_headers=[],
     data=b'{"a": 1}',
     scope={"id": "7", "note": "ü"},
     headers=[

@@ -155,16 +155,16 @@ def test_a_listener_that_ended_before_it_could_be_watched_is_not_waited_for() ->
 def test_there_is_room_again_for_what_has_ended() -> None:
     running = Orphans()
     for pid in range(1 << 22, (1 << 22) + MOST + 10):  # no process has such a number
-        running.add(pid)
+        running.add_group(pid)
     for pid in range(1 << 22, (1 << 22) + MOST + 10):
-        running.discard(pid)
-    running.discard(1)
+        running.discard_group(pid)
+    running.discard_group(1)
     assert len(running._free) == MOST
     assert not any(running._memory[:])
     for pid in range(1 << 22, (1 << 22) + MOST):
-        running.add(pid)
+        running.add_group(pid)
     assert len(running._free) == 0
     for pid in range(1 << 22, (1 << 22) + MOST):
-        running.discard(pid)
+        running.discard_group(pid)
     running._watcher.communicate()
     assert running._watcher.returncode == 0

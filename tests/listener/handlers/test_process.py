@@ -39,15 +39,15 @@ def run(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
 
 async def shell(line: str, data: bytes = b"") -> Process:
     started = Process(["/bin/sh", "-c", line], None, dict(os.environ))
-    await started.start(data)
+    await started.start_program(data)
     return started
 
 
 def outcome(line: str, data: bytes = b"") -> tuple[int | None, bytes]:
     async def work() -> tuple[int | None, bytes]:
         started = await shell(line, data)
-        assert await started.wait(PATIENCE)
-        return started.exit_code, await started.output()
+        assert await started.wait_until_ended(PATIENCE)
+        return started.exit_code, await started.read_output()
 
     found: tuple[int | None, bytes] = run(work)
     return found
@@ -85,8 +85,8 @@ def test_stopping_ends_all_that_was_started(tmp_path: Path) -> None:
         line = f"trap '' TERM; sleep 60 & echo $! > {tmp_path}/child; wait; sleep 60"
         started = await shell(line)
         await asyncio.to_thread(until, lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
-        await started.stop()
-        return started.exit_code, await started.output()
+        await started.stop_group()
+        return started.exit_code, await started.read_output()
 
     assert run(work) == (-9, b"")
     child = int((tmp_path / "child").read_text())
@@ -103,10 +103,10 @@ def test_a_program_that_is_not_there_is_an_os_error() -> None:
     async def work() -> None:
         process = Process(["/no/such/program"], None, {})
         try:
-            await process.start(b"")
+            await process.start_program(b"")
         finally:
             assert not process.is_running
-            assert await process.output() == b""
+            assert await process.read_output() == b""
 
     with pytest.raises(FileNotFoundError):
         run(work)
@@ -116,8 +116,8 @@ def test_many_programs_leave_no_descriptor_open() -> None:
     async def work() -> None:
         async def one() -> None:
             started = await shell("cat", b"x")
-            await started.wait(PATIENCE)
-            assert await started.output() == b"x"
+            await started.wait_until_ended(PATIENCE)
+            assert await started.read_output() == b"x"
 
         await asyncio.gather(*(one() for _ in range(20)))
 
@@ -144,12 +144,12 @@ def test_a_program_that_moved_is_found_again(tmp_path: Path) -> None:
 
     async def work() -> None:
         for _ in range(2):
-            await executable.start("tool", start)
+            await executable.start_with_file("tool", start)
         (places[0] / "tool").unlink()
-        await executable.start("tool", start)
+        await executable.start_with_file("tool", start)
         (places[1] / "tool").unlink()
         with pytest.raises(FileNotFoundError):
-            await executable.start("tool", start)
+            await executable.start_with_file("tool", start)
 
     run(work)
     assert printed == [b"first\n", b"first\n", b"second\n"]
@@ -162,8 +162,8 @@ def test_where_an_event_chooses_the_path_nothing_is_remembered() -> None:
         found.append(path)
 
     async def work() -> None:
-        await Executable({"PATH": os.defpath}, {"PATH": "{id}"}).start("sh", start)
-        await Executable({"PATH": os.defpath}, {}).start("./sh", start)
+        await Executable({"PATH": os.defpath}, {"PATH": "{id}"}).start_with_file("sh", start)
+        await Executable({"PATH": os.defpath}, {}).start_with_file("./sh", start)
 
     run(work)
     assert found == [None, None]
@@ -183,10 +183,10 @@ def test_a_program_is_watched_where_the_loop_cannot(missing: str, monkeypatch: p
 def test_time_that_is_over_is_told_and_ends_nothing() -> None:
     async def work() -> tuple[bool, int | None]:
         started = await shell("sleep 60")
-        in_time = await started.wait(0.05)
+        in_time = await started.wait_until_ended(0.05)
         before = started.exit_code
-        await started.stop()
-        assert await started.output() == b""
+        await started.stop_group()
+        assert await started.read_output() == b""
         return in_time, before
 
     assert run(work) == (False, None)
@@ -216,10 +216,10 @@ def test_each_way_of_starting_gives_a_program_the_same(
     async def work(directory: str | None) -> tuple[int | None, bytes]:
         words = [sys.executable, "-I", "-c", STATE + "; raise SystemExit(5)"]
         started = Process(words, directory, dict(os.environ))
-        await started.start(b"")
+        await started.start_program(b"")
         assert isinstance(started._started, subprocess.Popen) == (way == "Popen" or directory is not None)
-        assert await started.wait(PATIENCE)
-        return started.exit_code, await started.output()
+        assert await started.wait_until_ended(PATIENCE)
+        return started.exit_code, await started.read_output()
 
     assert run(lambda: work(None)) == (5, f"True {at_terminal} {os.getcwd()}\n".encode())
     assert run(lambda: work(str(tmp_path))) == (5, f"True {at_terminal} {os.path.realpath(tmp_path)}\n".encode())
@@ -244,7 +244,7 @@ def test_each_way_of_starting_refuses_alike(way: str, tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
 
     async def work(word: str, environ: dict[str, str]) -> None:
-        await Process([word], None, environ).start(b"")
+        await Process([word], None, environ).start_program(b"")
 
     with pytest.raises(FileNotFoundError):
         run(lambda: work(f"{tmp_path}/missing", {}))
@@ -265,9 +265,9 @@ def test_no_program_can_ask_at_the_terminal_of_the_listener(at_terminal: bool) -
         f"os.setsid(); os.close(os.open({os.ttyname(secondary)!r}, os.O_RDWR))" if at_terminal else "os.setsid()",
         "async def work():",
         "    program = Process(['/bin/sh', '-c', 'echo asked > /dev/tty || echo kept away'], None, dict(os.environ))",
-        "    await program.start(b'')",
-        "    await program.wait(20)",
-        "    print((await program.output()).decode())",
+        "    await program.start_program(b'')",
+        "    await program.wait_until_ended(20)",
+        "    print((await program.read_output()).decode())",
         "asyncio.run(work())",
     ]
     try:

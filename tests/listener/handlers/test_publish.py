@@ -211,7 +211,12 @@ def test_a_check_names_the_file_and_the_line(tmp_path: Path) -> None:
 
 
 EVENT: Any = SimpleNamespace(
-    trace=[], key="k", record_text="{}", scope={"id": "7"}, fast_scope={"id": "7"}, source=SimpleNamespace(name="s")
+    trace_headers=[],
+    key="k",
+    record_text="{}",
+    scope={"id": "7"},
+    fast_scope={"id": "7"},
+    source=SimpleNamespace(name="s"),
 )
 
 

@@ -28,7 +28,7 @@ class Programs:
                 raise fails
             return cast("Started", name)
 
-        return self.queue.add(start, lambda started: self.seen.append(f"told {started}"))
+        return self.queue.add_start(start, lambda started: self.seen.append(f"told {started}"))
 
 
 def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -57,7 +57,7 @@ def test_one_that_fails_says_so_to_its_own_only() -> None:
         await programs.add("b")
         with pytest.raises(FileNotFoundError):
             await broken
-        untold = programs.queue.add(lambda: cast("Started", "c"), lambda _: 1 / 0)  # type: ignore[arg-type]
+        untold = programs.queue.add_start(lambda: cast("Started", "c"), lambda _: 1 / 0)  # type: ignore[arg-type]
         with pytest.raises(ZeroDivisionError):
             await untold
         assert programs.seen == ["start a", "start b", "told b"]

@@ -90,11 +90,11 @@ def test_what_ended_late_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -
         for number, future in enumerate(futures):
             if number != 1:
                 future.set_result(number)
-            kept.keep(str(number), future)
-        assert [kept.take(str(number)) for number in range(4)] == [None, futures[1], None, futures[3]]
+            kept.keep_result(str(number), future)
+        assert [kept.take_result(str(number)) for number in range(4)] == [None, futures[1], None, futures[3]]
         monkeypatch.setattr(threads, "KEPT", -1.0)
-        kept.keep("old", futures[0])
-        kept.keep("running", futures[1])
-        assert (kept.take("old"), kept.take("running")) == (None, futures[1])
+        kept.keep_result("old", futures[0])
+        kept.keep_result("running", futures[1])
+        assert (kept.take_result("old"), kept.take_result("running")) == (None, futures[1])
 
     asyncio.run(work())

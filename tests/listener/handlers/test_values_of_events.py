@@ -51,7 +51,7 @@ def test_an_address_keeps_its_host_and_its_directory(template: str, value: str) 
     import httpx
 
     try:
-        filled = AddressTemplate(template).fill({"x": value})
+        filled = AddressTemplate(template).fill_address({"x": value})
     except HandlerFailed:
         assert set(value) <= set(".%2eE")
         return
@@ -92,7 +92,7 @@ def test_any_value_fits_into_a_header(value: str) -> None:
 def test_a_word_of_a_program_is_never_an_option(value: str) -> None:
     for words in (["p", "{x}"], ["p", "--", "{x}"], ["p", "--name={x}", "id {x}"]):
         try:
-            filled = HandlerArguments(words).fill({"x": value})
+            filled = HandlerArguments(words).fill_arguments({"x": value})
         except HandlerFailed:
             assert words == ["p", "{x}"]
             assert value.startswith("-")
@@ -122,7 +122,7 @@ def test_a_list_is_bound_to_parameters_before_any_event(tmp_path: Path) -> None:
     assert found.words == ["issues", "new"]
     assert found.values == {"output": "json", "project": "EDU", "summary": "{x}", "label": ["a", "{y}"]}
     assert found.typed == {"output", "project"}
-    assert found.fill({"x": "--out=f", "y": "@f"})["summary"] == "--out=f"
+    assert found.fill_call({"x": "--out=f", "y": "@f"})["summary"] == "--out=f"
     one = call(["issues", "get", "--", "{x}"], environ)
     assert (one.values, one.typed) == ({"issue": "{x}"}, frozenset())
     assert call("issues new", environ, summary="{x}").values == {"summary": "{x}"}

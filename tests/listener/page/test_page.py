@@ -144,7 +144,7 @@ def test_a_secret_that_is_sent_as_it_is_is_shown_nowhere() -> None:
     recent = RecentDeliveries()
     sent = [(b"x-token", b"a-plain-secret"), (b"x-other", b"Token a-plain-secret"), (b"authorization", b"Basic x")]
     recent.add_refused(source, Rejected(400, "unreadable", "it"), "127.0.0.1", sent, b"", b'{"t": "a-plain-secret"}')
-    shown = recent.find(1)
+    shown = recent.find_delivery(1)
     assert shown is not None
     assert shown["headers"] == [["x-token", "(not shown)"], ["x-other", "Token (not shown)"]]
     assert shown["body"] == '{"t": "(not shown)"}'
@@ -160,8 +160,8 @@ def test_a_token_in_a_header_is_not_shown() -> None:
 
     recent = RecentDeliveries()
     sent = [(b"x-token", b"a.b.c"), (b"x-other", b"1")]
-    recent._add(Receiving(), "127.0.0.1", 200, "accepted", "", sent, b"{}")  # type: ignore[arg-type] # what is read of it
-    assert (recent.find(1) or {})["headers"] == [["x-token", "(not shown)"], ["x-other", "1"]]
+    recent._add_delivery(Receiving(), "127.0.0.1", 200, "accepted", "", sent, b"{}")  # type: ignore[arg-type] # what is read of it
+    assert (recent.find_delivery(1) or {})["headers"] == [["x-token", "(not shown)"], ["x-other", "1"]]
 
 
 def test_a_port_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -21,11 +21,11 @@ def held(places: int, count: int, saving: int = 0) -> HeldEvents:
 )
 def test_quick_runs_have_room_for_more(count: int, saving: int, slow: int, quick: int) -> None:
     here = held(4, count, saving)
-    assert here.room == slow, "nothing is known yet"
+    assert here.free_places == slow, "nothing is known yet"
     here.note_duration(0.001)
-    assert here.room == quick
+    assert here.free_places == quick
     here.note_duration(5.0)
-    assert here.room == slow
+    assert here.free_places == slow
 
 
 def test_one_slow_run_among_many_quick_ones_does_not_last() -> None:
@@ -33,4 +33,4 @@ def test_one_slow_run_among_many_quick_ones_does_not_last() -> None:
     here.note_duration(0.2)
     for _ in range(100):
         here.note_duration(0.001)
-    assert here.room == 12
+    assert here.free_places == 12

@@ -181,8 +181,8 @@ def test_the_wait_between_attempts_doubles_up_to_a_bound() -> None:
     backoff = Backoff(12, 5.0, 3600.0)
     for attempt in range(1, 100):
         whole = min(3600.0, 5.0 * 2 ** (attempt - 1))
-        assert all(whole / 2 <= backoff.delay(attempt) <= whole for _ in range(5))
-    assert backoff.delay(1) < 20
+        assert all(whole / 2 <= backoff.delay_before(attempt) <= whole for _ in range(5))
+    assert backoff.delay_before(1) < 20
 
 
 NOTED = """#!/bin/sh

@@ -25,7 +25,7 @@ class Queue:
         self.puts: list[tuple[bool, bool]] = []
         self.futures: list[asyncio.Future[PutResult]] = []
 
-    def put(self, event: Any, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
+    def put_event(self, event: Any, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         assert event is EVENT
         self.puts.append((has_jobs, run_here))
         future: asyncio.Future[PutResult] = asyncio.get_running_loop().create_future()

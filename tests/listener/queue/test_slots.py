@@ -13,7 +13,7 @@ from support.waiting import all_turns, reach
 
 
 class Notes(list[str]):
-    def note(self, text: str) -> None:
+    def write_note(self, text: str) -> None:
         self.append(text)
 
 
@@ -21,10 +21,10 @@ def worker(places: int, notes: Notes) -> Worker:
     runner: Any = SimpleNamespace(concurrency=SimpleNamespace(limit=places))
     queue: Any = SimpleNamespace(renew_every=0.01, extended=[])
 
-    async def extend(leases: Any) -> None:
+    async def extend_leases(leases: Any) -> None:
         queue.extended.append(list(leases))
 
-    queue.extend = extend
+    queue.extend_leases = extend_leases
     return Worker(queue, runner, {}, lambda: None, notes, Backoff(3, 1.0, 2.0), ByteBudget(1 << 30, 1))  # type: ignore[arg-type, return-value]
 
 
@@ -37,13 +37,13 @@ def test_places_are_taken_while_runs_go_on_and_none_when_it_stops() -> None:
         async def run() -> None:
             await end.wait()
 
-        found: list[Any] = [here.free_slots, here.idle]
+        found: list[Any] = [here.free_slots, here.is_idle]
         for number in range(3):
             here._create_task(Lease(number, 1), run())
             found.append(here.free_slots)
         end.set()
-        await reach(lambda: here.idle)
-        found += [here.free_slots, here.idle]
+        await reach(lambda: here.is_idle)
+        found += [here.free_slots, here.is_idle]
         here._stopping = True
         return [*found, here.free_slots, list(notes)]
 
@@ -66,7 +66,7 @@ def test_a_run_that_breaks_is_told_and_one_that_is_cancelled_is_not() -> None:
         await all_turns()
         for task in list(here._tasks):
             task.cancel()
-        await reach(lambda: here.idle)
+        await reach(lambda: here.is_idle)
         return list(notes)
 
     assert asyncio.run(play()) == ["inbox: KeyError: 'x'"]

@@ -52,14 +52,14 @@ class Memory:
         await self.held.wait()
         return PutResult(stored=True, lease=Lease(1, 1))
 
-    def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
+    def put_event(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         return asyncio.ensure_future(self._put())
 
-    async def fetch(self, count: int) -> list[QueuedEvent]:
+    async def fetch_events(self, count: int) -> list[QueuedEvent]:
         await asyncio.sleep(60)
         return []
 
-    async def extend(self, leases: Sequence[Lease]) -> None: ...
+    async def extend_leases(self, leases: Sequence[Lease]) -> None: ...
 
     def _change(self, word: str, lease: Lease) -> bool:
         if self._failures and self._failures[0] > 0:
@@ -72,19 +72,19 @@ class Memory:
     async def record_success(self, lease: Lease, job: str) -> bool:
         return self._change(f"mark {job}", lease)
 
-    async def complete(self, lease: Lease) -> bool:
+    async def complete_event(self, lease: Lease) -> bool:
         return self._change("done", lease)
 
-    async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
+    async def retry_later(self, lease: Lease, delay: float, reason: str) -> bool:
         return self._change(f"retry: {reason}", lease)
 
     async def give_up(self, lease: Lease, reason: str) -> bool:
         return self._change(f"dead: {reason}", lease)
 
-    async def release(self, leases: Sequence[Lease]) -> None:
+    async def release_leases(self, leases: Sequence[Lease]) -> None:
         self.changes += [("left", lease.key) for lease in leases]
 
-    def depth(self) -> Mapping[str, float]:
+    def events_by_state(self) -> Mapping[str, float]:
         return {}
 
     async def close(self) -> None: ...
@@ -100,7 +100,7 @@ class Noted:
         self.needs_task = needs_task
         self.runs: Counter[str] = Counter()
 
-    def begin(self, event: Event, job: str, ended: Ended) -> None:
+    def start_without_task(self, event: Event, job: str, ended: Ended) -> None:
         self.runs[job] += 1
         if self.error is not None and not isinstance(self.error, HandlerFailed):
             raise self.error
@@ -125,7 +125,7 @@ def job(id: str, handler: Noted) -> Job:
 
 
 async def until_idle(worker: Worker) -> None:
-    await reach(lambda: worker.idle)
+    await reach(lambda: worker.is_idle)
     worker.log.err.close()
 
 
@@ -165,7 +165,7 @@ def test_a_single_job_is_noted_once_with_or_without_a_task(
         queue = Memory(failures)
         worker = worker_of(queue)
         worker.run_event(Lease(1, 1), event("1"), [job("r/1", handler)])
-        assert not worker.idle
+        assert not worker.is_idle
         await until_idle(worker)
         return queue.changes, worker.runner.concurrency.running
 
@@ -176,7 +176,7 @@ def test_a_single_job_is_noted_once_with_or_without_a_task(
 
 def test_runs_without_a_task_wait_for_a_place_one_after_the_other() -> None:
     class Held(Noted):
-        def begin(self, event: Event, job: str, ended: Ended) -> None:
+        def start_without_task(self, event: Event, job: str, ended: Ended) -> None:
             self.runs[job] += 1
             waiting.append(ended)
 
@@ -188,7 +188,7 @@ def test_runs_without_a_task_wait_for_a_place_one_after_the_other() -> None:
         limit = worker.runner.concurrency.limit
         for number in range(limit + 2):
             worker.run_event(Lease(number, 1), event(str(number)), [job("r/1", handler)])
-        assert (len(waiting), worker.runner.waiting) == (limit, 2)
+        assert (len(waiting), worker.runner.waiting_runs) == (limit, 2)
         for ended in waiting[:2]:
             ended(None)
         await reach(lambda: len(waiting) == limit + 2)
@@ -202,7 +202,7 @@ def test_runs_without_a_task_wait_for_a_place_one_after_the_other() -> None:
 
 def test_what_ends_without_a_task_after_the_end_is_left_to_others() -> None:
     class Slow(Noted):
-        def begin(self, event: Event, job: str, ended: Ended) -> None:
+        def start_without_task(self, event: Event, job: str, ended: Ended) -> None:
             waiting.append(ended)
 
     waiting: list[Ended] = []
@@ -222,8 +222,8 @@ def test_what_ends_without_a_task_after_the_end_is_left_to_others() -> None:
 
 def test_one_that_another_process_took_over_meanwhile_is_told_of() -> None:
     class Taken(Memory):
-        async def complete(self, lease: Lease) -> bool:
-            await super().complete(lease)
+        async def complete_event(self, lease: Lease) -> bool:
+            await super().complete_event(lease)
             return False
 
     async def play() -> str:
@@ -292,9 +292,9 @@ def test_a_sender_is_answered_while_the_disk_hangs_and_its_event_runs_when_it_wa
 
 def test_a_run_whose_result_is_being_saved_takes_no_place_up_to_a_bound() -> None:
     class Stuck(Memory):
-        async def complete(self, lease: Lease) -> bool:
+        async def complete_event(self, lease: Lease) -> bool:
             await self.held.wait()
-            return await super().complete(lease)
+            return await super().complete_event(lease)
 
     async def play() -> list[int]:
         queue, handler = Stuck(), Noted()
@@ -326,7 +326,7 @@ def test_a_place_that_becomes_free_is_filled_again() -> None:
             super().__init__()
             self.asked: list[int] = []
 
-        async def fetch(self, count: int) -> list[QueuedEvent]:
+        async def fetch_events(self, count: int) -> list[QueuedEvent]:
             self.asked.append(count)
             await asyncio.sleep(0)
             return []
@@ -357,7 +357,7 @@ class Queued(Memory):
         super().__init__()
         self.events = list(events)
 
-    async def fetch(self, count: int) -> list[QueuedEvent]:
+    async def fetch_events(self, count: int) -> list[QueuedEvent]:
         await asyncio.sleep(0)
         taken, self.events = self.events[:count], self.events[count:]
         return taken
@@ -376,11 +376,13 @@ def worked(queue: Queued, *handlers: Noted) -> list[str]:
         worker.log.err.close()
         worker.log.err = LineWriter(written)
         jobs = [job(f"r/{number}", handler) for number, handler in enumerate(handlers)]
-        worker.routing_table = lambda: cast("Any", SimpleNamespace(plan=lambda _: None, jobs=lambda *_: jobs))
+        worker.routing_table = lambda: cast(
+            "Any", SimpleNamespace(plan_of_event=lambda _: None, jobs_for_event=lambda *_: jobs)
+        )
         count = len(queue.events)
         await worker.start()
         await reach(lambda: sum(not change.startswith("mark") for change, _ in queue.changes) == count)
-        await reach(lambda: worker.idle)
+        await reach(lambda: worker.is_idle)
         await worker.shutdown()
         worker.log.err.close()
 
@@ -420,17 +422,17 @@ def test_a_disk_that_is_full_is_told_once_until_something_can_be_written() -> No
         queue = Memory()
         turns = [QueueFailed("disk is full"), "disk is full", QueueFailed("disk is full"), None]
 
-        async def fetch(count: int) -> list[QueuedEvent]:
+        async def fetch_events(count: int) -> list[QueuedEvent]:
             turn = turns.pop(0) if turns else worker.stop_fetching()
             if isinstance(turn, QueueFailed):
                 raise turn
             queue.problem = turn
             return []
 
-        queue.fetch = fetch  # type: ignore[method-assign]
+        queue.fetch_events = fetch_events  # type: ignore[method-assign]
         worker = worker_of(queue)
         notes: list[str] = []
-        worker.log.note = notes.append  # type: ignore[method-assign]
+        worker.log.write_note = notes.append  # type: ignore[method-assign]
         await worker._fetch_forever()
         assert notes == ["inbox: disk is full", "inbox: writable again"]
 
@@ -468,7 +470,7 @@ def test_leases_of_what_runs_are_renewed_also_after_a_failure() -> None:
             super().__init__()
             self.renewed: list[list[int]] = []
 
-        async def extend(self, leases: Sequence[Lease]) -> None:
+        async def extend_leases(self, leases: Sequence[Lease]) -> None:
             self.renewed.append([lease.key for lease in leases])
             if len(self.renewed) == 1:
                 raise QueueFailed("disk is full")
@@ -492,10 +494,10 @@ def test_leases_of_what_runs_are_renewed_also_after_a_failure() -> None:
 
 def test_what_cannot_be_saved_at_the_end_keeps_nothing_else_from_being_given_back() -> None:
     class Stuck(Memory):
-        async def complete(self, lease: Lease) -> bool:
+        async def complete_event(self, lease: Lease) -> bool:
             if lease.key == 1:
                 raise QueueFailed("disk is full")
-            return await super().complete(lease)
+            return await super().complete_event(lease)
 
     async def play() -> None:
         queue = Stuck()

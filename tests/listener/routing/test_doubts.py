@@ -43,7 +43,10 @@ def test_words_that_could_be_options_and_programs_that_are_not_there(
 ) -> None:
     scripts(tmp_path)
     context: Any = HandlerContext(str(tmp_path), {"PATH": os.environ["PATH"]}, frozenset(), print, 10.0, lambda *_: 0)
-    quiet, told = SimpleNamespace(doubts=list), HandlerProgram({"handler": "exec", "run": words}, context)
+    quiet, told = (
+        SimpleNamespace(configuration_warnings=list),
+        HandlerProgram({"handler": "exec", "run": words}, context),
+    )
     routes = [
         SimpleNamespace(jobs=[SimpleNamespace(id="a/1", handler=quiet)]),
         SimpleNamespace(jobs=[SimpleNamespace(id="r/1", handler=quiet), SimpleNamespace(id="r/2", handler=told)]),

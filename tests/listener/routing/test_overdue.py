@@ -17,7 +17,7 @@ class World:
     """A listener's jobs, and what was noted of them."""
 
     def __init__(self, *names: str, is_worker: bool = False) -> None:
-        self.handlers = {name: SimpleNamespace(overdue=0, is_stuck=False) for name in names}
+        self.handlers = {name: SimpleNamespace(overdue_runs=0, is_stuck=False) for name in names}
         self.jobs = [SimpleNamespace(id=name, handler=handler) for name, handler in self.handlers.items()]
         self.notes: list[str] = []
         self.restarts = 0
@@ -32,12 +32,12 @@ class World:
 
 def test_they_are_counted_by_job() -> None:
     world = World("a/1", "b/1", "b/2")
-    assert (world.runs.counts(), world.runs.stuck()) == ({}, set())
-    world.handlers["b/2"].overdue = 3
+    assert (world.runs.counts_by_job(), world.runs.stuck_jobs()) == ({}, set())
+    world.handlers["b/2"].overdue_runs = 3
     world.handlers["b/2"].is_stuck = True
-    world.handlers["a/1"].overdue = 1
-    assert world.runs.counts() == {"a/1": 1.0, "b/2": 3.0}
-    assert world.runs.stuck() == {"b/2"}
+    world.handlers["a/1"].overdue_runs = 1
+    assert world.runs.counts_by_job() == {"a/1": 1.0, "b/2": 3.0}
+    assert world.runs.stuck_jobs() == {"b/2"}
 
 
 def test_what_keeps_all_places_is_told_when_it_begins_and_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_what_keeps_all_places_is_told_when_it_begins_and_when_it_ends(monkeypat
     world = World("b/1", "a/1")
 
     async def work() -> None:
-        watching = asyncio.create_task(world.runs.watch())
+        watching = asyncio.create_task(world.runs.watch_runs())
         for stuck in (True, True, False):
             for handler in world.handlers.values():
                 handler.is_stuck = stuck
@@ -64,7 +64,7 @@ def test_a_worker_whose_places_are_taken_ends_once_and_says_so(monkeypatch: pyte
     monkeypatch.setattr(overdue, "INTERVAL", 0)
     world = World("a/1", is_worker=True)
     world.handlers["a/1"].is_stuck = True
-    asyncio.run(asyncio.wait_for(world.runs.watch(), PATIENCE))
+    asyncio.run(asyncio.wait_for(world.runs.watch_runs(), PATIENCE))
     assert world.notes[1:] == ["this process ends its work and is started again"]
     assert world.restarts == 1
 
@@ -79,5 +79,5 @@ def test_it_looks_no_more_often_than_it_says(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(overdue, "asyncio", SimpleNamespace(sleep=sleep))
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(World("a/1").runs.watch())
+        asyncio.run(World("a/1").runs.watch_runs())
     assert waited == [overdue.INTERVAL] * 3

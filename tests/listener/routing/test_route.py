@@ -16,7 +16,7 @@ from callsheet.errors import UsageError
 from callsheet.listener import route_set
 from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.route_set import RouteSelection, read_routes
-from callsheet.listener.routes import RoutingTable, accepts, check_event_types, make_route, split_commas
+from callsheet.listener.routes import RoutingTable, check_event_types, is_for_type, make_route, split_commas
 
 SOURCES = ("shop", "bank")
 TYPES = {(source, type_): {} for source in SOURCES for type_ in ("paid", "refunded")}
@@ -33,7 +33,9 @@ def met(definitions: dict[str, dict[str, Any]], *events: Any, types: Any = TYPES
         for name, definition in definitions.items()
     ]
     table = RoutingTable(types, routes)
-    return [{job.id.partition("/")[0] for job in table.jobs(table.plan(each), each)} for each in events]
+    return [
+        {job.id.partition("/")[0] for job in table.jobs_for_event(table.plan_of_event(each), each)} for each in events
+    ]
 
 
 def test_a_route_is_for_the_sources_that_it_names() -> None:
@@ -55,7 +57,7 @@ def test_source_and_type_both_have_to_fit(
     definition: Any = {name: value for name, value in (("source", named), ("on", on)) if value is not None}
     fits = {"paid": {"paid", "*"}, "refunded": {"re*", "*"}}[type_]
     wanted = (named is None or source in named) and (on is None or bool(fits & {*on}))
-    assert accepts(definition, source, type_) is wanted
+    assert is_for_type(definition, source, type_) is wanted
     assert met({"r": definition}, event(source, type_)) == [{"r"} if wanted else set()]
 
 
@@ -63,10 +65,10 @@ def test_source_and_type_both_have_to_fit(
 def test_what_an_event_of_a_type_requires(body: dict[str, Any], wanted: bool) -> None:
     types: Any = {("shop", "paid"): {"requires": "body.order"}, ("shop", "*"): {}}
     table = RoutingTable(types, [])
-    plan = table.plan(event("shop", "paid"))
+    plan = table.plan_of_event(event("shop", "paid"))
     assert plan.requires is not None
     assert plan.requires(event("shop", "paid", **body).fast_scope) is wanted
-    assert table.plan(event("shop", "other")).requires is None
+    assert table.plan_of_event(event("shop", "other")).requires is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.route_set import RouteSet, warnings
+from callsheet.listener.route_set import RouteSet, warnings_of_routes
 from callsheet.listener.routes import RoutingTable, make_route
 
 TYPES: dict[tuple[str, str], Any] = {("shop", "paid"): {}, ("shop", "refunded"): {}, ("bank", "moved"): {}}
@@ -16,7 +16,7 @@ TYPES: dict[tuple[str, str], Any] = {("shop", "paid"): {}, ("shop", "refunded"):
 def told(filters: list[str] | None = None, types: Any = TYPES, **definition: Any) -> list[str]:
     handler: Any = SimpleNamespace(concurrency_limits=())
     route = make_route("r", {"do": [{"handler": "append"}], **definition}, [handler], print)  # type: ignore[typeddict-item]
-    found = warnings(RouteSet(types, [route], RoutingTable(types, [route])), filters or [])
+    found = warnings_of_routes(RouteSet(types, [route], RoutingTable(types, [route])), filters or [])
     assert all(text.startswith('route "r" can never match: ') for text in found)
     return [text.removeprefix('route "r" can never match: ') for text in found]
 

@@ -23,7 +23,7 @@ PATH = "/webhook"
 
 
 class Lines(list[str]):
-    def write(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         self.append(line)
 
 
@@ -216,9 +216,9 @@ def test_a_whole_request_is_answered_at_once_where_nothing_is_waited_for() -> No
     async def work() -> None:
         delivered: list[responses.Response] = []
         data = json.dumps(PAID).encode()
-        assert here.app.respond(scope, data, delivered.append) is responses.DONE
+        assert here.app.respond_at_once(scope, data, delivered.append) is responses.DONE
         assert here.said() == ["200 accepted source=lms type=paid id=7 client=unix ms"]
-        assert later.app.respond(scope, data, delivered.append) is None
+        assert later.app.respond_at_once(scope, data, delivered.append) is None
         assert (delivered, len(later.app.pending)) == ([], 1)
         await asyncio.sleep(0)
         assert (delivered, len(later.app.pending)) == ([responses.DONE], 0)
@@ -229,7 +229,7 @@ def test_a_whole_request_is_answered_at_once_where_nothing_is_waited_for() -> No
 @pytest.mark.parametrize("found", [True, False])
 def test_an_unknown_key_is_fetched_once(found: bool) -> None:
     here = Here(Handled(None, ACCEPTED))
-    unknown, real, fetched = UnknownKey("k", "RS256"), here.source.receive, []
+    unknown, real, fetched = UnknownKey("k", "RS256"), here.source.receive_event, []
 
     def receive(*parts: Any) -> Any:
         if not (fetched and found):
@@ -239,7 +239,7 @@ def test_an_unknown_key_is_fetched_once(found: bool) -> None:
     async def fetch(asked: Any) -> None:
         fetched.append(asked)
 
-    here.source.receive = receive  # type: ignore[method-assign]
+    here.source.receive_event = receive  # type: ignore[method-assign]
     here.source.fetch_key = fetch  # type: ignore[method-assign]
     status, _ = here.ask(PAID)
     assert (status, fetched, here.app.pending) == (200 if found else 401, [unknown], set())
@@ -253,7 +253,7 @@ def test_an_odd_delivery_never_ends_the_server() -> None:
     def receive(*_: Any) -> Any:
         raise RecursionError("deep")
 
-    here.source.receive = receive  # type: ignore[method-assign]
+    here.source.receive_event = receive  # type: ignore[method-assign]
     assert here.ask(PAID)[0] == 500
     assert here.said() == ['500 internal client=1.1.1.1 reason="RecursionError: deep"']
 
@@ -270,7 +270,7 @@ def test_whole_events_are_shown_where_that_was_asked_for(verdict: DispatchVerdic
 
 def test_a_sender_may_expect_another_status() -> None:
     here = Here()
-    here.app.success["lms"] = responses.success(202)
+    here.app.success["lms"] = responses.success_response(202)
     assert here.ask(PAID)[0] == 202
     here.dispatcher.at_once = DispatchVerdict(503, "saturated")
     assert here.ask({"type": "paid", "id": "9"})[0] == 503
@@ -290,7 +290,7 @@ def test_a_question_is_a_get_and_nothing_else(method: str, query: bytes, answer:
     asked: Any = {"method": "GET", "when": "query.challenge", "reply": "{query.challenge}"}
     here.source.get_questions = [Challenge(asked, [])]
     scope = {"method": method, "path": PATH, "headers": [], "query_string": query, "client": ("1.1.1.1", 1)}
-    response = here.app.respond(scope, b"", lambda _: None)
+    response = here.app.respond_at_once(scope, b"", lambda _: None)
     assert response is not None
     assert (response[0]["status"], response[1]["body"]) == answer
     assert here.metrics.outcomes["lms", "challenge"] == (answer[0] == 200)

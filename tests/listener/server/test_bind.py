@@ -11,7 +11,13 @@ import pytest
 
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.listener.server import listening_sockets as binding
-from callsheet.listener.server.listening_sockets import ListenAddress, bind, bind_for_workers, parse_address, urls
+from callsheet.listener.server.listening_sockets import (
+    ListenAddress,
+    bind_for_workers,
+    bind_sockets,
+    parse_address,
+    urls_of_sockets,
+)
 from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sockets of POSIX")
@@ -58,18 +64,18 @@ def test_a_number_alone_is_a_port() -> None:
 
 
 def test_both_loopback_addresses_share_a_port_and_do_not_block() -> None:
-    found = bind(ListenAddress(("127.0.0.1", "127.0.0.2"), 0))
+    found = bind_sockets(ListenAddress(("127.0.0.1", "127.0.0.2"), 0))
     try:
         (first, second) = (each.getsockname() for each in found)
         assert (first[0], second[0]) == ("127.0.0.1", "127.0.0.2")
         assert first[1] == second[1] != 0
         assert [each.getblocking() for each in found] == [False, False]
-        assert urls(found, "https") == [f"https://127.0.0.1:{first[1]}", f"https://127.0.0.2:{first[1]}"]
+        assert urls_of_sockets(found, "https") == [f"https://127.0.0.1:{first[1]}", f"https://127.0.0.2:{first[1]}"]
         for each in found:
             with pytest.raises(BlockingIOError):
                 each.accept()
         with pytest.raises(CallsheetError, match=f"cannot listen on port {first[1]} of 127.0.0.1: ") as caught:
-            bind(ListenAddress(("127.0.0.1",), first[1]))
+            bind_sockets(ListenAddress(("127.0.0.1",), first[1]))
         assert caught.value.hint == "another program listens there"
     finally:
         for each in found:
@@ -78,22 +84,22 @@ def test_both_loopback_addresses_share_a_port_and_do_not_block() -> None:
 
 def test_an_address_that_is_not_here_is_no_other_program() -> None:
     with pytest.raises(CallsheetError, match=r"cannot listen on port 0 of 192\.0\.2\.1: ") as caught:
-        bind(ListenAddress(("192.0.2.1",), 0))
+        bind_sockets(ListenAddress(("192.0.2.1",), 0))
     assert caught.value.hint is None
 
 
 def test_a_name_that_leads_nowhere_is_said_to() -> None:
     with pytest.raises(UsageError, match=r"--there: no such host: no-such-host\.invalid \("):
-        bind(ListenAddress(("no-such-host.invalid",), 0), "--there")
+        bind_sockets(ListenAddress(("no-such-host.invalid",), 0), "--there")
 
 
 def test_the_second_address_may_be_missing() -> None:
-    (only,) = bind(ListenAddress(("127.0.0.1", "192.0.2.1"), 0))
+    (only,) = bind_sockets(ListenAddress(("127.0.0.1", "192.0.2.1"), 0))
     only.close()
 
 
 def test_a_port_is_free_again_at_once() -> None:
-    (listening,) = bind(ListenAddress(("127.0.0.1",), 0))
+    (listening,) = bind_sockets(ListenAddress(("127.0.0.1",), 0))
     name = listening.getsockname()
     with socket.create_connection(name) as sender:
         listening.settimeout(PATIENCE)
@@ -101,7 +107,7 @@ def test_a_port_is_free_again_at_once() -> None:
         connection.close()  # the side that closes first keeps the port for a while
         sender.recv(1)
     listening.close()
-    bind(ListenAddress(("127.0.0.1",), name[1]))[0].close()
+    bind_sockets(ListenAddress(("127.0.0.1",), name[1]))[0].close()
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "link to nothing"])
@@ -109,29 +115,29 @@ def test_what_is_no_socket_stays_and_is_not_called_a_program(kind: str, tmp_path
     path = tmp_path / "s"
     {"file": path.touch, "folder": path.mkdir, "link to nothing": lambda: path.symlink_to("nothing")}[kind]()
     with pytest.raises(CallsheetError, match="Address already in use") as caught:
-        bind(ListenAddress(path=str(path)))
+        bind_sockets(ListenAddress(path=str(path)))
     assert caught.value.hint == "another file is there: move it away, or name another path"
     assert os.path.lexists(path)
 
 
 def test_a_unix_socket_is_for_user_and_group_and_replaces_a_stale_one(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    (first,) = bind(ListenAddress(path=str(path)))
-    assert urls([first], "http") == [f"unix:{path}"]
+    (first,) = bind_sockets(ListenAddress(path=str(path)))
+    assert urls_of_sockets([first], "http") == [f"unix:{path}"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o660
     assert not first.getblocking()
     with pytest.raises(CallsheetError, match=r"cannot listen on .*/s: ") as caught:
-        bind(ListenAddress(path=str(path)))
+        bind_sockets(ListenAddress(path=str(path)))
     assert caught.value.hint == "another program listens there"
     first.close()
-    bind(ListenAddress(path=str(path)))[0].close()
+    bind_sockets(ListenAddress(path=str(path)))[0].close()
 
 
 def test_a_file_is_not_taken_for_a_stale_socket(tmp_path: Path) -> None:
     path = tmp_path / "s"
     path.write_text("mine", encoding="utf-8")
     with pytest.raises(CallsheetError, match="cannot listen on"):
-        bind(ListenAddress(path=str(path)))
+        bind_sockets(ListenAddress(path=str(path)))
     assert path.read_text(encoding="utf-8") == "mine"
 
 

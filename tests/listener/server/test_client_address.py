@@ -13,7 +13,7 @@ from callsheet.listener.server.application import ClientAddresses
 def name(trusted: list[str], client: str | None, *forwarded: str) -> str:
     headers = [(b"x-other", b"9.9.9.9"), *((b"x-forwarded-for", text.encode()) for text in forwarded)]
     scope: Any = {"client": (client, 1) if client else None, "headers": headers}
-    return ClientAddresses(trusted).name(scope)
+    return ClientAddresses(trusted).client_name(scope)
 
 
 @pytest.mark.parametrize(

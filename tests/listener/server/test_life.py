@@ -44,7 +44,7 @@ class Connection:
     def shutdown(self) -> None:
         self.done.append("shut")
 
-    def sweep(self, now: float) -> None:
+    def close_if_slow(self, now: float) -> None:
         self.sweeps.append(now)
         if len(self.sweeps) == 4:
             self.swept.set()
@@ -83,7 +83,9 @@ class World:
         async def life() -> None:
             ready = asyncio.Event()
             async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-                group.create_task(self.listener.serve(self.services, lambda: (self.done.append("ready"), ready.set())))
+                group.create_task(
+                    self.listener.serve_until_stopped(self.services, lambda: (self.done.append("ready"), ready.set()))
+                )
                 await ready.wait()
                 await then()
 
@@ -102,7 +104,7 @@ def test_it_ends_when_all_work_has_ended() -> None:
     async def then() -> None:
         pending = asyncio.get_running_loop().create_future()
         world.app.pending.add(pending)
-        world.listener.stop()
+        world.listener.stop_serving()
         assert world.app.draining
         await turns()
         assert world.done == ["start", "ready", "stop_fetching"]
@@ -120,7 +122,7 @@ def test_work_may_take_only_so_long() -> None:
     world.idle = False
 
     async def then() -> None:
-        world.listener.stop()
+        world.listener.stop_serving()
 
     world.lives(then)
     assert world.done[-1] == "shutdown"
@@ -134,10 +136,10 @@ def test_asked_twice_it_waits_for_nothing() -> None:
     async def then() -> None:
         world.listener.state.tasks.add(asyncio.create_task(asyncio.sleep(60)))
         world.app.pending.add(asyncio.get_running_loop().create_future())
-        world.listener.stop()
+        world.listener.stop_serving()
         await turns()
         assert not world.listener.force_exit.is_set()
-        world.listener.stop()
+        world.listener.stop_serving()
 
     world.lives(then)
     assert world.done == ["start", "ready", "stop_fetching", "shutdown", "shut", "abort"]
@@ -168,7 +170,7 @@ def test_an_answer_that_comes_while_all_else_is_closed_is_waited_for() -> None:
     world.services = world.services._replace(start=start, shutdown=shutdown)
 
     async def then() -> None:
-        world.listener.stop()
+        world.listener.stop_serving()
 
     world.lives(then)
     assert world.done[-4:] == ["shutdown", "shut", "answered", "abort"]
@@ -189,7 +191,7 @@ def test_answers_that_are_on_their_way_are_waited_for() -> None:
         task = asyncio.create_task(answer())
         tasks.add(task)
         task.add_done_callback(tasks.discard)
-        world.listener.stop()
+        world.listener.stop_serving()
 
     world.lives(then)
     assert world.done == ["start", "ready", "stop_fetching", "shutdown", "shut", "answered", "abort"]
@@ -204,7 +206,7 @@ def test_what_fails_while_it_serves_ends_what_runs_beside_it() -> None:
     world.services = world.services._replace(stop_fetching=broken)
 
     async def then() -> None:
-        world.listener.stop()
+        world.listener.stop_serving()
 
     with pytest.raises(BaseExceptionGroup) as caught:
         world.lives(then)
@@ -226,7 +228,7 @@ def test_connections_are_looked_at_and_the_date_is_renewed_each_second(monkeypat
         before = asyncio.get_running_loop().time()
         await connection.swept.wait()
         assert before < connection.sweeps[0] < connection.sweeps[1]
-        world.listener.stop()
+        world.listener.stop_serving()
 
     world.lives(then)
     assert ticks[:5] == [0, 10, 0, 10, 0]
@@ -273,7 +275,7 @@ def test_a_certificate_is_read_again_and_a_broken_one_is_not_taken() -> None:
     world = World(load_tls=load)
     seen = [world.listener.tls]
     for _ in range(3):
-        world.listener._reload(world.services)
+        world.listener._reload_routes(world.services)
         seen.append(world.listener.tls)
     kept = "certificate not reloaded, keeping the old one: no key"
     assert seen == ["first", "second", "second", "third"]
@@ -313,7 +315,7 @@ def test_connections_are_taken_until_the_end() -> None:
             reader, writer = await asyncio.open_connection(*address)
             for _ in iter(lambda: len(world.listener.state.connections), 1):
                 await asyncio.sleep(0.001)
-            world.listener.stop()
+            world.listener.stop_serving()
             assert await reader.read() == b""
             writer.close()
 
@@ -366,7 +368,7 @@ def test_what_is_left_at_the_end_is_cancelled_and_what_does_not_listen_is_left(
 
     tasks: list[asyncio.Task[None]] = []
     with pytest.raises(ZeroDivisionError):
-        module.run(main())
+        module.run_server(main())
     assert sorted(done) == ["deaf", "polite"]
     assert [task.done() for task in tasks] == [True, False]
     assert tasks[0].get_loop().is_closed()

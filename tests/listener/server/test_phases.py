@@ -35,11 +35,11 @@ def test_a_sender_is_parted_with_when_its_time_is_over(phase: str, limit: float,
     here: Any = SimpleNamespace(
         phase=getattr(protocol, name), phase_start=5.0, limits=LIMITS, transport=transport,
         full_since=None, is_held=lambda: False, close_idle=lambda: LimitedProtocol.close_idle(here),
-        refuse=lambda status, why, _: done.append(f"{status} {why}"),
+        refuse_request=lambda status, why, _: done.append(f"{status} {why}"),
     )  # fmt: skip
-    LimitedProtocol.sweep(here, 5.0 + limit)
+    LimitedProtocol.close_if_slow(here, 5.0 + limit)
     assert done == []
-    LimitedProtocol.sweep(here, 5.125 + limit)
+    LimitedProtocol.close_if_slow(here, 5.125 + limit)
     assert done == ([then] if then else [])
 
 
@@ -49,9 +49,9 @@ def test_a_sender_that_takes_no_answers_is_parted_with() -> None:
     here: Any = SimpleNamespace(
         phase=protocol.RESPONDING, phase_start=5.0, limits=LIMITS, transport=transport, full_since=7.0
     )
-    LimitedProtocol.sweep(here, 67.0)
+    LimitedProtocol.close_if_slow(here, 67.0)
     assert done == []
-    LimitedProtocol.sweep(here, 67.125)
+    LimitedProtocol.close_if_slow(here, 67.125)
     assert done == ["abort"]
 
 
@@ -61,13 +61,13 @@ def test_time_in_which_nothing_was_read_does_not_count(phase: int) -> None:
     refused: list[str] = []
     here: Any = SimpleNamespace(
         phase=phase, phase_start=5.0, limits=LIMITS, full_since=None, is_held=lambda: held[0],
-        refuse=lambda _, why, __: refused.append(why),
+        refuse_request=lambda _, why, __: refused.append(why),
     )  # fmt: skip
-    LimitedProtocol.sweep(here, 25.0)
+    LimitedProtocol.close_if_slow(here, 25.0)
     held[0] = False
-    LimitedProtocol.sweep(here, 30.0)
+    LimitedProtocol.close_if_slow(here, 30.0)
     assert refused == []
-    LimitedProtocol.sweep(here, 45.0)
+    LimitedProtocol.close_if_slow(here, 45.0)
     assert len(refused) == 1
 
 
@@ -76,4 +76,4 @@ def test_time_in_which_nothing_was_read_does_not_count(phase: int) -> None:
     [(b"10", 10, False), (b"11", 10, True), (b"9" * 18, 10**18, False), (b"1" * 19, 10**30, True), (b"x", 1, False)],
 )
 def test_a_length_that_is_announced(value: bytes, limit: int, over: bool) -> None:
-    assert protocol._exceeds(value, limit) is over
+    assert protocol._exceeds_limit(value, limit) is over

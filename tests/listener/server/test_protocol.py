@@ -392,7 +392,7 @@ def test_a_slow_connection_that_is_closing_is_written_nothing(begun: bytes) -> N
         if begun:
             connection.protocol.data_received(begun)
         connection.transport.close()
-        connection.protocol.sweep(connection.protocol.now() + 16)
+        connection.protocol.close_if_slow(connection.protocol.now() + 16)
         assert connection.refused
         assert connection.answers == []
 

@@ -18,7 +18,7 @@ from callsheet.listener.server import listening_sockets as service_manager
 from callsheet.listener.server.listening_sockets import (
     ListenAddress,
     Notifier,
-    bind,
+    bind_sockets,
     parse_address,
     parse_served_address,
     passed_address,
@@ -163,7 +163,7 @@ def test_only_a_service_has_sockets_passed() -> None:
 
 def test_a_passed_socket_is_served_as_it_is(listening_socket: socket.socket) -> None:
     address = passed_address((listening_socket.detach(),))
-    (sock,) = bind(address)
+    (sock,) = bind_sockets(address)
     with sock:
         assert not sock.get_inheritable()
         assert not sock.getblocking()
@@ -172,10 +172,10 @@ def test_a_passed_socket_is_served_as_it_is(listening_socket: socket.socket) -> 
 
 def test_a_manager_that_has_gone_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environ = {"NOTIFY_SOCKET": str(tmp_path / "gone"), "OTHER": "1"}
-    Notifier(environ).ready()
+    Notifier(environ).notify_ready()
     assert environ == {"OTHER": "1"}
     monkeypatch.delattr(service_manager.socket, "AF_UNIX")
-    Notifier({"NOTIFY_SOCKET": "/run/there"}).ready()
+    Notifier({"NOTIFY_SOCKET": "/run/there"}).notify_ready()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names without a file are of Linux")
@@ -184,5 +184,5 @@ def test_a_manager_whose_socket_has_no_file() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(f"\0{name}")
         manager.settimeout(PATIENCE)
-        Notifier({"NOTIFY_SOCKET": f"@{name}"}).ready()
+        Notifier({"NOTIFY_SOCKET": f"@{name}"}).notify_ready()
         assert manager.recv(100) == b"READY=1"

@@ -46,5 +46,5 @@ def test_a_silent_connection_ends_whether_or_not_its_answers_were_read(
     transport = Transport(unread)
     connection.transport, connection.limits = cast("Any", transport), cast("Any", Limits)
     connection.phase, connection.phase_start = phase, 0.0
-    connection.sweep(now)
+    connection.close_if_slow(now)
     assert transport.done == done

@@ -57,7 +57,7 @@ def test_what_waits_is_written_at_the_end_in_its_order() -> None:
     stream = io.StringIO()
     writer = LineWriter(stream)
     for number in range(100):
-        writer.write(f"line {number}\x1b")
+        writer.write_line(f"line {number}\x1b")
     writer.close()
     assert stream.getvalue().splitlines() == [f"line {number}\\u001b" for number in range(100)]
     assert writer.dropped == 0
@@ -66,9 +66,9 @@ def test_what_waits_is_written_at_the_end_in_its_order() -> None:
 def test_a_line_is_written_without_an_end_to_wait_for() -> None:
     stream = Disk()
     writer = LineWriter(stream)
-    writer.write("a")
+    writer.write_line("a")
     stream.wait(1)
-    writer.write("b")
+    writer.write_line("b")
     stream.wait(2)
     assert stream.getvalue() == "a\nb\n"
     writer.close()
@@ -78,7 +78,7 @@ def test_what_a_full_disk_did_not_take_is_counted_and_said_once() -> None:
     stream = Disk(full(), full())
     writer = LineWriter(stream, said)
     for number, line in enumerate(["a", "b", "c", "d"], 1):
-        writer.write(line)
+        writer.write_line(line)
         stream.wait(number)
     writer.close()
     # The second write was the notice and a line.
@@ -89,21 +89,21 @@ def test_what_a_full_disk_did_not_take_is_counted_and_said_once() -> None:
 def test_a_reader_that_left_is_written_to_no_more() -> None:
     stream = Disk(BrokenPipeError(errno.EPIPE, "Broken pipe"))
     writer = LineWriter(stream, said)
-    writer.write("a")
+    writer.write_line("a")
     stream.wait(1)
     writer.close()
     for _ in range(3):
-        writer.write("b")
+        writer.write_line("b")
     assert (stream.times, writer.dropped) == (1, 4)
 
 
 def test_a_stream_that_was_closed_takes_nothing() -> None:
     stream = Disk(ValueError("I/O operation on closed file"))
     writer = LineWriter(stream)
-    writer.write("a")
+    writer.write_line("a")
     stream.wait(1)
     writer.close()
-    writer.write("b")
+    writer.write_line("b")
     assert (stream.times, writer.dropped) == (1, 1)
 
 
@@ -119,10 +119,10 @@ def test_no_more_waits_than_has_its_place(monkeypatch: pytest.MonkeyPatch) -> No
 
     stream = Slow()
     writer = LineWriter(stream, said)
-    writer.write("first")
+    writer.write_line("first")
     assert begun.wait(PATIENCE)
     for letter in "abcde":
-        writer.write(letter * 10)
+        writer.write_line(letter * 10)
     assert writer.dropped == 2
     held.set()
     writer.close(30)
@@ -156,7 +156,7 @@ def sometimes(monkeypatch: pytest.MonkeyPatch, *answers: int | OSError) -> list[
 
 def after(writer: LineWriter, seen: list[bytes], *lines: str) -> Callable[[int], None]:
     for line in lines:
-        writer.write(line)
+        writer.write_line(line)
 
     def wait(times: int) -> None:
         while len(seen) < times:
@@ -207,7 +207,7 @@ def test_several_processes_write_one_after_another(tmp_path: Path) -> None:
     stream, path = Disk(), str(tmp_path / "lock")
     with locked_file(path):
         writer = LineWriter(stream, lock=path)
-        writer.write("a")
+        writer.write_line("a")
         writer.close(0.05)
         assert stream.times == 0
     stream.wait(1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.telemetry.log import Log, field
+from callsheet.listener.telemetry.log import Log, log_field
 from callsheet.listener.verify.payload import Rejected, parse_exact, parse_payload
 
 
@@ -17,7 +17,7 @@ class Lines:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def write(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         self.lines.append(line)
 
 
@@ -48,16 +48,16 @@ STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
     ],
 )
 def test_a_field_is_one_word_or_a_json_text(value: Any, shown: str) -> None:
-    assert field(value) == shown
+    assert log_field(value) == shown
 
 
 def test_one_line_about_a_delivery() -> None:
     err = Lines()
     log = Log(err, None)  # type: ignore[arg-type]
-    log.delivery(200, "accepted", "1.1.1.1", event(id=None), 0.01234)
-    log.delivery(500, "failed", "1.1.1.1", event(type="a b"), 2.0, "r/1: no")
-    log.rejection(401, "refused", "unix", "no signature")
-    log.note("a\x1bb")
+    log.log_delivery(200, "accepted", "1.1.1.1", event(id=None), 0.01234)
+    log.log_delivery(500, "failed", "1.1.1.1", event(type="a b"), 2.0, "r/1: no")
+    log.log_rejection(401, "refused", "unix", "no signature")
+    log.write_note("a\x1bb")
     patterns = [
         r"200 accepted source=lms type=paid id=- client=1\.1\.1\.1 duration_ms=12\.3",
         r'500 failed source=lms type="a b" id=7 client=1\.1\.1\.1 duration_ms=2000\.0 reason="r/1: no"',
@@ -72,7 +72,7 @@ def test_the_stamp_is_of_its_own_second(monkeypatch: pytest.MonkeyPatch) -> None
     moments = iter([1_800_000_000.0625, 1_800_000_000.5, 1_800_000_001.9996])
     monkeypatch.setattr("time.time", lambda: next(moments))
     log = Log(Lines(), None)  # type: ignore[arg-type]
-    assert [log.now() for _ in range(3)] == [
+    assert [log.time_text() for _ in range(3)] == [
         "2027-01-15T08:00:00.062Z", "2027-01-15T08:00:00.500Z", "2027-01-15T08:00:01.999Z",
     ]  # fmt: skip
 
@@ -80,12 +80,12 @@ def test_the_stamp_is_of_its_own_second(monkeypatch: pytest.MonkeyPatch) -> None
 def test_whole_events_take_the_place_of_lines_about_what_was_accepted() -> None:
     err, out = Lines(), Lines()
     log = Log(err, out)  # type: ignore[arg-type]
-    log.delivery(200, "accepted", "x", event(), 0.0)
-    log.delivery(500, "failed", "x", event(), 0.0, "no")
-    log.event(event(), "accepted")
-    log.event(event(id=None, type="a\nb", time=None), "duplicate")
+    log.log_delivery(200, "accepted", "x", event(), 0.0)
+    log.log_delivery(500, "failed", "x", event(), 0.0, "no")
+    log.log_event(event(), "accepted")
+    log.log_event(event(id=None, type="a\nb", time=None), "duplicate")
     for outcome in ("duplicate", "filtered", "unknown_type", "handled"):
-        log.delivery(200, outcome, "x", event(), 0.0)
+        log.log_delivery(200, outcome, "x", event(), 0.0)
     assert [line.split()[2] for line in err.lines] == ["failed", "duplicate", "filtered", "unknown_type", "handled"]
     assert out.lines[0] == 'Time: 2026-01-31T09:00:00Z\nType: paid\nID: 7\nBody: {"a":1.10}'
     time, type_, id_, note, body = out.lines[1].split("\n")
@@ -109,7 +109,7 @@ def test_whole_events_take_the_place_of_lines_about_what_was_accepted() -> None:
 )
 def test_a_body_is_shown_as_it_was_sent_unless_it_would_break_the_line(text: bytes, shown: str) -> None:
     out = Lines()
-    Log(out, out).event(event(text=text, payload=parse_exact(text)), "accepted")  # type: ignore[arg-type]
+    Log(out, out).log_event(event(text=text, payload=parse_exact(text)), "accepted")  # type: ignore[arg-type]
     assert out.lines[0].partition("\nBody: ")[2] == shown
 
 
@@ -121,7 +121,7 @@ def test_no_byte_that_a_payload_may_have_acts_where_it_is_shown(place: str) -> N
         with contextlib.suppress(Rejected):
             parse_payload(text)
             out = Lines()
-            Log(out, out).event(event(text=text, payload=parse_exact(text)), "accepted")  # type: ignore[arg-type]
+            Log(out, out).log_event(event(text=text, payload=parse_exact(text)), "accepted")  # type: ignore[arg-type]
             body = out.lines[0].partition("\nBody: ")[2]
             assert body.isprintable(), (code, body)
             assert parse_exact(body.encode()) == parse_exact(text)
@@ -131,5 +131,5 @@ def test_no_byte_that_a_payload_may_have_acts_where_it_is_shown(place: str) -> N
 
 def test_no_body_is_written_where_none_was_asked_for() -> None:
     err = Lines()
-    Log(err, None).event(event(), "accepted")  # type: ignore[arg-type]
+    Log(err, None).log_event(event(), "accepted")  # type: ignore[arg-type]
     assert err.lines == []

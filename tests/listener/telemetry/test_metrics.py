@@ -12,7 +12,7 @@ PLAIN = "text/plain"
 
 def counting(scale: int) -> Metrics:
     metrics = Metrics()
-    metrics.start()
+    metrics.start_registry()
     metrics.received = 3 * scale
     metrics.outcomes["lms", "accepted"] = 2 * scale
     metrics.rejected["signature"] = scale
@@ -31,7 +31,7 @@ def values(page: bytes) -> dict[str, str]:
 
 
 def test_a_page_of_one() -> None:
-    page, kind = counting(1).page(PLAIN)
+    page, kind = counting(1).metrics_page(PLAIN)
     assert kind.startswith("text/plain")
     found = values(page)
     expected = {
@@ -59,8 +59,8 @@ def test_a_page_of_one() -> None:
 
 def test_a_page_of_several_adds_up_what_is_not_shared() -> None:
     one, two = counting(1), counting(10)
-    others: list[Any] = json.loads(json.dumps(two.families()))
-    page, _ = one.merged_page(PLAIN, {0: one.families(), 1: others})
+    others: list[Any] = json.loads(json.dumps(two.current_families()))
+    page, _ = one.merged_page(PLAIN, {0: one.current_families(), 1: others})
     found = values(page)
     expected = {
         "listener_deliveries_received_total": "33.0",
@@ -87,4 +87,4 @@ def test_what_only_one_worker_has_is_shown_as_it_is() -> None:
 def test_nothing_is_kept_where_nobody_looks() -> None:
     quiet = Metrics()
     quiet.observe_handler("r/1", 1.0, succeeded=True)
-    assert quiet.families() == []
+    assert quiet.current_families() == []

@@ -124,10 +124,10 @@ class Sender:
     def receive(self, headers: Any, body: bytes, now: float) -> Any:
         """As the listener does: what is unknown is fetched once, and then has to be known."""
         try:
-            return self.source.receive(headers, b"", body, now)
+            return self.source.receive_event(headers, b"", body, now)
         except UnknownCertificate as unknown:
             asyncio.run(self.source.fetch_key(unknown))
-            return self.source.receive(headers, b"", body, now)
+            return self.source.receive_event(headers, b"", body, now)
 
 
 NOW = AT.timestamp()

@@ -12,7 +12,7 @@ from callsheet.listener.verify.source import Challenge
 
 def answer(reply: str, scope: dict[str, Any], when: str = "payload.challenge") -> Any:
     definition: Any = {"when": when, "reply": reply}
-    return Challenge(definition, []).answer(scope, [], b"")
+    return Challenge(definition, []).answer_to(scope, [], b"")
 
 
 @pytest.mark.parametrize(

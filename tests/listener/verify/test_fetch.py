@@ -12,7 +12,7 @@ import pytest
 from callsheet.client.http.connections import CA_FILES
 from callsheet.errors import UsageError
 from callsheet.listener.verify import key_set as fetch
-from callsheet.listener.verify.key_set import MAX_SIZE, check_url, fetcher, is_loopback
+from callsheet.listener.verify.key_set import MAX_SIZE, check_url, is_loopback, make_fetcher
 from support.server import exchange, reply, serve
 from support.tls import Authority
 from support.waiting import PATIENCE
@@ -36,7 +36,7 @@ def fetched(answer: Answer) -> bytes:
             served.set_result(None)
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        get, close = fetcher(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/keys")
+        get, close = make_fetcher(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/keys")
         try:
             return await get()
         finally:
@@ -107,7 +107,7 @@ def test_the_environment_says_whom_to_trust_on_this_host_too(
         monkeypatch.delenv(each, raising=False)
 
     async def run(url: str) -> bytes:
-        get, close = fetcher(url)
+        get, close = make_fetcher(url)
         try:
             return await get()
         finally:
@@ -124,7 +124,7 @@ def test_the_environment_says_whom_to_trust_on_this_host_too(
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_who_does_not_listen_is_named_with_the_reason(host: str) -> None:
     async def run() -> None:
-        get, close = fetcher(f"http://{host}:9/keys")
+        get, close = make_fetcher(f"http://{host}:9/keys")
         try:
             await get()
         finally:

@@ -12,7 +12,7 @@ from callsheet.listener.verify.source import Source
 
 def identify(type_: Any, id_: Any = None) -> tuple[str, str | int | None]:
     definition: Any = {"path": "/", "type": "body.type", "id": "body.id"}
-    return Source("s", definition).identify({"body": {"type": type_, "id": id_}})
+    return Source("s", definition).identify_event({"body": {"type": type_, "id": id_}})
 
 
 @pytest.mark.parametrize(

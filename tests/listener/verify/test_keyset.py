@@ -47,11 +47,11 @@ class World:
     async def use(self, kid: str) -> bool:
         """As a request does: look, learn, look again."""
         try:
-            self.keys.find(kid, "RS256")
+            self.keys.find_key(kid, "RS256")
         except UnknownKey as unknown:
             try:
                 await self.keys.fetch_for(unknown.key_request)
-                self.keys.find(kid, "RS256")
+                self.keys.find_key(kid, "RS256")
             except Rejected:
                 return False
         except Rejected:
@@ -98,10 +98,10 @@ class SlowCopy:
     def __init__(self) -> None:
         self.begun, self.go_on = threading.Event(), threading.Event()
 
-    def load(self) -> None:
+    def load_copy(self) -> None:
         return None
 
-    def save(self, _text: bytes, _moment: float) -> None:
+    def save_copy(self, _text: bytes, _moment: float) -> None:
         self.begun.set()
         assert self.go_on.wait(PATIENCE)
 
@@ -211,7 +211,7 @@ def test_refreshing_goes_on_beside_the_requests() -> None:
         try:
             await asyncio.sleep(0.01)
             assert world.keys.fetches == 1
-            assert world.keys.find("a", "RS256").kid == "a"
+            assert world.keys.find_key("a", "RS256").kid == "a"
         finally:
             keeper.cancel()
             await asyncio.gather(keeper, return_exceptions=True)
@@ -289,17 +289,17 @@ def test_a_copy_serves_a_restart_within_the_grace(tmp_path: Path) -> None:
         assert not await late.use("a")
 
     played(play)
-    assert KeySetCache(str(tmp_path / "new"), "https://example.org/other").load() is None
+    assert KeySetCache(str(tmp_path / "new"), "https://example.org/other").load_copy() is None
     if os.name == "posix":
         os.chmod(copy.path, 0o666)
-        assert copy.load() is None
+        assert copy.load_copy() is None
 
 
 def test_a_damaged_copy_is_ignored(tmp_path: Path) -> None:
     copy = KeySetCache(str(tmp_path), "https://example.org/jwks")
     for text in (b"", b"[]", b'{"url": "https://example.org/jwks"}', b"\xff"):
         Path(copy.path).write_bytes(text)
-        assert copy.load() is None
+        assert copy.load_copy() is None
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_only_keys_that_are_new_are_told() -> None:
         world.kids = ["a"]
         await world.keys.fetch_now()
         assert world.notes == ["key set: keys a, b", "key set: keys c"]
-        assert (world.keys.names, world.keys.failures) == (["a"], 0)
+        assert (world.keys.key_ids, world.keys.failures) == (["a"], 0)
 
     played(play)
 
@@ -363,7 +363,7 @@ def test_what_is_fetched_ends_a_cooldown() -> None:
 def test_a_refusal_says_whether_the_key_or_the_whole_set_is_missing() -> None:
     async def refused(world: World, kid: str | None) -> tuple[int, str, str]:
         with pytest.raises(Rejected) as caught:
-            world.keys.find(kid, "RS256")
+            world.keys.find_key(kid, "RS256")
         with contextlib.suppress(Rejected):
             await world.keys.fetch_for((kid, "RS256"))
         assert isinstance(caught.value, UnknownKey)
@@ -394,10 +394,10 @@ def test_a_token_without_a_key_id_is_meant_for_the_only_key_of_its_algorithm() -
             world.entries = listed
             await world.keys.fetch_now()
             if found:
-                assert world.keys.find(None, "RS256").kid == found
+                assert world.keys.find_key(None, "RS256").kid == found
             else:
                 with pytest.raises(UnknownKey):
-                    world.keys.find(None, "RS256")
+                    world.keys.find_key(None, "RS256")
 
     played(play)
 
@@ -412,13 +412,13 @@ class Copy:
         self.saved: list[float] = []
 
     @contextlib.asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
+    async def exclusive_fetch(self) -> AsyncIterator[None]:
         yield
 
-    def load(self) -> tuple[bytes, float] | None:
+    def load_copy(self) -> tuple[bytes, float] | None:
         return self.cached
 
-    def save(self, _text: bytes, fetched_at: float) -> None:
+    def save_copy(self, _text: bytes, fetched_at: float) -> None:
         self.saved.append(fetched_at)
 
 
@@ -431,7 +431,7 @@ def test_what_another_process_fetched_is_taken_within_the_grace(age: float, fetc
         world = World("a", copy=copy)
         await world.keys.fetch_now()
         assert (world.keys.fetches, copy.saved) == (fetches, [world.now] * fetches)
-        assert world.keys.names == ["a"]
+        assert world.keys.key_ids == ["a"]
 
     played(play)
 
@@ -441,13 +441,13 @@ def test_an_older_copy_or_one_that_cannot_be_read_or_lacks_the_key_is_fetched_ov
         copy: Any = Copy("old", fetched_at=999_000.0)
         world = World("a", copy=copy)
         assert await world.use("a")  # the copy is taken first, and is not enough
-        assert (world.keys.fetches, world.keys.names) == (1, ["a"])
+        assert (world.keys.fetches, world.keys.key_ids) == (1, ["a"])
         await world.keys.fetch_now()
-        assert (world.keys.fetches, world.keys.names) == (2, ["a"])
+        assert (world.keys.fetches, world.keys.key_ids) == (2, ["a"])
         for cached in ((b"rubbish", world.now + 1), None):
             world.now += 1
             copy.cached = cached
             await world.keys.fetch_now()
-        assert (world.keys.fetches, world.keys.names) == (4, ["a"])
+        assert (world.keys.fetches, world.keys.key_ids) == (4, ["a"])
 
     played(play)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.listener.simulated_deliveries import id_of, make_payload, plain
+from callsheet.listener.simulated_deliveries import id_of, make_payload, plain_delivery
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.payload import Rejected
 from callsheet.listener.verify.source import Challenge, ProofSettings, Source
@@ -139,10 +139,10 @@ def test_the_question_for_the_address_is_answered_to_who_knows_the_secret(given:
     headers = [(b"x-okta-verification-challenge", b"abc"), *([(b"authorization", given.encode())] if given else [])]
     if answer == 401:
         with pytest.raises(Rejected) as refused:
-            source.challenged(headers, b"")
+            source.answer_to_question(headers, b"")
         assert refused.value.status == 401
         return
-    found = source.challenged(headers, b"")
+    found = source.answer_to_question(headers, b"")
     assert found is not None
     assert found.body == answer
 
@@ -152,7 +152,7 @@ def test_a_delivery_made_here_is_a_list(name: str, monkeypatch: pytest.MonkeyPat
     known = definition(name)
     monkeypatch.setattr("time.time", lambda: NOW)
     payload, headers = make_payload(known, "a.b", {"objectId": 7, "target": []}, "id-1", ())
-    made = plain(known, payload, headers, "s", URL + known["path"])
+    made = plain_delivery(known, payload, headers, "s", URL + known["path"])
     (event,) = listed(name, made.headers, made.body)
     assert event.type == "a.b"
     assert made.id == id_of(known, payload, headers) == ("" if event.id is None else "id-1")
@@ -224,10 +224,10 @@ def test_a_secret_out_of_a_file_answers_the_question_too(tmp_path: Path) -> None
     catalog = open_catalog("lms", os.environ)
     try:
         settings = ProofSettings(catalog, {}, "LMS", print, is_shared=False)
-        source = settings.source("okta", ((), (str(secret),), ()), None, "")
+        source = settings.make_source("okta", ((), (str(secret),), ()), None, "")
     finally:
         catalog.close()
     headers = [(b"x-okta-verification-challenge", b"abc"), (b"authorization", b"s3cret")]
-    answer = source.challenged(headers, b"")
+    answer = source.answer_to_question(headers, b"")
     assert answer is not None
     assert b"abc" in answer.body

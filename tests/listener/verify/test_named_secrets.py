@@ -59,22 +59,22 @@ def test_the_password_may_stand_in_a_file_and_the_store_be_forced(tmp_path: Path
     file.chmod(0o600)
     forced = {"LMS_KEYRING_PASSWORD_FILE": str(file), "LMS_KEYRING_BACKEND": "file"}
     assert keep(tmp_path, "now", SECRET, **forced).returncode == 0
-    assert NamedSecrets("LMS", environment(tmp_path, **PASSWORD), "lms").get("now") == SECRET
+    assert NamedSecrets("LMS", environment(tmp_path, **PASSWORD), "lms").get_secret("now") == SECRET
 
 
 def test_a_secret_is_forgotten(tmp_path: Path) -> None:
     kept = NamedSecrets("LMS", environment(tmp_path, **PASSWORD), "lms")
-    kept.put("now", SECRET)
+    kept.put_secret("now", SECRET)
     assert run(tmp_path, "secret", "delete", "now", **PASSWORD).returncode == 0
     with pytest.raises(NotFound):
-        kept.get("now")
+        kept.get_secret("now")
     assert run(tmp_path, "secret", "delete", "now", **PASSWORD).returncode == 4
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "webhook:x", "-x"])
 def test_a_name_is_a_word(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="a secret's name"):
-        NamedSecrets("LMS", environment(tmp_path, **PASSWORD), "lms").put(name, SECRET)
+        NamedSecrets("LMS", environment(tmp_path, **PASSWORD), "lms").put_secret(name, SECRET)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_what_is_no_secret_is_not_kept(typed: str, words: str, tmp_path: Path) -
     ],
 )
 def test_what_stands_in_the_way_is_said(environ: dict[str, str], code: int, words: str, tmp_path: Path) -> None:
-    NamedSecrets("LMS", environment(tmp_path, **PASSWORD), "lms").put("now", SECRET)
+    NamedSecrets("LMS", environment(tmp_path, **PASSWORD), "lms").put_secret("now", SECRET)
     done = run(tmp_path, "listen", "--addr", ":0", "--secret-key", "other", **environ)
     assert done.returncode == code, done.stderr
     assert words in done.stderr

@@ -17,7 +17,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from callsheet.listener.simulated_deliveries import make_payload, plain
+from callsheet.listener.simulated_deliveries import make_payload, plain_delivery
 from callsheet.listener.verify.payload import Rejected
 from callsheet.listener.verify.source import Source
 
@@ -196,13 +196,13 @@ def known(name: str) -> tuple[Any, Source, Delivered]:
     source = Source(name, about, public_url=BASE, **given)
     body = {"text": "Hello", "from": "+1", "to": "+2", "amount": {"value": 1130, "currency": "EUR"}, "reference": "r"}
     payload, headers = make_payload(about, "test.event", body, "e-1", ())
-    sent = plain(about, payload, headers, library.secret, f"{BASE}{about['path']}")
+    sent = plain_delivery(about, payload, headers, library.secret, f"{BASE}{about['path']}")
     return module, source, Delivered(key, f"{BASE}{about['path']}", dict(sent.headers), sent.body)
 
 
 def ours(source: Source, sent: Delivered) -> bool:
     headers = [(name.lower().encode(), text.encode()) for name, text in sent.headers.items()]
-    receive = source.receive_list if source.brings_lists else source.receive
+    receive = source.receive_list if source.brings_lists else source.receive_event
     try:
         receive(headers, b"", sent.body, time.time())
     except Rejected as refused:

@@ -16,7 +16,7 @@ AFTER_WORD: Any = {"header": "Authorization", "prefix": "Bearer "}
 
 
 def check(table: Any, secrets: list[str], headers: list[tuple[bytes, bytes]], query: bytes = b"") -> None:
-    PlainToken(table, secrets).check(headers, b"", 0.0, SignedRequest("", query))
+    PlainToken(table, secrets).check_delivery(headers, b"", 0.0, SignedRequest("", query))
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def test_a_key_set_or_secret_without_a_use_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="source 's' does not use signed tokens"):
         settings(tmp_path, PLAIN).key_set("s", "https://own.example/keys", frozenset())
     with pytest.raises(UsageError, match="source 's' does not use a shared secret"):
-        settings(tmp_path, PLAIN).source("s", (["secret"], [], []), None, "")
-    assert not settings(tmp_path, PLAIN).source("s", ([], [], []), None, "").is_verified
+        settings(tmp_path, PLAIN).make_source("s", (["secret"], [], []), None, "")
+    assert not settings(tmp_path, PLAIN).make_source("s", ([], [], []), None, "").is_verified
 
 
 URL_SIGNED: Any = {
@@ -65,15 +65,15 @@ URL_SIGNED: Any = {
 def test_a_signature_that_covers_the_address_needs_to_know_it(tmp_path: Path) -> None:
     proofs, given = settings(tmp_path, URL_SIGNED), (["secret"], [], [])
     with pytest.raises(UsageError, match="its signatures cover the address that is called") as caught:
-        proofs.source("s", given, None, "")
+        proofs.make_source("s", given, None, "")
     assert caught.value.hint is not None
     assert "--public-url" in caught.value.hint
-    assert proofs.source("s", given, None, "https://own.example").is_verified
-    assert proofs.source("s", given, None, "", signs_nothing=True).is_verified
-    assert not proofs.source("s", ([], [], []), None, "").is_verified
+    assert proofs.make_source("s", given, None, "https://own.example").is_verified
+    assert proofs.make_source("s", given, None, "", signs_nothing=True).is_verified
+    assert not proofs.make_source("s", ([], [], []), None, "").is_verified
 
 
 def test_a_secret_that_cannot_be_one_is_refused_without_showing_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="source 's': a secret has leading") as caught:
-        settings(tmp_path, URL_SIGNED).source("s", ([" hush"], [], []), None, "https://own.example")
+        settings(tmp_path, URL_SIGNED).make_source("s", ([" hush"], [], []), None, "https://own.example")
     assert "hush" not in str(caught.value)

@@ -9,7 +9,7 @@ import pytest
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import UsageError
-from callsheet.listener.simulated_deliveries import make_payload, plain
+from callsheet.listener.simulated_deliveries import make_payload, plain_delivery
 from callsheet.listener.verify.payload import Rejected
 from callsheet.listener.verify.proofs import PublicKeySignature
 from callsheet.listener.verify.source import Challenge, Challenged, Source
@@ -71,7 +71,7 @@ def test_the_published_example_is_an_event(
     if name == "twilio":
         known = {**known, "path": "/myapp.php"}
     source = Source(name, known, [secret], public_url=public_url)
-    event = source.receive(lower(headers), query, body, now)
+    event = source.receive_event(lower(headers), query, body, now)
     assert event.type == type_
     for wrong in (
         (lower(headers), query, body.replace(b"1", b"2", 1)),
@@ -80,7 +80,7 @@ def test_the_published_example_is_an_event(
         *([(lower(headers), b"foo=1&bar=3", body)] if query else []),
     ):
         with pytest.raises(Rejected) as refused:
-            source.receive(*wrong, now)
+            source.receive_event(*wrong, now)
         assert refused.value.status == 401
 
 
@@ -109,10 +109,10 @@ ECDSA: Any = {
 
 
 def test_published_signatures_pass_and_nothing_else() -> None:
-    PublicKeySignature(ED25519, ["aa" * 32, RFC_KEY]).check([(b"s", RFC_SIGNATURE.encode())], b"\x72", NOW)
+    PublicKeySignature(ED25519, ["aa" * 32, RFC_KEY]).check_delivery([(b"s", RFC_SIGNATURE.encode())], b"\x72", NOW)
     mail = PublicKeySignature(ECDSA, [MAIL_KEY])
     headers = [(b"s", MAIL_SIGNATURE.encode()), (b"t", b"1600112502")]
-    mail.check(headers, MAIL_BODY, 1600112502)
+    mail.check_delivery(headers, MAIL_BODY, 1600112502)
     for body, now, signature in (
         (MAIL_BODY + b" ", 1600112502, MAIL_SIGNATURE),
         (MAIL_BODY, 1600112502 + 301, MAIL_SIGNATURE),
@@ -121,14 +121,14 @@ def test_published_signatures_pass_and_nothing_else() -> None:
         (MAIL_BODY, 1600112502, ""),
     ):
         with pytest.raises(Rejected):
-            mail.check([(b"s", signature.encode()), (b"t", b"1600112502")], body, now)
+            mail.check_delivery([(b"s", signature.encode()), (b"t", b"1600112502")], body, now)
 
 
 def test_a_key_in_its_standard_envelope_is_the_same_key() -> None:
     """Of 32 bytes, or wrapped as other tools write it (RFC 8410)."""
     wrapped = "302a300506032b6570032100" + RFC_KEY
     proof = PublicKeySignature(ED25519, [wrapped, "aa" * 32])
-    proof.check([(b"s", RFC_SIGNATURE.encode())], b"\x72", NOW)
+    proof.check_delivery([(b"s", RFC_SIGNATURE.encode())], b"\x72", NOW)
     assert proof.summary == "signatures in S, 2 public keys"
     assert PublicKeySignature(ED25519, [RFC_KEY, RFC_KEY]).summary == "signatures in S, 1 public key"
 
@@ -165,10 +165,10 @@ def test_a_plain_token_is_the_whole_secret_at_its_place(
 ) -> None:
     source = Source("x", {"title": "X", "path": "/x", "type": "payload.type", "token": table}, ["other", "s3cret"])
     if genuine:
-        assert source.receive(lower(headers), query, b'{"type": "a"}', NOW).type == "a"
+        assert source.receive_event(lower(headers), query, b'{"type": "a"}', NOW).type == "a"
         return
     with pytest.raises(Rejected) as refused:
-        source.receive(lower(headers), query, b'{"type": "a"}', NOW)
+        source.receive_event(lower(headers), query, b'{"type": "a"}', NOW)
     assert refused.value.status == 401
     assert "s3cret" not in refused.value.detail
 
@@ -190,9 +190,9 @@ def test_a_delivery_made_here_is_an_event(name: str, monkeypatch: pytest.MonkeyP
         kept = raw.hex()
     else:
         kept = secret
-    made = plain(known, payload, headers, secret, "https://hooks.example.com/hook" + known["path"])
+    made = plain_delivery(known, payload, headers, secret, "https://hooks.example.com/hook" + known["path"])
     source = Source(name, known, [kept], public_url="https://hooks.example.com/hook")
-    event = source.receive(lower(made.headers), b"", made.body, NOW)
+    event = source.receive_event(lower(made.headers), b"", made.body, NOW)
     assert event.type == "message"
     assert (event.id is None) == ("id" not in known)
 
@@ -201,14 +201,14 @@ def test_a_form_holds_fields_or_json() -> None:
     known: Any = {"title": "X", "path": "/x", "type": "payload.type", "content": "any", "form_field": "payload"}
     source = Source("x", known)
     form = [(b"content-type", b"application/json")]  # not signed, so not looked at
-    assert source.receive(form, b"", b"type=a&n=1&n=2&e=", NOW).payload == {"type": "a", "n": "2", "e": ""}
-    event = source.receive(form, b"", b"payload=%7B%22type%22%3A%22b%22%2C%22n%22%3A1.10%7D", NOW)
+    assert source.receive_event(form, b"", b"type=a&n=1&n=2&e=", NOW).payload == {"type": "a", "n": "2", "e": ""}
+    event = source.receive_event(form, b"", b"payload=%7B%22type%22%3A%22b%22%2C%22n%22%3A1.10%7D", NOW)
     assert event.type == "b"
     assert event.text == b'{"type":"b","n":1.10}'
-    assert source.receive([], b"", b'{"type": "c"}', NOW).type == "c"
+    assert source.receive_event([], b"", b'{"type": "c"}', NOW).type == "c"
     for body in (b"type", b"=&=", b"type=a&" + b"&".join(b"f=%d" % n for n in range(1001)), b"type=\xff", b"payload=1"):
         with pytest.raises(Rejected) as refused:
-            source.receive(form, b"", body, NOW)
+            source.receive_event(form, b"", body, NOW)
         assert refused.value.status == 400
 
 
@@ -216,7 +216,7 @@ def asked(name: str, payload: bytes, secret: str | None = None) -> Challenged:
     known = definition(name)
     questions = [Challenge(each, ["verify me"]) for each in known["challenge"]]
     with pytest.raises(Challenged) as found:
-        Source(name, known, [secret] if secret else (), answers=questions).receive([], b"", payload, NOW)
+        Source(name, known, [secret] if secret else (), answers=questions).receive_event([], b"", payload, NOW)
     return found.value
 
 
@@ -246,10 +246,10 @@ def test_a_question_in_a_get_needs_its_token(query: bytes, secrets: list[str], a
     source = Source("meta", known, ["x"], answers=[Challenge(each, secrets) for each in known["challenge"]])
     if isinstance(answer, int):
         with pytest.raises(Rejected) as refused:
-            source.challenged([], query)
+            source.answer_to_question([], query)
         assert refused.value.status == answer
         return
-    found = source.challenged([], query)
+    found = source.answer_to_question([], query)
     assert (found and found.body) == answer
 
 

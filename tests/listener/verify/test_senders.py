@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.listener.simulated_deliveries import make_payload, plain
+from callsheet.listener.simulated_deliveries import make_payload, plain_delivery
 from callsheet.listener.verify.payload import Rejected
 from callsheet.listener.verify.proofs import Signature
 from callsheet.listener.verify.source import Source
@@ -117,7 +117,7 @@ NAMES = list(SENDERS)
 
 def received(name: str, headers: Any, body: bytes, now: float = NOW, secret: str = SECRET) -> Any:
     pairs = [(each.lower().encode(), value.encode()) for each, value in dict(headers).items()]
-    return Source(name, definition(name), [secret], public_url=URL).receive(pairs, b"", body, now)
+    return Source(name, definition(name), [secret], public_url=URL).receive_event(pairs, b"", body, now)
 
 
 def refused(name: str, headers: Any, body: bytes, now: float = NOW, secret: str = SECRET) -> int:
@@ -170,10 +170,10 @@ def test_two_headers_are_two_signatures_of_which_one_has_to_be_right(name: str) 
     pairs = [(each.lower().encode(), value.encode()) for each, value in sender.headers(sender.body).items()]
     wrong = [(header, b"v1,v1=sha256=sha1=AAAA") for header, _ in pairs if header == proof]
     source = Source(name, definition(name), [SECRET], public_url=URL)
-    assert source.receive([*pairs, *wrong], b"", sender.body, NOW).type == sender.type
+    assert source.receive_event([*pairs, *wrong], b"", sender.body, NOW).type == sender.type
     others = [pair for pair in pairs if pair[0] != proof]
     with pytest.raises(Rejected):
-        source.receive([*others, *wrong, *wrong], b"", sender.body, NOW)
+        source.receive_event([*others, *wrong, *wrong], b"", sender.body, NOW)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -199,7 +199,7 @@ def test_a_delivery_made_here_is_what_the_listener_takes(name: str, monkeypatch:
     monkeypatch.setattr("time.time", lambda: NOW)
     type_ = "Issue.update" if name == "linear" else "a:kind.of"
     payload, headers = make_payload(known, type_, {"text": "Hällo"}, "id-1", ())
-    made = plain(known, payload, headers, SECRET, URL + known["path"])
+    made = plain_delivery(known, payload, headers, SECRET, URL + known["path"])
     event = received(name, made.headers, made.body)
     assert (event.type, event.id) == (type_, "id-1")
 
@@ -228,9 +228,9 @@ def test_a_connection_that_is_tried_has_a_type() -> None:
 def test_the_published_example_of_a_signed_body() -> None:
     proof = Signature(definition("bitbucket")["hmac"], ["It's a Secret to Everybody"])
     published = b"sha256=a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9"
-    proof.check([(b"x-hub-signature", published)], b"Hello World!", NOW)
+    proof.check_delivery([(b"x-hub-signature", published)], b"Hello World!", NOW)
     with pytest.raises(Rejected):
-        proof.check([(b"x-hub-signature", published)], b"Hello World", NOW)
+        proof.check_delivery([(b"x-hub-signature", published)], b"Hello World", NOW)
 
 
 TIMED: Any = {
@@ -266,10 +266,10 @@ def test_a_time_of_signing_is_in_seconds_milliseconds_or_iso_8601(written: str, 
     signature = in_hex(f"{written}.x".encode()).encode()
     headers = [(b"s", signature), (b"t", written.encode())]
     if fits:
-        Signature(TIMED, [SECRET]).check(headers, b"x", NOW)
+        Signature(TIMED, [SECRET]).check_delivery(headers, b"x", NOW)
         return
     with pytest.raises(Rejected) as refused:
-        Signature(TIMED, [SECRET]).check(headers, b"x", NOW)
+        Signature(TIMED, [SECRET]).check_delivery(headers, b"x", NOW)
     assert refused.value.status == 401
 
 

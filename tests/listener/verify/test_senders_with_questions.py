@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from callsheet.listener.simulated_deliveries import make_payload, plain
+from callsheet.listener.simulated_deliveries import make_payload, plain_delivery
 from callsheet.listener.verify.payload import Rejected
 from callsheet.listener.verify.proofs import are_signed
 from callsheet.listener.verify.source import Challenge, Challenged, Source
@@ -49,7 +49,7 @@ def pairs(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
 def receive(name: str, payload: Any, headers: dict[str, str] | None = None, secret: str | None = SECRET) -> Any:
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     found = source(name, secret)
-    read = found.receive_list if found.brings_lists else found.receive
+    read = found.receive_list if found.brings_lists else found.receive_event
     return read(pairs(headers or {}), b"", data, NOW)
 
 
@@ -83,12 +83,12 @@ def test_the_question_of_zoom_is_answered_with_what_its_secret_makes_of_it() -> 
 
 
 def test_the_question_of_x_is_answered_by_get() -> None:
-    found = source("x").challenged([], b"crc_token=abc")
+    found = source("x").answer_to_question([], b"crc_token=abc")
     assert found is not None
     answer = base64.b64encode(mac("abc").digest()).decode()
     assert json.loads(found.body) == {"response_token": f"sha256={answer}"}
-    assert source("x").challenged([], b"crc_token=abc", "HEAD") is None
-    assert source("x", None).challenged([], b"crc_token=abc") is None
+    assert source("x").answer_to_question([], b"crc_token=abc", "HEAD") is None
+    assert source("x", None).answer_to_question([], b"crc_token=abc") is None
     body = b'{"for_user_id":"1","tweet_create_events":[{"id_str":"2"}]}'
     signature = base64.b64encode(mac(body.decode()).digest()).decode()
     assert receive("x", body, {"x-twitter-webhooks-signature": f"sha256={signature}"}).type == "tweet_create_events"
@@ -110,10 +110,10 @@ def test_the_question_of_graph_has_no_body_and_its_events_hold_the_secret() -> N
 
 @pytest.mark.parametrize("name", ["trello", "mandrill"])
 def test_what_is_asked_by_head_is_there(name: str) -> None:
-    found = source(name).challenged([], b"", "HEAD")
+    found = source(name).answer_to_question([], b"", "HEAD")
     assert found is not None
     assert found.body == b""
-    assert source(name).challenged([], b"") is None
+    assert source(name).answer_to_question([], b"") is None
 
 
 def test_trello_signs_the_body_before_the_address() -> None:
@@ -168,9 +168,9 @@ def test_the_example_of_adyen_is_genuine_and_another_amount_is_not() -> None:
 def test_what_is_sent_to_try_a_listener_is_genuine(name: str) -> None:
     known, secret = definition(name), ADYEN_KEY if name == "adyen" else SECRET
     payload, headers = make_payload(known, "test", {"id": "1"}, "e-1", ())
-    sent = plain(known, payload, headers, secret, f"{URL}{known['path']}")
+    sent = plain_delivery(known, payload, headers, secret, f"{URL}{known['path']}")
     found = source(name, secret)
-    read = found.receive_list if found.brings_lists else found.receive
+    read = found.receive_list if found.brings_lists else found.receive_event
     event = read(pairs(sent.headers), b"", sent.body, time.time())
     assert (event[0] if isinstance(event, list) else event).type == ("test" if name != "x" else "tweet_create_events")
 

@@ -27,7 +27,7 @@ SIGNER = TokenSigner(rsa.generate_private_key(public_exponent=65537, key_size=20
 class Keys:
     """Those of the signer, as a fetched set has them."""
 
-    def find(self, kid: str | None, algorithm: str) -> Any:
+    def find_key(self, kid: str | None, algorithm: str) -> Any:
         assert kid is not None
         return read_keys(SIGNER.key_set, frozenset({"RS256"}))[(kid, algorithm)]
 
@@ -39,7 +39,7 @@ def source(name: str) -> Source:
 
 def received(name: str, value: bytes | None, body: bytes = BODY) -> Any:
     headers = [(b"authorization", value)] if value is not None else []
-    return source(name).receive(headers, b"", body, time.time())
+    return source(name).receive_event(headers, b"", body, time.time())
 
 
 def token(name: str, **changed: Any) -> bytes:
@@ -93,7 +93,7 @@ def test_what_is_sent_to_try_a_listener_is_genuine(name: str) -> None:
     known = definition(name)
     payload, headers = make_payload(known, "test", {"data": "", "message": {}}, "e-1", ())
     proving = {claim: values[0] for claim, values in CLAIMS[name].items()}
-    sent = SIGNER.token(known, payload, headers, "http://127.0.0.1/", proving)
+    sent = SIGNER.make_token(known, payload, headers, "http://127.0.0.1/", proving)
     assert received(name, sent.headers["Authorization"].encode(), sent.body).type == "test"
 
 
@@ -116,9 +116,9 @@ def test_a_live_event_of_canvas_is_the_claims_of_its_token() -> None:
     body = {"submission_id": "21070000000000098", "assignment_id": "21070000000000371"}
     keys: Any = Keys()
     canvas = Source("canvas", definition("canvas"), keys=keys)
-    sent = SIGNER.token(canvas.definition, {"metadata": meta, "body": body}, {}, "http://127.0.0.1/").body
+    sent = SIGNER.make_token(canvas.definition, {"metadata": meta, "body": body}, {}, "http://127.0.0.1/").body
     for data in (sent, sent.strip(b'"')):
-        event = canvas.receive([], b"", data, time.time())
+        event = canvas.receive_event([], b"", data, time.time())
         assert (event.type, event.time, event.scope["body"]) == (meta["event_name"], meta["event_time"], body)
     with pytest.raises(Rejected):
-        canvas.receive([], b"", json.dumps({"metadata": meta, "body": body}).encode(), time.time())
+        canvas.receive_event([], b"", json.dumps({"metadata": meta, "body": body}).encode(), time.time())

@@ -37,7 +37,7 @@ def find(kid: str | None, algorithm: str) -> Any:
 def check(text: str | bytes, now: float = 1000, **definition: Any) -> dict[str, Any]:
     body = text.encode() if isinstance(text, str) else text
     verifier = TokenVerifier({**DEFINITION, **definition})
-    return verifier.claims(verifier.token_of([], body), find, now)[0]
+    return verifier.verified_claims(verifier.token_of([], body), find, now)[0]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_what_is_wrong_with_a_header_is_said_before_any_key_is_looked_for(
         raise AssertionError
 
     with pytest.raises(Rejected) as caught:
-        TokenVerifier(DEFINITION).claims(token(CLAIMS, **header).encode(), never, 1000)
+        TokenVerifier(DEFINITION).verified_claims(token(CLAIMS, **header).encode(), never, 1000)
     assert (caught.value.status, caught.value.reason, caught.value.detail) == (401, reason, detail)
 
 
@@ -167,22 +167,22 @@ def test_a_header_and_a_key_id_may_be_as_long_as_their_limits() -> None:
 
     for text in (token(CLAIMS, "k" * 256), header(4096)):
         with pytest.raises(Rejected, match="unknown"):
-            TokenVerifier(DEFINITION).claims(text.encode(), never, 1000)
+            TokenVerifier(DEFINITION).verified_claims(text.encode(), never, 1000)
     assert seen == ["k" * 256, "k1"]
     for text, why in ((token(CLAIMS, "k" * 257), "not a text"), (header(4098), "too long")):
         with pytest.raises(Rejected, match=why):
-            TokenVerifier(DEFINITION).claims(text.encode(), never, 1000)
+            TokenVerifier(DEFINITION).verified_claims(text.encode(), never, 1000)
 
 
 def test_headers_are_remembered_up_to_a_number() -> None:
     """Only of genuine tokens; what was remembered passes as before."""
     verifier = TokenVerifier(DEFINITION)
     with pytest.raises(Rejected):
-        verifier.claims(token(CLAIMS, "k1", private_key(1)).encode(), find, 1000)
+        verifier.verified_claims(token(CLAIMS, "k1", private_key(1)).encode(), find, 1000)
     counts = []
     for number in range(66):
         for _ in range(2):
-            assert verifier.claims(token(CLAIMS, number=number).encode(), find, 1000)[0] == CLAIMS
+            assert verifier.verified_claims(token(CLAIMS, number=number).encode(), find, 1000)[0] == CLAIMS
         counts.append(len(verifier._known_headers))
     assert counts == [*range(1, 65), 1, 2]
 
@@ -267,17 +267,17 @@ def test_a_genuine_token_that_is_no_event_is_a_bad_request_with_and_without_a_se
     }
 
     class Keys:
-        find = staticmethod(find)
+        find_key = staticmethod(find)
 
     keys: Any = Keys()
     for secrets in ((), ("a secret",)):
         source = Source("t", definition, secrets, keys)
         for claims in ([], 5, "x", None, {}, {"event_type": 5}):
             with pytest.raises(Rejected) as refused:
-                source.receive([], b"", token(claims).encode(), 1000)
+                source.receive_event([], b"", token(claims).encode(), 1000)
             assert refused.value.status == 400, claims
         with pytest.raises(Rejected) as refused:
-            source.receive([], b"", token(CLAIMS, "k2", private_key(0)).encode(), 1000)
+            source.receive_event([], b"", token(CLAIMS, "k2", private_key(0)).encode(), 1000)
         assert refused.value.status == 401
 
 
@@ -290,17 +290,17 @@ def test_where_a_token_and_a_signature_may_prove_it_the_key_is_looked_for_before
     def unknown(kid: str | None, algorithm: str) -> Any:
         raise UnknownKey(kid, algorithm)
 
-    keys: Any = SimpleNamespace(find=unknown)
+    keys: Any = SimpleNamespace(find_key=unknown)
     source = Source("t", definition, ["a secret"], keys)
     with pytest.raises(UnknownKey):
-        source.receive([], b"", token(CLAIMS, "new").encode(), 1000)
+        source.receive_event([], b"", token(CLAIMS, "new").encode(), 1000)
     with pytest.raises(Rejected) as refused:
-        source.receive([], b"", b"no token", 1000)
+        source.receive_event([], b"", b"no token", 1000)
     assert refused.value.reason == "signature_missing"
     assert refused.value.detail == "the body is not a signed token; no X-S header"
     data = json.dumps(CLAIMS).encode()
     signed = hmac.digest(b"a secret", data, "sha256").hex().encode()
-    assert source.receive([(b"x-s", signed)], b"", data, 1000).id is None
+    assert source.receive_event([(b"x-s", signed)], b"", data, 1000).id is None
 
 
 @pytest.mark.parametrize("body", [{}, [], "", 0, False])
@@ -310,15 +310,15 @@ def test_an_empty_body_stays_the_body_also_of_a_token(body: Any) -> None:
         definition: Any = catalog.sources.get("lms")
     finally:
         catalog.close()
-    keys: Any = SimpleNamespace(find=find)
+    keys: Any = SimpleNamespace(find_key=find)
     made = Source("lms", definition, (), keys)
     claims = {"event_type": "grade_change", "body": body, "iss": "x", "extra": 1}
-    event = made.receive([], b"", token(claims).encode(), 1000)
+    event = made.receive_event([], b"", token(claims).encode(), 1000)
     assert event.record["body"] == body
     del claims["body"]
-    assert made.receive([], b"", token(claims).encode(), 1000).record["body"] == {
+    assert made.receive_event([], b"", token(claims).encode(), 1000).record["body"] == {
         "event_type": "grade_change",
         "extra": 1,
     }
     claims["data"] = body
-    assert made.receive([], b"", token(claims).encode(), 1000).record["body"] == body
+    assert made.receive_event([], b"", token(claims).encode(), 1000).record["body"] == body

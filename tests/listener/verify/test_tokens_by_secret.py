@@ -8,7 +8,7 @@ from typing import Any
 import jwt
 import pytest
 
-from callsheet.listener.simulated_deliveries import make_payload, plain
+from callsheet.listener.simulated_deliveries import make_payload, plain_delivery
 from callsheet.listener.verify.payload import Rejected
 from callsheet.listener.verify.signed_tokens import request_hash
 from callsheet.listener.verify.source import Source
@@ -33,7 +33,7 @@ def token(query: bytes = b"", secret: str = SECRET, algorithm: str = "HS256", **
 
 def received(value: bytes | None, query: bytes = b"", body: bytes = BODY) -> Any:
     headers = [(b"authorization", value)] if value is not None else []
-    return source().receive(headers, query, body, time.time())
+    return source().receive_event(headers, query, body, time.time())
 
 
 # What https://developer.atlassian.com/cloud/bitbucket/query-string-hash and add-ons that print theirs have.
@@ -96,7 +96,7 @@ def test_what_was_signed_for_another_request_or_by_another_is_refused(value: byt
 def test_what_is_sent_to_try_a_listener_is_genuine(name: str) -> None:
     known = definition(name)
     payload, headers = make_payload(known, "page_created", {"id": 1}, "e-1", ())
-    sent = plain(known, payload, headers, SECRET, f"http://127.0.0.1/{name}?event=page_moved")
+    sent = plain_delivery(known, payload, headers, SECRET, f"http://127.0.0.1/{name}?event=page_moved")
     own = [(b"authorization", sent.headers["Authorization"].encode())]
-    event = source(name, SECRET).receive(own, b"event=page_moved", sent.body, time.time())
+    event = source(name, SECRET).receive_event(own, b"event=page_moved", sent.body, time.time())
     assert event.type == ("page_moved" if name == "confluence-connect" else "page_created")

@@ -66,7 +66,7 @@ def test_a_header_cannot_make_another_event_of_a_signed_body() -> None:
 
     def key(**headers: str) -> str:
         raw = [(name.lower().encode(), value.encode()) for name, value in github(body, **headers).items()]
-        return source.receive(raw, b"", body, 0).key
+        return source.receive_event(raw, b"", body, 0).key
 
     first = key(X_GitHub_Event="issues", X_GitHub_Delivery="1")
     assert key(X_GitHub_Event="issues", X_GitHub_Delivery="2") == first
@@ -103,7 +103,7 @@ NAMES = st.text(st.characters(codec=None, categories=("L", "Cs", "Cc", "So")), m
 def test_types_and_ids_that_cannot_be_written_down_are_no_events(type: str, id: Any) -> None:
     body = json.dumps({"event_type": type, "id": id}).encode()
     try:
-        event = made_lms.receive([], b"", body, 0)
+        event = made_lms.receive_event([], b"", body, 0)
     except Rejected as refused:
         status = refused.status
     else:

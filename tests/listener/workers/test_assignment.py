@@ -25,7 +25,7 @@ def assignment(**changes: object) -> WorkerAssignment:
 
 def test_it_comes_back_as_it_was_told_and_is_told_once() -> None:
     told = assignment(sockets=(4, 5), bindings=((2, "127.0.0.1", 80), (10, "::1", 80)), announces=False)
-    environ = {VARIABLE: told.text, "A": "b"}
+    environ = {VARIABLE: told.as_text, "A": "b"}
     assert pop_assignment(environ) == told
     assert environ == {"A": "b"}
     assert pop_assignment(environ) is None

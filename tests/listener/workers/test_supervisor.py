@@ -138,7 +138,7 @@ def test_all_are_told_what_they_are_and_stopped_at_the_end(world: World, bound: 
     supervisor = world.made(3, [bound], shared=True)
     directory = supervisor._directory
     assert os.path.isdir(directory)
-    assert supervisor.run() == 0
+    assert supervisor.run_workers() == 0
     assigned = [worker.assigned for worker in world.started]
     assert [(each.number, each.workers, each.announces) for each in assigned] == [
         (0, 3, True), (1, 3, False), (2, 3, False)]  # fmt: skip
@@ -159,7 +159,7 @@ def test_all_are_told_what_they_are_and_stopped_at_the_end(world: World, bound: 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere ports are not shared")
 def test_each_binds_its_own_socket_where_the_system_spreads_connections(world: World, bound: socket.socket) -> None:
     world.steps = [stop]
-    world.made(1, [bound]).run()
+    world.made(1, [bound]).run_workers()
     (worker,) = world.started
     assert (worker.assigned.sockets, worker.assigned.bindings) == (
         (), ((socket.AF_INET, "127.0.0.1", bound.getsockname()[1]),))  # fmt: skip
@@ -169,19 +169,19 @@ def test_each_binds_its_own_socket_where_the_system_spreads_connections(world: W
 def test_a_unix_socket_is_inherited_with_all_others(world: World, bound: socket.socket) -> None:
     world.steps = [stop]
     with socket.socket(socket.AF_UNIX) as other:
-        world.made(1, [bound, other]).run()
+        world.made(1, [bound, other]).run_workers()
         assert world.started[0].assigned.sockets == (bound.fileno(), other.fileno())
 
 
 def test_where_the_first_cannot_start_no_other_does(world: World) -> None:
     world.codes = {0: 2}
-    assert world.made(3, []).run() == 2
+    assert world.made(3, []).run_workers() == 2
     assert (len(world.started), world.notes, world.ready, world.waits) == (1, [], 0, [])
 
 
 def test_a_first_one_that_is_killed_is_told(world: World) -> None:
     world.codes = {0: -9}
-    assert world.made(3, []).run() == 1
+    assert world.made(3, []).run_workers() == 1
     assert (len(world.started), world.notes) == (1, ["worker 0 ended with signal 9 before it was ready"])
 
 
@@ -189,14 +189,14 @@ def test_a_program_that_cannot_be_started_is_told_and_nothing_is_left(world: Wor
     world.codes = {1: -1000}
     supervisor = world.made(2, [])
     with pytest.raises(CallsheetError, match="cannot start a worker: Permission denied"):
-        supervisor.run()
+        supervisor.run_workers()
     assert world.started[0].signals == [signal.SIGKILL]
     assert not os.path.exists(supervisor._directory)
 
 
 def test_one_that_ends_is_started_again_when_it_is_due(world: World) -> None:
     world.steps = [ends(world, 1, 9), later(world, 0.75), later(world, 0.25), stop]
-    assert world.made(2, []).run() == 0
+    assert world.made(2, []).run_workers() == 0
     assert world.notes == ["ready: 2 workers", "worker 1 ended with exit code 9; it is started again in 1 s"]
     assert world.waits == [None, 1.0, 0.25, None]
     assert [worker.assigned.number for worker in world.started] == [0, 1, 1]
@@ -212,7 +212,7 @@ def test_one_that_ends_again_and_again_is_started_less_and_less_often(world: Wor
         world.steps += [ends(world, number, -11, 4.9), later(world, delay)]
     world.steps += [ends(world, len(expected), 1, 5.0), later(world, 0.2), ends(world, len(expected) + 1, 1),
                     later(world, 1.0), stop]  # fmt: skip
-    world.made(1, []).run()
+    world.made(1, []).run_workers()
     told = [note.rpartition("; ")[2] for note in world.notes[1:]]
     assert told == [f"it is started again in {delay:g} s" for delay in (*expected, 0.2, 1.0)]
     assert "ended with signal 11;" in world.notes[1]
@@ -224,7 +224,7 @@ def test_the_earliest_of_several_is_waited_for(world: World) -> None:
         world.started[0].code = world.started[1].code = 1
 
     world.steps = [both, later(world, 1.0), ends(world, 2, 1), ends(world, 3, 1, 6.0), stop]
-    world.made(2, []).run()
+    world.made(2, []).run_workers()
     assert world.waits[:4] == [None, 1.0, None, 2.0]
     assert world.waits[4] == pytest.approx(0.2)  # the other one was due already
 
@@ -236,7 +236,7 @@ def test_a_signal_to_read_again_is_passed_on_and_ends_nothing(world: World) -> N
         world.started[0].gone = False
 
     world.steps = [hang_up, stop]
-    assert world.made(2, []).run() == 0
+    assert world.made(2, []).run_workers() == 0
     assert [worker.signals for worker in world.started] == [[signal.SIGTERM], [signal.SIGHUP, signal.SIGTERM]]
 
 
@@ -246,7 +246,7 @@ def test_it_waits_for_all_to_end_and_starts_none_again(world: World) -> None:
         world.started[1].code = None
 
     world.steps = [slow, later(world, 60), ends(world, 1, 1)]
-    assert world.made(2, []).run() == 0
+    assert world.made(2, []).run_workers() == 0
     assert world.waits == [None, None, None]
     assert world.notes == ["ready: 2 workers"]
     assert [worker.signals for worker in world.started] == [[signal.SIGTERM]] * 2  # Ctrl-C would break off a start
@@ -256,7 +256,7 @@ def test_it_waits_for_all_to_end_and_starts_none_again(world: World) -> None:
 def test_a_signal_during_the_start_stops_those_that_are_started_after_it(during: int, world: World) -> None:
     world.at_start = lambda number: stop() if number == during else None
     supervisor = world.made(2, [])
-    assert supervisor.run() == 0
+    assert supervisor.run_workers() == 0
     assert (world.ready, world.notes, world.waits) == (0, [], [])
     assert [worker.signals[-1] for worker in world.started] == [signal.SIGTERM] * 2
 
@@ -268,7 +268,7 @@ def test_those_that_still_run_are_killed_whatever_happens(world: World) -> None:
 
     world.steps = [broken]
     with pytest.raises(ZeroDivisionError):
-        world.made(2, []).run()
+        world.made(2, []).run_workers()
     assert [worker.signals for worker in world.started] == [[signal.SIGKILL], []]
 
 
@@ -284,7 +284,7 @@ def test_a_real_process_wakes_it_when_it_ends(monkeypatch: pytest.MonkeyPatch) -
         if "ended" in text:
             stop()
 
-    assert Supervisor(1, [], note).run() == 0
+    assert Supervisor(1, [], note).run_workers() == 0
     assert notes == ["ready: 1 worker", "worker 0 ended with exit code 0; it is started again in 60 s"]
 
 
@@ -305,7 +305,7 @@ def test_a_worker_that_does_not_end_is_killed(signals: int, monkeypatch: pytest.
             stop()
 
     drain_timeout = 0.05 if signals == 1 else 3600.0
-    assert Supervisor(1, [], notes.append, ready, drain_timeout=drain_timeout).run() == 0
+    assert Supervisor(1, [], notes.append, ready, drain_timeout=drain_timeout).run_workers() == 0
     assert notes[-1] == "worker 0 did not end in time and was killed"
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
@@ -319,7 +319,7 @@ def test_one_whose_heart_does_not_beat_is_killed_and_one_that_has_not_begun_is_n
         def step() -> None:
             heartbeats = Heartbeats(world.started[0].assigned.memory)
             for index in indexes:
-                heartbeats.increase(index)
+                heartbeats.increase_count(index)
             heartbeats.close()
             world.now += module.LOOK_EVERY
 
@@ -329,7 +329,7 @@ def test_one_whose_heart_does_not_beat_is_killed_and_one_that_has_not_begun_is_n
     beats = [beat(0, 1), beat(0), beat(0), beat(0, 1), beat(0), beat(0), beat(0)]
     looked: list[list[int]] = []
     world.steps = [*beats, lambda: looked.append(list(world.started[1].signals)), stop]
-    assert world.made(3, []).run() == 0
+    assert world.made(3, []).run_workers() == 0
     assert looked == [[signal.SIGKILL]]
     assert "worker 1 hangs, and is killed" in world.notes
     assert [worker.signals for worker in world.started[:3]] == [[signal.SIGTERM], [signal.SIGKILL], [signal.SIGTERM]]
@@ -340,10 +340,10 @@ def test_time_that_passes_while_nobody_looks_tells_of_nothing(world: World) -> N
 
     def beat() -> None:
         heartbeats = Heartbeats(world.started[0].assigned.memory)
-        heartbeats.increase(0)
+        heartbeats.increase_count(0)
         heartbeats.close()
         world.now += module.LOOK_EVERY
 
     world.steps = [beat, *[later(world, 1e9)] * (module.HUNG_AFTER - 1), beat, stop]
-    assert world.made(1, []).run() == 0
+    assert world.made(1, []).run_workers() == 0
     assert world.started[0].signals == [signal.SIGTERM]

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...agents.invocations import Ruling, effects, ruling
+from ...agents.invocations import Ruling, effects_of_line, ruling_on_effects
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, NotAllowed, UsageError
 from ...language.safety import class_of_operation
@@ -54,7 +54,7 @@ def _effect_row(effect: Effect) -> dict[str, Any]:
         "operations": list(effect.operations),
         "policy": effect.verdict.decision,
         "rule": str(effect.verdict) if effect.verdict.source else None,
-        "guard": ruling([effect], all_writes=False).decision,
+        "guard": ruling_on_effects([effect], all_writes=False).decision,
         "note": effect.note or None,
     }
 
@@ -64,7 +64,7 @@ def _line_effects(context: Context, line: str) -> list[Effect]:
     def read(program: str, words: Sequence[Word]) -> Effect:
         return effect_of(program, words, context.environ)
 
-    return effects(line, _installed_programs(context), read)
+    return effects_of_line(line, _installed_programs(context), read)
 
 
 def _installed_programs(context: Context) -> list[str]:
@@ -78,13 +78,13 @@ def _installed_programs(context: Context) -> list[str]:
 
 def run_hook(context: Context, values: ParameterValues) -> None:
     """Whatever goes wrong here is a denial: the host takes exit code 2 for one."""
-    from ...agents.guard_answer import NotUnderstood, Refused, answer
+    from ...agents.guard_answer import NotUnderstood, Refused, answer_to_host
 
     try:
         guard = _guard_of(context, values["host"])
         if "payload" not in guard:
             raise UsageError(f"{values['host']} does not use hooks")
-        said = answer(guard, context.read_input(), lambda line: _rule_on_line(context, line, values))
+        said = answer_to_host(guard, context.read_input(), lambda line: _rule_on_line(context, line, values))
     except (NotUnderstood, Refused):
         raise
     except CallsheetError as error:
@@ -95,7 +95,7 @@ def run_hook(context: Context, values: ParameterValues) -> None:
 
 def _rule_on_line(context: Context, line: str, values: ParameterValues) -> Ruling:
 
-    found = ruling(_line_effects(context, line), all_writes=bool(values.get("all-writes")))
+    found = ruling_on_effects(_line_effects(context, line), all_writes=bool(values.get("all-writes")))
     named = [f"{name.upper().replace('-', '_')}_POLICY" for name in _installed_programs(context)]
     if found.decision == "allow" and any(name in line for name in named):
         return Ruling("ask", "the line names the variable that holds the policy")
@@ -112,9 +112,9 @@ def _guard_of(context: Context, name: str) -> GuardDefinition:
 
 def write_guard(context: Context, values: ParameterValues) -> None:
     """Print what would be written; `write` it, or `check` whether what is there fits."""
-    from ...agents.agent_files import hook_command, plan
-    from ...agents.shell_syntax import PACKAGE, shfmt
-    from ...hosts import home
+    from ...agents.agent_files import hook_command, plan_guard_files
+    from ...agents.shell_syntax import PACKAGE, shfmt_program
+    from ...hosts import home_directory
     from ...installation import how_to_add
 
     name, all_writes = values["host"], bool(values.get("all-writes"))
@@ -122,28 +122,30 @@ def write_guard(context: Context, values: ParameterValues) -> None:
     hook_line = hook_command(context.program, name, _installed_programs(context), all_writes=all_writes)
     scope = {"program": context.program, "host": name, "hook": hook_line}
     directory = os.path.abspath(values.get("dir") or ".")
-    at_home = os.path.realpath(directory) == os.path.realpath(home(context.environ))
+    at_home = os.path.realpath(directory) == os.path.realpath(home_directory(context.environ))
     if at_home and context.catalog.hosts.get(name).get("own"):
         raise UsageError(
             f"{name}: only a host that comes with the program has files in your home directory",
             hint="--dir names a project",
         )
-    planned = list(plan(definition, scope, lambda: _ruled_commands(context, all_writes=all_writes), directory))
+    planned = list(
+        plan_guard_files(definition, scope, lambda: _ruled_commands(context, all_writes=all_writes), directory)
+    )
     if values.get("check"):
-        _check_guard(context, [each.file.path for each in planned if not each.fits], name)
+        _check_guard(context, [each.file.path for each in planned if not each.is_up_to_date], name)
         return
     for each in planned:
         path = each.file.path
         if not values.get("write"):
             context.streams.out.write(f"# {path}\n{each.text}\n")
-        elif not each.fits and not context.only_tries(f"{path} would be written"):
-            each.file.replace(each.text)
+        elif not each.is_up_to_date and not context.only_tries(f"{path} would be written"):
+            each.file.replace_text(each.text)
             context.note(f"wrote {path}")
-    if values.get("write") and all(each.fits for each in planned):
+    if values.get("write") and all(each.is_up_to_date for each in planned):
         context.note("everything is in place already")
     if note := definition.get("note"):
         context.note(note)
-    if "payload" in definition and shfmt() is None:
+    if "payload" in definition and shfmt_program() is None:
         context.note(f"without shfmt all but lines of plain words is asked about; {how_to_add(PACKAGE)}")
 
 
@@ -163,7 +165,7 @@ def _ruled_commands(context: Context, *, all_writes: bool) -> Iterator[Ruled]:
             continue
         names = [_tree_names(context, id.split(" ")[: depth + 1]) for depth in range(id.count(" ") + 1)]
         effect = effect_of_command(context, command)._replace(line=f"{context.program} {id}")
-        found = ruling([effect], all_writes=all_writes)
+        found = ruling_on_effects([effect], all_writes=all_writes)
         if found.decision != "allow":
             yield Ruled([context.program, *names], found.decision, found.reason)
 
@@ -183,12 +185,12 @@ def _reaches_service(context: Context, group: str) -> bool:
 
 def write_skill(context: Context, values: ParameterValues) -> None:
     """A skill, or the paragraph for a project's notes, on standard output or in a directory."""
-    from ...agents.agent_files import paragraph, skill_file
-    from ...hosts import read
+    from ...agents.agent_files import notes_for_agents, skill_file
+    from ...hosts import read_foreign_file
 
     definition = context.definition
     if values.get("paragraph"):
-        context.streams.out.write(paragraph(context.program, definition))
+        context.streams.out.write(notes_for_agents(context.program, definition))
         return
     groups = [child.name for child in context.catalog.children_of("") if child.kind == "group" and not child.hidden]
     reaching = [name for name in groups if _reaches_service(context, name)]
@@ -197,9 +199,9 @@ def write_skill(context: Context, values: ParameterValues) -> None:
         context.streams.out.write(text)
         return
     path = os.path.join(os.path.abspath(values["dir"]), context.program, "SKILL.md")
-    there = read(path)
+    there = read_foreign_file(path)
     if there.content is not None and not values.get("force"):
         raise NotAllowed(f"{path} already exists", hint="--force replaces it")
     if not context.only_tries(f"{path} would be written"):
-        there.replace(text)
+        there.replace_text(text)
         context.note(f"wrote {path}")

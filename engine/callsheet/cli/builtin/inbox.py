@@ -23,7 +23,7 @@ from ...files import make_private_directory, write_atomically
 from ...jsontext import parse_json
 from ...listener.page.page_server import PageApp, PageContent, PageServer
 from ...listener.queue.queue_port import STATES, select_queue
-from ...listener.server.listening_sockets import bind, parse_address
+from ...listener.server.listening_sockets import bind_sockets, parse_address
 from ...output.output_formats import renderer_of
 from ..signals import begin_serving
 from .auth import refuse_empty
@@ -62,7 +62,7 @@ def open_inspection(context: Context, values: ParameterValues, *, write: bool) -
     if path:
         return FileInspection(path, write=write)
     if url:
-        return select_queue(url, context.catalog, environ).inspection(context.note)
+        return select_queue(url, context.catalog, environ).open_inspection(context.note)
     raise UsageError("no inbox was given", hint=f"give --inbox FILE or --queue URL, or set {prefix}_INBOX")
 
 
@@ -123,7 +123,7 @@ def _moment_text(seconds: float | None) -> str | None:
 
 
 def _find_events(inbox: Inspection, word: str) -> list[dict[str, Any]]:
-    found = inbox.find(word)
+    found = inbox.find_events(word)
     if not found:
         raise NotFound(f"no event {word!r} in the inbox", hint="see `{program} webhook inbox list`")
     return found
@@ -142,7 +142,7 @@ def replay_events(context: Context, values: ParameterValues) -> None:
     check_change(context, "write", "inbox replay")
     with _opened_inbox(context, values, write=True) as inbox:
         listed = inbox.list_events(state, MOST) if state else []
-        rows = inbox.replay(
+        rows = inbox.replay_events(
             [row["key"] for row in (*listed, *(row for word in values["id"] for row in _find_events(inbox, word)))]
         )
     for row in rows:
@@ -156,7 +156,7 @@ def purge_events(context: Context, values: ParameterValues) -> None:
     with _opened_inbox(context, values, write=True) as inbox:
         since = "were done" if values["state"] == "done" else "arrived"
         context.confirm(f"Delete {values['state']} events that {since} more than {in_words(values['older'])} ago?")
-        count = inbox.purge(values["state"], time.time() - values["older"])
+        count = inbox.purge_events(values["state"], time.time() - values["older"])
     context.note(f"{count_of(count, 'event')} deleted")
 
 
@@ -187,7 +187,7 @@ class InboxOnPage:
     def overview(self) -> dict[str, Any]:
         newest = self._inbox.list_events(None, _FOLLOWED)
         return {
-            "counts": {state: count for state, count in self._inbox.counts().items() if state in STATES},
+            "counts": {state: count for state, count in self._inbox.count_by_state().items() if state in STATES},
             "newest": [[row["key"], row["state"], row["attempts"]] for row in newest],
             "minutes": self._minutes(),
         }
@@ -210,7 +210,7 @@ class InboxOnPage:
 
     def show(self, key: str, id: str) -> dict[str, Any]:
         """By its key; an id may be that of several events, and look like the key of another."""
-        found = [*self._inbox.find(id), *self._inbox.find(key)] if id else self._inbox.find(key)
+        found = [*self._inbox.find_events(id), *self._inbox.find_events(key)] if id else self._inbox.find_events(key)
         row = next((row for row in found if str(row["key"]) == key), None)
         if row is None:
             raise NotFound(f"no event {key!r} in the inbox: it was deleted meanwhile")
@@ -221,7 +221,7 @@ class InboxOnPage:
             raise UsageError("no events: expected a list of their keys, which are numbers")
         check_change(self._context, "write", "inbox replay")
         with contextlib.closing(open_inspection(self._context, self._values, write=True)) as inbox:
-            return [row_in_words(row) for row in inbox.replay(keys)]
+            return [row_in_words(row) for row in inbox.replay_events(keys)]
 
     def purge(self, state: str, older: str) -> int:
         """The page has asked, and shows how many there are."""
@@ -233,7 +233,7 @@ class InboxOnPage:
         before = time.time() - age
         check_change(self._context, "destroy", "inbox purge")
         with contextlib.closing(open_inspection(self._context, self._values, write=True)) as inbox:
-            return inbox.purge(state, before)
+            return inbox.purge_events(state, before)
 
     def close(self) -> None:
         if self._opened is not None:
@@ -252,7 +252,7 @@ def page_server(
     if not 0 <= port <= _LAST_PORT:
         raise UsageError(f"--port: {port} is not a port", hint=f"expected 1 to {_LAST_PORT}, or 0 for a free one")
     context.options["no-input"] = True  # a policy that wants a person to be asked is not answered by this terminal
-    listening = bind(parse_address(f"127.0.0.1:{port}", "--port"), "--port")[0]
+    listening = bind_sockets(parse_address(f"127.0.0.1:{port}", "--port"), "--port")[0]
     token = secrets.token_urlsafe(32)
     host = f"127.0.0.1:{listening.getsockname()[1]}"
     shown = f"http://{host}/#{token}"

@@ -18,13 +18,13 @@ from ...listener.server.listening_sockets import (
     PASSED,
     ListenAddress,
     Notifier,
-    bind,
     bind_for_workers,
+    bind_sockets,
     has_passed,
     parse_served_address,
     passed_address,
     take_address,
-    urls,
+    urls_of_sockets,
 )
 from ..signals import begin_serving, end_at_once
 from .auth import refuse_empty
@@ -94,8 +94,8 @@ def _supervise_workers(context: Context, address: ListenAddress | None, count: i
     with _closed_at_the_end(sockets, address):
         shared = address is not None and address.is_passed
         code = Supervisor(
-            count, sockets, partial(_say, context), notifier.ready, shared=shared, drain_timeout=drain_timeout
-        ).run()
+            count, sockets, partial(_say, context), notifier.notify_ready, shared=shared, drain_timeout=drain_timeout
+        ).run_workers()
     if code:
         raise SystemExit(code)  # what is wrong has been said
 
@@ -116,7 +116,7 @@ def opened_sockets(address: ListenAddress | None, part: WorkerAssignment | None)
     if part is not None:
         sockets = part.open_sockets()
     elif address is not None:
-        sockets = bind(address)
+        sockets = bind_sockets(address)
     else:
         sockets = []
     with _closed_at_the_end(sockets, address if part is None else None):
@@ -186,7 +186,7 @@ def serve_until_stopped(
     load_tls: LoadTls | None = None,
 ) -> None:
     """Until told to stop, and what runs has ended. `announce` says what is served, once it is."""
-    from ...listener.server.server_process import Listener, run
+    from ...listener.server.server_process import Listener, run_server
 
     def ready() -> None:
         if part is None or part.announces:
@@ -195,21 +195,21 @@ def serve_until_stopped(
         if part is not None:
             part.signal_ready()
             return
-        notifier.ready()
-        assembly.log.note("ready")
+        notifier.notify_ready()
+        assembly.log.write_note("ready")
 
-    limits = assembly.limits()  # before descriptors run out
+    limits = assembly.connection_limits()  # before descriptors run out
 
     async def serving() -> None:
         drain_timeout = duration_seconds(assembly.definition["drain_timeout"])
         server = Listener(assembly.app, limits, drain_timeout, sockets, load_tls)
         if part is not None:
             loop = asyncio.get_running_loop()
-            part.on_supervisor_exit(lambda: loop.call_soon_threadsafe(server.stop))
-        await server.serve(assembly.services(), ready)
+            part.on_supervisor_exit(lambda: loop.call_soon_threadsafe(server.stop_serving))
+        await server.serve_until_stopped(assembly.make_services(), ready)
 
     try:
-        run(serving())
+        run_server(serving())
     finally:
         end_at_once()
 
@@ -318,7 +318,7 @@ def _queue_to_fill(values: Mapping[str, Any]) -> str | None:
 
 def _announce_addresses(context: Context, assembly: Assembly, sockets: list[socket.socket], secure: bool) -> None:
     paths = [source.path for source in assembly.sources]
-    for url in urls(sockets, "https" if secure else "http"):
+    for url in urls_of_sockets(sockets, "https" if secure else "http"):
         where = url if url.startswith("unix:") else "  ".join(url + path for path in paths)
         context.note(f"listening on {where}")
     if assembly.page is not None:
@@ -390,6 +390,6 @@ def _queue_to_work_on(context: Context, values: ParameterValues) -> str:
 
 def _announce_pages(context: Context, assembly: Assembly, sockets: list[socket.socket], scheme: str) -> None:
 
-    for url in urls(sockets, scheme):
+    for url in urls_of_sockets(sockets, scheme):
         pages = sorted(assembly.app.pages)
         context.note(f"serving {url if url.startswith('unix:') else '  '.join(url + page for page in pages)}")

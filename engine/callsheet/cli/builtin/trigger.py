@@ -27,7 +27,7 @@ from ...errors import (
 )
 from ...jsontext import parse_json
 from ...listener.server.listening_sockets import parse_address
-from ...listener.simulated_deliveries import TokenSigner, make_payload, plain, private_key, served
+from ...listener.simulated_deliveries import TokenSigner, make_payload, plain_delivery, private_key, served_key_set
 from ...listener.verify.proof_kinds import variable_of
 from ...listener.verify.secret_options import collect_secrets
 from ...urls import is_loopback, url_origin
@@ -114,15 +114,15 @@ def _delivery_maker(
     path, keys_address = values.get("jwt-key"), parse_address(values["keys-addr"], KEYS_OPTION)
     if path is None:
         secret = _signing_secret(context, values, definition)
-        yield lambda id: plain(definition, *payload(id), secret, url)
+        yield lambda id: plain_delivery(definition, *payload(id), secret, url)
         return
     if "jwt" not in definition:
         raise UsageError(f"source {values['source']!r} does not use signed tokens", hint="sign with --secret")
     signer = TokenSigner(private_key(path))
     claims = _token_claims(context, definition)
-    with served(keys_address, signer.key_set, KEYS_OPTION) as address:
+    with served_key_set(keys_address, signer.key_set, KEYS_OPTION) as address:
         context.note(f"key set at {address}")
-        yield lambda id: signer.token(definition, *payload(id), url, claims)
+        yield lambda id: signer.make_token(definition, *payload(id), url, claims)
 
 
 def _token_claims(context: Context, definition: SourceDefinition) -> dict[str, str]:

@@ -108,7 +108,7 @@ def _event_printer(context: Context) -> ReportEvent:
     output = context.output()
 
     def report(event: dict[str, Any]) -> None:
-        output.print_items([source.receive([], b"", dump_json(event).encode(), time.time()).record])
+        output.print_items([source.receive_event([], b"", dump_json(event).encode(), time.time()).record])
         context.streams.out.flush()
 
     return report
@@ -134,7 +134,7 @@ def _handle_events(
         )
         withhold_secrets(assembly.context.hidden)
         for job in (job for route in assembly.route_set.routes for job in route.jobs):
-            for doubt in job.handler.doubts():
+            for doubt in job.handler.configuration_warnings():
                 context.say(f"warning: {job.id}: {doubt}")
         with opened_watch(context, watched) as found:
             _begin_watch(context, watched, found)
@@ -175,14 +175,14 @@ def _inbox_keeper(assembly: Assembly, loop: asyncio.AbstractEventLoop, stopping:
 
 
 async def _keep_event(assembly: Assembly, data: bytes) -> None:
-    event = assembly.sources[0].receive([], b"", data, time.time())
+    event = assembly.sources[0].receive_event([], b"", data, time.time())
     table = assembly.app.routing_table
-    jobs = table.jobs(table.plan(event), event)
+    jobs = table.jobs_for_event(table.plan_of_event(event), event)
     while True:
         verdict = assembly.app.dispatcher.dispatch(event, jobs)
         if isinstance(verdict, asyncio.Future):
             verdict = await verdict
         if verdict.status < 300:  # kept, or known
             return
-        assembly.log.note(f"event {event.id} is not kept yet: {verdict.detail}")
+        assembly.log.write_note(f"event {event.id} is not kept yet: {verdict.detail}")
         await asyncio.sleep(_RETRY_DELAY)

@@ -15,7 +15,7 @@ from ...commands.context import Context, ParameterValues
 from ...durations import DAY, duration_seconds
 from ...errors import CallsheetError, UsageError, count_of, name_program
 from ...files import open_regular
-from ...listener.server.listening_sockets import ListenAddress, bind, parse_served_address, urls
+from ...listener.server.listening_sockets import ListenAddress, bind_sockets, parse_served_address, urls_of_sockets
 from ...listener.verify.secret_options import NamedSecrets
 from ...output.clean_text import one_line
 from .auth import refuse_empty
@@ -67,9 +67,9 @@ def _address_rows(values: ParameterValues) -> Iterator[Row]:
     if address.is_passed:
         yield Row("address", "skip", "the service manager passes it when it starts the listener")
         return
-    sockets = bind(address)
+    sockets = bind_sockets(address)
     try:
-        found = ", ".join(urls(sockets, "https" if values.get("tls-cert") else "http"))
+        found = ", ".join(urls_of_sockets(sockets, "https" if values.get("tls-cert") else "http"))
     finally:
         for opened in sockets:
             opened.close()
@@ -140,7 +140,7 @@ def _temporary_assembly(assembly: Assembly, log: Any) -> Iterator[Assembly]:
 
 
 async def _shut_down(assembly: Assembly) -> None:
-    await assembly.services().shutdown()
+    await assembly.make_services().shutdown()
 
 
 def _open_assembly(context: Context, values: ParameterValues) -> contextlib.AbstractContextManager[Assembly]:
@@ -193,11 +193,11 @@ def _key_set(source: Source) -> Row:
     asyncio.run(keys.fetch_now())
     if keys.failures:
         return Row(f"{source.name} keys", "fail", f"key set: {keys.problem}", "no token can be proved until it answers")
-    return Row(f"{source.name} keys", "ok", f"keys {', '.join(keys.names)}")
+    return Row(f"{source.name} keys", "ok", f"keys {', '.join(keys.key_ids)}")
 
 
 def _route_rows(assembly: Assembly) -> Iterator[Row]:
-    from ...listener.route_set import doubts_of_handlers, warnings
+    from ...listener.route_set import doubts_of_handlers, warnings_of_routes
 
     rules, only = assembly.route_set, assembly.options.selection.events
     taken = f"only {', '.join(only)}" if only else count_of(len(rules.types), "type")
@@ -205,7 +205,7 @@ def _route_rows(assembly: Assembly) -> Iterator[Row]:
     for route in rules.routes:
         kinds = ", ".join(job.handler.kind for job in route.jobs)
         yield Row("route", "ok", f"{route.name}: {', '.join(route.definition.get('on', ['*']))} to {kinds}")
-    for text in warnings(rules, only):
+    for text in warnings_of_routes(rules, only):
         yield Row("route", "warn", text, "see the condition and `on`")
     for text in doubts_of_handlers(rules):
         yield Row("handler", "warn", text)
@@ -224,12 +224,12 @@ def _order_rows(assembly: Assembly, workers: str | None) -> Iterator[Row]:
     from ...listener.route_set import check_order
 
     check_order(assembly.route_set, workers_of(workers), shares_queue=False)
-    if assembly.route_set.ordered:
-        yield Row("order", "ok", f"{', '.join(assembly.route_set.ordered)}: one by one, by this process alone")
+    if assembly.route_set.ordered_routes:
+        yield Row("order", "ok", f"{', '.join(assembly.route_set.ordered_routes)}: one by one, by this process alone")
 
 
 def _limit_rows(assembly: Assembly) -> Iterator[Row]:
-    limits = assembly.limits()
+    limits = assembly.connection_limits()
     yield Row(
         "limits",
         "ok",
@@ -257,7 +257,7 @@ def check_webhooks(context: Context, values: ParameterValues) -> None:
     _refuse_options_of_listen(values)
     from ...listener.assemble import close_handlers
     from ...listener.handlers import HandlerContext
-    from ...listener.route_set import RouteSelection, check_order, check_replies, doubts, read_routes
+    from ...listener.route_set import RouteSelection, check_order, check_replies, read_routes, warnings_of_handlers
     from ...listener.routes import split_commas
     from ...listener.verify.source import Source, check_paths
     from ..main import run_literally
@@ -276,7 +276,7 @@ def check_webhooks(context: Context, values: ParameterValues) -> None:
     asyncio.run(close_handlers(rules))
     check_order(rules, 1, shares_queue=values.get("queue") is not None)
     check_replies(rules, keeps_events=values.get("queue") is not None)
-    found = doubts(rules, selection.events)
+    found = warnings_of_handlers(rules, selection.events)
     found += _check_queue(context, values)
     for text in found:
         context.say(f"warning: {text}")
@@ -305,7 +305,7 @@ def _check_queue(context: Context, values: ParameterValues) -> list[str]:
         return []
     from ...listener.queue.queue_port import select_queue
 
-    found = select_queue(values["queue"], context.catalog, context.environ).guarantees(context.note)
+    found = select_queue(values["queue"], context.catalog, context.environ).read_guarantees(context.note)
     for fact in found.facts:
         context.note(one_line(fact))
     warnings = [one_line(text) for text in (*found.warnings, *_repeated_too_late(context, values, found.window))]
@@ -333,12 +333,12 @@ def set_webhook_secret(context: Context, values: ParameterValues) -> None:
     secret = context.ask("Secret", hidden=True) if context.streams.input.isatty() else _read_line(context)
     check_secret(secret)
     secrets = _named_secrets(context)
-    secrets.put(values["name"], secret)
+    secrets.put_secret(values["name"], secret)
     context.note(f"{values['name']} is in {secrets.location}: webhook listen --secret-key {values['name']}")
 
 
 def delete_webhook_secret(context: Context, values: ParameterValues) -> None:
-    _named_secrets(context).delete(values["name"])
+    _named_secrets(context).delete_secret(values["name"])
 
 
 def _named_secrets(context: Context) -> NamedSecrets:

@@ -567,7 +567,7 @@ class Gate:
         if not self.policy:
             return
         facts = self.facts_of(request)
-        verdict = self.policy.judge(facts)
+        verdict = self.policy.judge_request(facts)
         _refuse_denied(request, verdict)
         if verdict.decision == "ask":
             self._confirm_request(request, facts, verdict)
@@ -588,7 +588,7 @@ class Gate:
 
     def judge_request(self, request: Request) -> PolicyVerdict:
         """What the policy says of a request, without asking anybody."""
-        return self.policy.judge(self.facts_of(request)) if self.policy else PolicyVerdict()
+        return self.policy.judge_request(self.facts_of(request)) if self.policy else PolicyVerdict()
 
     def facts_of(self, request: Request) -> Facts:
         found = self._meaning_of(request)

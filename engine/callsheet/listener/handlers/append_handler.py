@@ -41,7 +41,7 @@ class _Line:
     def done(self) -> bool:
         return self._is_done or (self.is_given_up is not None and self.is_given_up())
 
-    def end(self, failure: HandlerFailed | None) -> None:
+    def end_line(self, failure: HandlerFailed | None) -> None:
         if not self.done():
             self._is_done = True
             self._ended(failure)
@@ -58,22 +58,22 @@ class Append(Base):
         check_written_out("append", "file", table["file"])
         self.path = os.path.join(context.folder, table["file"])
         self._pool = ThreadPool(1)
-        self._deadlines = Deadlines(self.timeout, self._expire)
+        self._deadlines = Deadlines(self.timeout, self._expire_line)
         self._waiting: list[_Line] = []
         self._is_writing = False
 
     async def run(self, event: Event, job: str) -> None:
         del job
         written: asyncio.Future[HandlerFailed | None] = asyncio.get_running_loop().create_future()
-        self._add(event, written.set_result).is_given_up = written.cancelled
+        self._add_line(event, written.set_result).is_given_up = written.cancelled
         if (failure := await written) is not None:
             raise failure
 
-    def begin(self, event: Event, job: str, ended: Ended) -> None:
+    def start_without_task(self, event: Event, job: str, ended: Ended) -> None:
         del job
-        self._add(event, ended)
+        self._add_line(event, ended)
 
-    def _add(self, event: Event, ended: Ended) -> _Line:
+    def _add_line(self, event: Event, ended: Ended) -> _Line:
         text = self.input_of(event)
         if self.envelope is not None:  # what an event says must not begin a line
             text = text.removesuffix(b"\n").replace(b"\r", b"\\r").replace(b"\n", b"\\n")
@@ -87,13 +87,13 @@ class Append(Base):
         self._deadlines.add(line, loop)
         return line
 
-    def _expire(self, line: _Line) -> None:
+    def _expire_line(self, line: _Line) -> None:
         """The line will be tried again, so it is not written any more."""
-        line.end(HandlerFailed(f"no result after {self.timeout:g} s"))
+        line.end_line(HandlerFailed(f"no result after {self.timeout:g} s"))
 
     def _write_waiting(self) -> None:
         lines, self._waiting = self._waiting, []
-        work = self._pool.submit(lambda: self._write([line for line in lines if not line.done()]))
+        work = self._pool.submit_call(lambda: self._write_lines([line for line in lines if not line.done()]))
         work.add_done_callback(lambda done: self._on_written(lines, done))
 
     def _on_written(self, lines: Sequence[_Line], work: asyncio.Future[dict[_Line, HandlerFailed]]) -> None:
@@ -104,9 +104,9 @@ class Append(Base):
         else:
             self._is_writing = False
         for line in lines:
-            line.end(failed.get(line))
+            line.end_line(failed.get(line))
 
-    def _write(self, lines: Sequence[_Line]) -> dict[_Line, HandlerFailed]:
+    def _write_lines(self, lines: Sequence[_Line]) -> dict[_Line, HandlerFailed]:
         """In a thread. What was not written, and why."""
         if not lines:
             return {}
@@ -116,21 +116,21 @@ class Append(Base):
                 if stat.S_ISREG(os.fstat(opened).st_mode):
                     _append_to_file(opened, b"".join(line.data for line in lines))
                     return {}
-                return self._each(lines, lambda line: _write_to_pipe(opened, line.data, line.deadline))
+                return self._write_each(lines, lambda line: _write_to_pipe(opened, line.data, line.deadline))
             finally:
                 os.close(opened)
         except OSError as error:
             if len(lines) > 1:  # what is too large for the disk must not keep the others out
-                return {line: failed for each in lines for line, failed in self._write([each]).items()}
-            return {line: HandlerFailed(f"{self.path}: {_reason(error)}") for line in lines}
+                return {line: failed for each in lines for line, failed in self._write_lines([each]).items()}
+            return {line: HandlerFailed(f"{self.path}: {_reason_of_os_error(error)}") for line in lines}
 
-    def _each(self, lines: Sequence[_Line], write: Callable[[_Line], None]) -> dict[_Line, HandlerFailed]:
+    def _write_each(self, lines: Sequence[_Line], write: Callable[[_Line], None]) -> dict[_Line, HandlerFailed]:
         failed = {}
         for line in lines:
             try:
                 write(line)
             except OSError as error:
-                failed[line] = HandlerFailed(f"{self.path}: {_reason(error)}")
+                failed[line] = HandlerFailed(f"{self.path}: {_reason_of_os_error(error)}")
         return failed
 
 
@@ -163,7 +163,7 @@ else:
         return bool(poll.poll(max(0.0, seconds) * 1000))
 
 
-def _reason(error: OSError) -> str:
+def _reason_of_os_error(error: OSError) -> str:
     if error.errno == errno.ENXIO:
         return "a pipe that nobody reads"
     return "a pipe that is read too slowly" if error.errno == errno.EAGAIN else str(error.strerror)

@@ -31,12 +31,12 @@ class Base:
         self.timeout = duration_seconds(table["timeout"]) if "timeout" in table else context.timeout
         self.is_success = compile_condition(self.table["success"]) if "success" in self.table else None
         self.wants_result = context.wants_result or self.is_success is not None
-        self.envelope = self._envelope()
+        self.envelope = self._envelope_of_table()
         self.concurrency_limits: tuple[ConcurrencyLimit, ...] = (
             (ConcurrencyLimit(table["concurrency"]),) if "concurrency" in table else ()
         )
 
-    def _envelope(self) -> EventEnvelope | None:
+    def _envelope_of_table(self) -> EventEnvelope | None:
         if "send" in self.table:
             return EventEnvelope("", {"title": "", "send": self.table["send"]})
         name = self.table.get("envelope")
@@ -45,7 +45,7 @@ class Base:
     def input_of(self, event: Event) -> bytes:
         """What goes to standard input, or into a file. Raises `HandlerFailed` where there is no form for it."""
         if self.envelope is not None:
-            data, headers = self.envelope.make(event)
+            data, headers = self.envelope.make_content(event)
             return data + b"\n" if headers[b"content-type"].endswith(b"json") else data
         chosen = self.table.get("input", "event")
         if chosen == "raw":
@@ -55,7 +55,7 @@ class Base:
         text = event.record_text if chosen == "event" else event.payload_text
         return text.encode() + b"\n"
 
-    def conclude(self, event: Event, result: Any, problem: str | None = None) -> Any:
+    def check_result(self, event: Event, result: Any, problem: str | None = None) -> Any:
         """`result`. Raises `HandlerFailed` where it is no success: by the table, else where there is a `problem`."""
         if self.is_success is None:
             if problem is not None:
@@ -64,7 +64,7 @@ class Base:
             raise HandlerFailed(problem or f"no success: {self.table['success']}")
         return result
 
-    def environment(self, prefix: str | None = None) -> dict[str, str]:
+    def variables_for_handler(self, prefix: str | None = None) -> dict[str, str]:
         """The variables that what is run gets to see: no secrets but those that its table names.
 
         `prefix` is that of a program whose own variables it has to see. Raises `UsageError` for one that is not set.
@@ -75,16 +75,16 @@ class Base:
         withheld = {name for name in self.context.hidden - given if prefix is None or not name.startswith(f"{prefix}_")}
         return {name: value for name, value in self.context.environ.items() if name not in withheld}
 
-    def begin(self, event: Event, job: str, ended: Ended) -> None:
+    def start_without_task(self, event: Event, job: str, ended: Ended) -> None:
         """For those that need no task."""
         raise NotImplementedError
 
-    def doubts(self) -> list[str]:
+    def configuration_warnings(self) -> list[str]:
         """What is allowed and may go wrong, for whoever has routes checked."""
         return []
 
     @property
-    def overdue(self) -> int:
+    def overdue_runs(self) -> int:
         """Runs that exceeded their time, failed, and still keep a place."""
         return 0
 

@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, parse_qs, unquote
 
 from ...errors import UsageError
 from ...installation import how_to_add
-from ..asyncio_helpers import bounded
+from ..asyncio_helpers import ended_in_time
 from . import CannotSend, HandlerFailed
 
 if TYPE_CHECKING:
@@ -317,4 +317,4 @@ def _digest(text: str) -> str:
 async def end(broker: Broker) -> None:
     """Also where its connection is lost already."""
     with suppress(Exception):
-        await bounded(broker.close(), _CLOSE_TIMEOUT)
+        await ended_in_time(broker.close(), _CLOSE_TIMEOUT)

@@ -40,7 +40,7 @@ class Circuit:
     def is_open(self) -> bool:
         return self._open_until is not None
 
-    def check(self) -> None:
+    def check_closed(self) -> None:
         """Raises `CircuitOpen` where a run would not be made now."""
         if self._open_until is None:
             return
@@ -50,9 +50,9 @@ class Circuit:
             raise CircuitOpen(f"not run: {count_of(self._failures, 'failure')} in a row, {when}")
 
     @contextmanager
-    def watch(self) -> Iterator[None]:
+    def watch_run(self) -> Iterator[None]:
         """Around a run that has its place. Raises `CircuitOpen` instead of making it."""
-        self.check()
+        self.check_closed()
         decides = self._is_tried = self.is_open
         try:
             yield

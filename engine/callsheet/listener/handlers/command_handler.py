@@ -35,7 +35,7 @@ class CommandCall(NamedTuple):
     values: dict[str, Any]
     typed: frozenset[str]
 
-    def fill(self, scope: Mapping[str, Any]) -> dict[str, Any]:
+    def fill_call(self, scope: Mapping[str, Any]) -> dict[str, Any]:
         return fill_template(self.values, scope) or {}
 
 
@@ -49,12 +49,12 @@ def prefix_of_program(program: str, environ: Any) -> str:
 def command_call(program: str, run: str | Sequence[str], values: Mapping[str, Any], environ: Any) -> CommandCall:
     """Raises `UsageError` or `DefinitionError`, with the closest match, for what the program does not have."""
     try:
-        return _bound(program, run, values, environ)
+        return _bind_parameters(program, run, values, environ)
     except DefinitionError as error:
         raise DefinitionError(f"handler 'command': {error.message}", details=error.details) from None
 
 
-def _bound(program: str, run: str | Sequence[str], values: Mapping[str, Any], environ: Any) -> CommandCall:
+def _bind_parameters(program: str, run: str | Sequence[str], values: Mapping[str, Any], environ: Any) -> CommandCall:
     words_given = run.split() if isinstance(run, str) else [*run]
     catalog = open_catalog(program, environ)
     try:
@@ -73,7 +73,7 @@ def _bound(program: str, run: str | Sequence[str], values: Mapping[str, Any], en
     if lacking := missing_parameters(templates, own):
         raise DefinitionError(f"{' '.join(words)} needs {', '.join(lacking)}, which this does not give")
     for name, value in templates.items():
-        if (fault := _misfit(params[name], value)) and not is_template(value):
+        if (fault := _misfit_of_constant(params[name], value)) and not is_template(value):
             raise DefinitionError(f"{name}: {fault}")
     typed = frozenset(name for name, value in templates.items() if not is_template(value))
     return CommandCall(program, definition["prefix"], words, templates, typed)
@@ -88,7 +88,7 @@ def is_template(value: Any) -> bool:
     return isinstance(value, list) and any(is_template(item) for item in value)
 
 
-def _misfit(param: Param, value: Any) -> str | None:
+def _misfit_of_constant(param: Param, value: Any) -> str | None:
     """Why a constant cannot be a parameter's value, or None."""
     words = param.get("choices")
     for each in value if isinstance(value, list) else [value]:
@@ -108,19 +108,19 @@ class Command(Base):
     def __init__(self, table: RunsCommand, context: HandlerContext) -> None:
         super().__init__(table, context)
         self.call = command_call(table["program"], table["run"], table.get("params", {}), context.environ)
-        self.environ = self.environment(self.call.prefix)
+        self.environ = self.variables_for_handler(self.call.prefix)
         self.pool = ThreadPool(table.get("concurrency", 16))
 
     @property
-    def overdue(self) -> int:
-        return self.pool.overdue
+    def overdue_runs(self) -> int:
+        return self.pool.overdue_runs
 
     @property
     def is_stuck(self) -> bool:
-        return self.overdue >= self.pool.max_running
+        return self.overdue_runs >= self.pool.max_running
 
     async def run(self, event: Event, job: str) -> Any:
-        values = self.call.fill(event.scope)
+        values = self.call.fill_call(event.scope)
         data = self.input_of(event)
 
         def run_command() -> tuple[int, str, str]:
@@ -136,15 +136,15 @@ class Command(Base):
                 stdout=out,
                 stderr=err,
             )
-            return code, out.text, err.text
+            return code, out.excerpt_text, err.excerpt_text
 
         code, out, err = await self.pool.run(run_command, self.timeout, f"{job} {event.key}")
-        for line in (_excerpt(out) + err).splitlines():
+        for line in (_last_lines(out) + err).splitlines():
             self.context.report(f"{job}: {line}")
         if self.wants_result and len(out) > MAX_RESULT:
             raise HandlerFailed(f"printed more than {MAX_RESULT} characters")
         problem = f"exit code {code}: {_last_line(err)}" if code else None
-        return self.conclude(event, {"exit_code": code, "output": out}, problem)
+        return self.check_result(event, {"exit_code": code, "output": out}, problem)
 
 
 class Excerpt(io.StringIO):
@@ -157,7 +157,7 @@ class Excerpt(io.StringIO):
         self.end = ""
 
     @property
-    def text(self) -> str:
+    def excerpt_text(self) -> str:
         return self.beginning + self.end
 
     def write(self, text: str) -> int:
@@ -172,7 +172,7 @@ def _last_line(text: str) -> str:
     return lines[-1][:300] if lines else "no message"
 
 
-def _excerpt(text: str) -> str:
+def _last_lines(text: str) -> str:
     kept = Excerpt(MAX_OUTPUT)
     kept.write(text)
-    return kept.text
+    return kept.excerpt_text

@@ -27,7 +27,7 @@ class ConcurrencyLimit:
         """A place that nobody waits for."""
         return self.running < self.limit and not self._waiting
 
-    async def acquire(self) -> None:
+    async def acquire_place(self) -> None:
         """Raises `Saturated` at once where the queue is full."""
         if self.has_room:
             self.running += 1
@@ -40,7 +40,7 @@ class ConcurrencyLimit:
             await future
         except asyncio.CancelledError:
             if future.done() and not future.cancelled():
-                self.release()
+                self.release_place()
             else:
                 self._waiting.remove(future)
             raise
@@ -57,7 +57,7 @@ class ConcurrencyLimit:
 
         future.add_done_callback(call)
 
-    def release(self) -> None:
+    def release_place(self) -> None:
         while self._waiting:
             future = self._waiting.popleft()
             if not future.done():
@@ -83,12 +83,12 @@ class KeyedLock:
         self._limits: dict[Hashable, ConcurrencyLimit] = {}
 
     @asynccontextmanager
-    async def hold(self, key: Hashable) -> AsyncIterator[None]:
+    async def hold_key(self, key: Hashable) -> AsyncIterator[None]:
         concurrency = self._limits.setdefault(key, ConcurrencyLimit(1))
-        await concurrency.acquire()
+        await concurrency.acquire_place()
         try:
             yield
         finally:
-            concurrency.release()
+            concurrency.release_place()
             if not concurrency.running:
                 self._limits.pop(key, None)

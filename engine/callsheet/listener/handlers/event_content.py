@@ -39,7 +39,7 @@ class HandlerArguments:
         end = words.index(END_OF_OPTIONS) if END_OF_OPTIONS in words else len(words)
         self.exposed = [word for word in words[:end] if _starts_with_template(word)]
 
-    def fill(self, scope: Mapping[str, Any]) -> list[str]:
+    def fill_arguments(self, scope: Mapping[str, Any]) -> list[str]:
         """Raises `CannotSend` where a value would be read as an option."""
         exposed = set(self.exposed)
         arguments = []
@@ -99,7 +99,7 @@ class AddressTemplate:
             raise DefinitionError(f"handler 'forward': url: {self.host!r} cannot be the name of a host")
         self.shown = f"{split.scheme}://{found[1].rpartition('@')[2].rpartition('/')[2]}"
 
-    def fill(self, scope: Mapping[str, Any]) -> str:
+    def fill_address(self, scope: Mapping[str, Any]) -> str:
         """Values are percent-encoded whole. Raises `CannotSend` where one would climb up the path."""
         text = "".join(
             part if isinstance(part, str) else quote(to_text(part(scope)).encode("utf-8", "replace"), safe="")
@@ -154,7 +154,7 @@ class EventEnvelope:
     def header_names(self) -> Iterable[str]:
         return self._headers
 
-    def make(self, event: Event) -> tuple[bytes, dict[bytes, bytes]]:
+    def make_content(self, event: Event) -> tuple[bytes, dict[bytes, bytes]]:
         """Bytes and their headers. Raises `CannotSend` for an event that lacks what the form requires."""
         if self._is_met is not None and not self._is_met(event.fast_scope):
             raise CannotSend(f"envelope {self._name}: not for an event without {self._requires}")
@@ -175,7 +175,7 @@ class MadeReply(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...]
 
     @property
-    def accepts(self) -> bool:
+    def accepts_event(self) -> bool:
         """Whether the sender is told that its event is dealt with."""
         return self.status < 300
 
@@ -191,11 +191,11 @@ class RouteReply:
             raise DefinitionError(f"headers: {taken[0]!r} is set by the program")
         if "{" not in str(self._status):
             try:
-                self._check(self._status, b"" if self._body is None else b"some")
+                self._check_reply(self._status, b"" if self._body is None else b"some")
             except HandlerFailed as failed:
                 raise DefinitionError(str(failed).removeprefix("reply: ")) from None
 
-    def make(self, event: Event, result: Any) -> MadeReply:
+    def make_reply(self, event: Event, result: Any) -> MadeReply:
         """`result` is what the handler gave. Raises `HandlerFailed` for what cannot be sent."""
         scope = {**event.scope, "result": result}
         body, content_type = encode_content(fill_template(self._body, scope))
@@ -204,10 +204,10 @@ class RouteReply:
         size = len(body) + sum(len(name) + len(value) for name, value in headers.items())
         if size > MAX_RESULT:
             raise HandlerFailed(f"reply: {size} bytes, more than {MAX_RESULT}")
-        return MadeReply(self._check(fill_template(self._status, scope), body), body, tuple(headers.items()))
+        return MadeReply(self._check_reply(fill_template(self._status, scope), body), body, tuple(headers.items()))
 
     @staticmethod
-    def _check(status: Any, body: bytes) -> int:
+    def _check_reply(status: Any, body: bytes) -> int:
         number = int(status) if isinstance(status, str) and status.isascii() and status.isdigit() else status
         if type(number) is not int or number not in _STATUSES:
             raise HandlerFailed(

@@ -18,8 +18,15 @@ from ...language.template import fill_text, to_text
 from . import MAX_RESULT, HandlerContext, HandlerFailed
 from .base_handler import Base
 from .event_content import HandlerArguments, as_argument, check_written_out
-from .process_start import EncodedEnvironment, Started, encode_environment, orphans, start, start_queue
-from .process_watcher import Watcher, watch
+from .process_start import (
+    EncodedEnvironment,
+    Started,
+    encode_environment,
+    orphans_of_this_process,
+    start_program,
+    start_queue,
+)
+from .process_watcher import Watcher, watch_program
 
 if TYPE_CHECKING:
     from ...language.shape.listener import RunsProgram
@@ -61,7 +68,7 @@ class Process:
     def is_running(self) -> bool:
         return self._started is not None and self.exit_code is None
 
-    async def start(self, data: bytes, executable: str | None = None) -> None:
+    async def start_program(self, data: bytes, executable: str | None = None) -> None:
         """Start it with `data` on its standard input. Raises `OSError`; `ValueError` for words no program can get.
 
         `executable` is the file of the first argument, where that is known. Whoever is cancelled here asks
@@ -69,54 +76,55 @@ class Process:
         """
         held: list[int] = []  # what is closed whatever happens
         try:
-            inside, stdin = _pipe(held)
-            stdout, outside = _pipe(held)
-            left = _offered(stdin, data)
+            inside, stdin = _open_pipe(held)
+            stdout, outside = _open_pipe(held)
+            left = _unwritten_rest(stdin, data)
 
-            running = orphans()
+            running = orphans_of_this_process()
 
             def watched(started: Started) -> None:
-                running.add(started.pid)
+                running.add_group(started.pid)
                 held.remove(stdout)
                 if left:
                     held.remove(stdin)
-                self._watcher = watch(started, stdout, stdin, left, self)
+                self._watcher = watch_program(started, stdout, stdin, left, self)
                 self._started = started
 
-            await self._start_queue.add(
-                lambda: start(self._arguments, self._directory, self._environ, executable, inside, outside), watched
+            await self._start_queue.add_start(
+                lambda: start_program(self._arguments, self._directory, self._environ, executable, inside, outside),
+                watched,
             )
         finally:
             for descriptor in held:
                 os.close(descriptor)
 
-    async def wait(self, limit: float) -> bool:
+    async def wait_until_ended(self, limit: float) -> bool:
         """Whether it ended within `limit` seconds."""
-        return await self._until(lambda: self.exit_code is not None, limit)
+        return await self._wait_until(lambda: self.exit_code is not None, limit)
 
-    async def output(self) -> bytes:
+    async def read_output(self) -> bytes:
         """The first part of what it printed; children that it left may keep the pipe open and are not waited for."""
         if self._started is not None and not self._output_closed:
-            await self._until(lambda: self._output_closed, OUTPUT_TIMEOUT)
+            await self._wait_until(lambda: self._output_closed, OUTPUT_TIMEOUT)
         if self._watcher is not None:
             self._watcher.close()
         return bytes(self._output)
 
-    async def stop(self) -> None:
+    async def stop_group(self) -> None:
         """End the program and all that it started."""
-        self._signal("SIGTERM")
-        await self.wait(TERMINATE_TIMEOUT)
-        self._signal("SIGKILL")
-        while not await self.wait(TERMINATE_TIMEOUT):  # a process that waits for a disk ends later
+        self._signal_group("SIGTERM")
+        await self.wait_until_ended(TERMINATE_TIMEOUT)
+        self._signal_group("SIGKILL")
+        while not await self.wait_until_ended(TERMINATE_TIMEOUT):  # a process that waits for a disk ends later
             pass
 
-    async def _until(self, is_so: Callable[[], bool], limit: float) -> bool:
+    async def _wait_until(self, is_so: Callable[[], bool], limit: float) -> bool:
         expired = False
 
         def expire() -> None:
             nonlocal expired
             expired = True
-            self._wake()
+            self._wake_waiter()
 
         timer = self._loop.call_later(limit, expire)
         try:
@@ -127,7 +135,7 @@ class Process:
             timer.cancel()
         return is_so()
 
-    def _wake(self) -> None:
+    def _wake_waiter(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -138,16 +146,16 @@ class Process:
 
     def on_output_closed(self) -> None:
         self._output_closed = True
-        self._wake()
+        self._wake_waiter()
 
     def on_exit(self, code: int) -> None:
         self.exit_code = code
         if self._started is not None:
-            orphans().discard(self._started.pid)
+            orphans_of_this_process().discard_group(self._started.pid)
         self._start_queue.on_exit()
-        self._wake()
+        self._wake_waiter()
 
-    def _signal(self, name: str) -> None:
+    def _signal_group(self, name: str) -> None:
         if self._started is None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -159,13 +167,13 @@ class Process:
                 os.killpg(self._started.pid, getattr(signal, name))
 
 
-def _pipe(held: list[int]) -> tuple[int, int]:
+def _open_pipe(held: list[int]) -> tuple[int, int]:
     ends = os.pipe()
     held += ends
     return ends
 
 
-def _offered(stdin: int, data: bytes) -> bytes:
+def _unwritten_rest(stdin: int, data: bytes) -> bytes:
     """What of `data` does not fit into the pipe; most events fit, so that nobody has to watch it."""
     if not data or sys.platform == "win32":
         return data
@@ -187,9 +195,9 @@ class Executable:
         self._is_fixed = sys.platform != "win32" and "PATH" not in chosen
         self._found: str | None = None
 
-    async def start(self, word: str, start: Callable[[str | None], Awaitable[None]]) -> None:
+    async def start_with_file(self, word: str, start: Callable[[str | None], Awaitable[None]]) -> None:
         """Call `start` with the file, or None where it has to be looked for. It may have moved since it was found."""
-        found = self._file(word)
+        found = self._find_file(word)
         try:
             await start(found)
         except (FileNotFoundError, PermissionError):
@@ -198,7 +206,7 @@ class Executable:
             self._found = None
             await start(None)
 
-    def _file(self, word: str) -> str | None:
+    def _find_file(self, word: str) -> str | None:
         if self._found is None and self._is_fixed and os.sep not in word:
             found = shutil.which(word, path=self._path)
             self._found = found if found is not None and os.path.isabs(found) else None
@@ -217,11 +225,11 @@ class HandlerProgram(Base):
         self.arguments = HandlerArguments(table["run"])
         check_written_out("exec", "dir", table.get("dir", ""))
         self.directory = os.path.join(context.folder, table.get("dir", "")) if context.folder else table.get("dir")
-        environ = self.environment()
+        environ = self.variables_for_handler()
         self.environ = encode_environment(environ)
         self.executable = Executable(environ, table.get("env", {}))
 
-    def doubts(self) -> list[str]:
+    def configuration_warnings(self) -> list[str]:
         """Words that a value could turn into an option, and a program that is not there now."""
         found = [
             f"run: {word} comes from the event, and one that starts with '-' fails there: put '--' before it, if the"
@@ -235,17 +243,17 @@ class HandlerProgram(Base):
         return found
 
     async def run(self, event: Event, job: str) -> Any:
-        arguments = self.arguments.fill(event.scope if self.arguments.are_templates else {})
+        arguments = self.arguments.fill_arguments(event.scope if self.arguments.are_templates else {})
         most = MAX_RESULT + 1 if self.wants_result else MAX_OUTPUT
-        process = Process(arguments, self.directory or None, self._environment(event), most)
+        process = Process(arguments, self.directory or None, self._variables_of_event(event), most)
         output = b""
         try:
-            await self._start(process, arguments[0], self.input_of(event))
-            in_time = await process.wait(self.timeout)
+            await self._start_process(process, arguments[0], self.input_of(event))
+            in_time = await process.wait_until_ended(self.timeout)
         finally:
             if process.is_running:
-                await process.stop()
-            output = await process.output()
+                await process.stop_group()
+            output = await process.read_output()
             self._report_output(job, output[:MAX_OUTPUT])
         if not in_time:
             raise HandlerFailed(f"timed out after {self.timeout:g} s, stopped")
@@ -254,15 +262,15 @@ class HandlerProgram(Base):
             raise HandlerFailed(f"printed more than {MAX_RESULT} bytes")
         result = {"exit_code": code, "output": output.decode("utf-8", "replace")} if self.wants_result else None
         problem = f"ended with signal {-code}" if code < 0 else f"exit code {code}"
-        return self.conclude(event, result, problem if code else None)
+        return self.check_result(event, result, problem if code else None)
 
-    async def _start(self, process: Process, program: str, data: bytes) -> None:
+    async def _start_process(self, process: Process, program: str, data: bytes) -> None:
         try:
-            await self.executable.start(program, partial(process.start, data))
+            await self.executable.start_with_file(program, partial(process.start_program, data))
         except (OSError, ValueError) as error:
             raise HandlerFailed(f"cannot run {program!r}: {getattr(error, 'strerror', None) or error}") from None
 
-    def _environment(self, event: Event) -> EncodedEnvironment:
+    def _variables_of_event(self, event: Event) -> EncodedEnvironment:
         variables = {
             "EVENT_TYPE": event.type,
             "EVENT_ID": to_text(event.id),

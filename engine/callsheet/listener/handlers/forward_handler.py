@@ -74,10 +74,10 @@ class Forward(Base):
         import httpx
 
         del job
-        url = self.address.fill(event.scope)
+        url = self.address.fill_address(event.scope)
         try:
             async with asyncio.timeout(self.timeout):
-                result = await self._send(url, event)
+                result = await self._send_request(url, event)
         except TimeoutError:
             raise HandlerFailed(f"{self.address.shown}: no answer after {self.timeout:g} s") from None
         except httpx.InvalidURL as error:
@@ -87,13 +87,15 @@ class Forward(Base):
 
             raise HandlerFailed(f"{self.address.shown}: {explain_network_error(error, self.timeout)[0]}") from None
         status = result["status"]
-        return self.conclude(event, result, None if 200 <= status < 300 else f"{self.address.shown} answered {status}")
+        return self.check_result(
+            event, result, None if 200 <= status < 300 else f"{self.address.shown} answered {status}"
+        )
 
-    async def _send(self, url: str, event: Event) -> dict[str, Any]:
+    async def _send_request(self, url: str, event: Event) -> dict[str, Any]:
         """An answer is read to keep the connection usable. A longer one costs the connection, and is no result."""
         if self.client is None:
             self.client = self._new_client()
-        data, headers = self._message(event)
+        data, headers = self._message_of_event(event)
         async with self.client.stream("POST", url, content=data, headers=headers) as answer:
             body = b""
             async for piece in answer.aiter_raw():
@@ -120,15 +122,15 @@ class Forward(Base):
         trusted = ssl_context(None, self.context.environ)
         return httpx.AsyncClient(follow_redirects=False, timeout=no_limit, trust_env=not local, verify=trusted)
 
-    def _message(self, event: Event) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    def _message_of_event(self, event: Event) -> tuple[bytes, list[tuple[bytes, bytes]]]:
         """What was made of an event goes without the sender's headers: they prove and describe other bytes."""
         own = fill_headers(self.table.get("headers", {}), event.scope)
         if self.envelope is None:
             data, sent = event.data, event.headers
         else:
-            data, made = self.envelope.make(event)
+            data, made = self.envelope.make_content(event)
             sent = list(made.items())
-        sent = [*((name, value) for name, value in sent if name not in TRACE_HEADERS), *event.trace]
+        sent = [*((name, value) for name, value in sent if name not in TRACE_HEADERS), *event.trace_headers]
         passed = [(name, value) for name, value in sent if name not in _NOT_PASSED and name not in own]
         return data, [*passed, (b"accept-encoding", b"identity"), *own.items()]
 

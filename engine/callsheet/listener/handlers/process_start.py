@@ -79,13 +79,13 @@ class Orphans:
             if sys.platform != "win32":
                 os.close(descriptor)
 
-    def add(self, pid: int) -> None:
+    def add_group(self, pid: int) -> None:
         """A program that leads a group of its own."""
         if self._free:
             slot = self._slots[pid] = self._free.pop()
             _NUMBER.pack_into(self._memory, slot * _NUMBER.size, pid)
 
-    def discard(self, pid: int) -> None:
+    def discard_group(self, pid: int) -> None:
         slot = self._slots.pop(pid, None)
         if slot is not None:
             _NUMBER.pack_into(self._memory, slot * _NUMBER.size, 0)
@@ -104,7 +104,7 @@ def _create_memory() -> int:
 
 
 @lru_cache(maxsize=1)
-def orphans() -> Orphans:
+def orphans_of_this_process() -> Orphans:
     """Those of this process, from the first program on."""
     return Orphans()
 
@@ -138,7 +138,7 @@ def encode_environment(environ: Mapping[str, str]) -> EncodedEnvironment:
     return {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
 
 
-def start(
+def start_program(
     arguments: Sequence[str],
     directory: str | None,
     environ: EncodedEnvironment,
@@ -221,13 +221,13 @@ class _Spawned:
         self.pid = pid
 
     def poll(self) -> int | None:
-        return self._wait(os.WNOHANG)
+        return self._wait_for_exit(os.WNOHANG)
 
     def wait(self) -> int:
-        code = self._wait(0)
+        code = self._wait_for_exit(0)
         return 0 if code is None else code
 
-    def _wait(self, options: int) -> int | None:
+    def _wait_for_exit(self, options: int) -> int | None:
         try:
             pid, status = os.waitpid(self.pid, options)
         except ChildProcessError:  # somebody else waited for it, as `Popen` has it
@@ -262,7 +262,7 @@ class StartQueue:
         self._waiting: list[_Start] = []
         self._next: asyncio.Handle | None = None
 
-    def add(self, start: Callable[[], Started], on_started: Callable[[Started], None]) -> asyncio.Future[None]:
+    def add_start(self, start: Callable[[], Started], on_started: Callable[[Started], None]) -> asyncio.Future[None]:
         """Calls `start` soon, and `on_started` with its result, whoever waits by then; tell `on_exit` of its end.
 
         Where the future was cancelled before, nothing is called. It has the exception of either call.
@@ -271,7 +271,7 @@ class StartQueue:
         done: asyncio.Future[None] = loop.create_future()
         self._waiting.append(_Start(start, on_started, done))
         if self._next is None and self.running > self.cores:
-            self._next = loop.call_later(MAX_DELAY, self._run)
+            self._next = loop.call_later(MAX_DELAY, self._run_starts)
         elif self._next is None or len(self._waiting) == MAX_STARTS:
             self._run_soon(loop)
         return done
@@ -284,25 +284,25 @@ class StartQueue:
     def _run_soon(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._next is not None:
             self._next.cancel()
-        self._next = loop.call_soon(self._run)
+        self._next = loop.call_soon(self._run_starts)
 
-    def _run(self) -> None:
+    def _run_starts(self) -> None:
         self._next = None
         starts, self._waiting = self._waiting[:MAX_STARTS], self._waiting[MAX_STARTS:]
         if self._waiting:
             self._run_soon(asyncio.get_running_loop())
-        for each, started in [(each, _attempt(each, each.start)) for each in starts if not each.done.done()]:
+        for each, started in [(each, _attempt_start(each, each.start)) for each in starts if not each.done.done()]:
             if started is not None:
-                self._tell(each, started)
+                self._tell_waiter(each, started)
 
-    def _tell(self, each: _Start, started: Started) -> None:
-        _attempt(each, lambda: each.on_started(started))
+    def _tell_waiter(self, each: _Start, started: Started) -> None:
+        _attempt_start(each, lambda: each.on_started(started))
         if not each.done.done():
             self.running += 1
             each.done.set_result(None)
 
 
-def _attempt(each: _Start, call: Callable[[], T]) -> T | None:
+def _attempt_start(each: _Start, call: Callable[[], T]) -> T | None:
     """What goes wrong is raised where it is waited for."""
     try:
         return call()

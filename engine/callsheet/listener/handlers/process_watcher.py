@@ -36,7 +36,7 @@ class Watcher(Protocol):
         ...
 
 
-def watch(started: Started, stdout: int, stdin: int, data: bytes, observer: ProcessObserver) -> Watcher:
+def watch_program(started: Started, stdout: int, stdin: int, data: bytes, observer: ProcessObserver) -> Watcher:
     """Takes over the descriptors: `stdout` is read to its end, and `data` written to `stdin` where there is any."""
     if HAS_PIDFD:
         try:
@@ -66,7 +66,9 @@ class _Poller:
 _POLLERS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Poller] = WeakKeyDictionary()
 
 
-def _add(loop: asyncio.AbstractEventLoop, descriptor: int, call: Callable[[], None], events: int) -> None:
+def _add_reader_or_writer(
+    loop: asyncio.AbstractEventLoop, descriptor: int, call: Callable[[], None], events: int
+) -> None:
     poller = _POLLERS.get(loop)
     if poller is None:
         poller = _Poller()
@@ -76,7 +78,7 @@ def _add(loop: asyncio.AbstractEventLoop, descriptor: int, call: Callable[[], No
     poller.calls[descriptor] = call
 
 
-def _remove(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
+def _remove_descriptor(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
     poller = _POLLERS[loop]
     del poller.calls[descriptor]
     poller.epoll.unregister(descriptor)
@@ -96,23 +98,23 @@ class _LoopWatcher:
         end = os.pidfd_open(started.pid)
         added: list[int] = []
         try:
-            self._add(end, lambda: self._on_exit(end), select.EPOLLIN, added)
-            self._add(stdout, self._read, select.EPOLLIN, added)
+            self._add_descriptor(end, lambda: self._on_exit(end), select.EPOLLIN, added)
+            self._add_descriptor(stdout, self._read_output, select.EPOLLIN, added)
             if data:
                 self._stdin, self._data = stdin, memoryview(data)
-                self._add(stdin, self._write, select.EPOLLOUT, added)
+                self._add_descriptor(stdin, self._write_input, select.EPOLLOUT, added)
         except OSError:
             for descriptor in added:
-                _remove(self._loop, descriptor)
+                _remove_descriptor(self._loop, descriptor)
             os.close(end)
             raise
 
-    def _add(self, descriptor: int, call: Callable[[], None], events: int, added: list[int]) -> None:
-        _add(self._loop, descriptor, call, events)
+    def _add_descriptor(self, descriptor: int, call: Callable[[], None], events: int, added: list[int]) -> None:
+        _add_reader_or_writer(self._loop, descriptor, call, events)
         added.append(descriptor)
 
-    def _close(self, descriptor: int) -> None:
-        _remove(self._loop, descriptor)
+    def _close_descriptor(self, descriptor: int) -> None:
+        _remove_descriptor(self._loop, descriptor)
         os.close(descriptor)
 
     def close(self) -> None:
@@ -123,11 +125,11 @@ class _LoopWatcher:
         code = self._started.poll()
         if code is None:
             return
-        self._close(end)
+        self._close_descriptor(end)
         self._close_stdin()
         self._observer.on_exit(code)
 
-    def _read(self) -> None:
+    def _read_output(self) -> None:
         chunk = os.read(self._stdout, _CHUNK_SIZE)
         if chunk:
             self._observer.on_output(chunk)
@@ -135,7 +137,7 @@ class _LoopWatcher:
         self._close_stdout()
         self._observer.on_output_closed()
 
-    def _write(self) -> None:
+    def _write_input(self) -> None:
         try:
             self._data = self._data[os.write(self._stdin, self._data) :]
         except BlockingIOError:
@@ -147,12 +149,12 @@ class _LoopWatcher:
 
     def _close_stdout(self) -> None:
         if self._stdout >= 0:
-            self._close(self._stdout)
+            self._close_descriptor(self._stdout)
             self._stdout = -1
 
     def _close_stdin(self) -> None:
         if self._stdin >= 0:
-            self._close(self._stdin)
+            self._close_descriptor(self._stdin)
             self._stdin = -1
 
 
@@ -162,25 +164,25 @@ class _ThreadWatcher:
     def __init__(self, started: Started, stdout: int, stdin: int, data: bytes, observer: ProcessObserver) -> None:
         self._started, self._observer = started, observer
         self._loop = asyncio.get_running_loop()
-        self._start(lambda: self._read(stdout))
-        self._start(self._wait)
+        self._start_thread(lambda: self._read_output(stdout))
+        self._start_thread(self._wait_for_end)
         if data:
-            self._start(lambda: _write_all(stdin, data))
+            self._start_thread(lambda: _write_all(stdin, data))
 
-    def _start(self, work: Callable[[], None]) -> None:
+    def _start_thread(self, work: Callable[[], None]) -> None:
         threading.Thread(target=work, daemon=True).start()
 
     def close(self) -> None:
         """The reading thread closes its end when the last child has closed the other."""
 
-    def _read(self, stdout: int) -> None:
+    def _read_output(self, stdout: int) -> None:
         with contextlib.suppress(OSError):
             while chunk := os.read(stdout, _CHUNK_SIZE):
                 self._observer.on_output(chunk)
         os.close(stdout)
         self._call_in_loop(self._observer.on_output_closed)
 
-    def _wait(self) -> None:
+    def _wait_for_end(self) -> None:
         code = self._started.wait()
         self._call_in_loop(lambda: self._observer.on_exit(code))
 

@@ -110,7 +110,7 @@ class Publish(Base):
         except Exception as error:  # noqa: BLE001 - each client raises its own, the system's and those of TLS
             await self._disconnect(connected)
             raise HandlerFailed(f"{self.shown}: {self._words(error)}") from None
-        return self.conclude(event, told)
+        return self.check_result(event, told)
 
     def _message(self, event: Event) -> Message:
         """Raises `CannotSend` for an event that the broker does not take."""
@@ -119,8 +119,8 @@ class Publish(Base):
         if self.envelope is None:
             data, headers = event.record_text.encode(), {b"content-type": JSON}
         else:
-            data, headers = self.envelope.make(event)
-        headers |= {**dict(event.trace), **fill_headers(self.table.get("headers", {}), event.scope)}
+            data, headers = self.envelope.make_content(event)
+        headers |= {**dict(event.trace_headers), **fill_headers(self.table.get("headers", {}), event.scope)}
         most = self.definition.get("max_bytes")
         if most is not None and len(data) > most:
             raise CannotSend(f"{self.shown}: {len(data)} bytes, more than {most}")

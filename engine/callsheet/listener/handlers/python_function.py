@@ -35,12 +35,12 @@ class ProgramForFunction:
         self._opened: Any = None
         self._lock = threading.Lock()
 
-    def check(self) -> None:
+    def check_opens(self) -> None:
         """Raises `UsageError` or another `CallsheetError` where it cannot be opened."""
-        self.get()
+        self.opened_program()
         self.close()
 
-    def get(self) -> Any:
+    def opened_program(self) -> Any:
         """It is safe with several threads, and so is this."""
         with self._lock:
             if self._opened is None:
@@ -54,7 +54,7 @@ class ProgramForFunction:
                 self._opened = None
 
 
-def find(call: str, folder: str, parameters: int = 1) -> Function:
+def find_function(call: str, folder: str, parameters: int = 1) -> Function:
     """`module:function`, the module from PYTHONPATH or the folder of the routes. Raises `UsageError`.
 
     It has to take so many values.
@@ -126,7 +126,7 @@ def result_text(result: Any) -> str:
 LONGEST_REASON = 2000
 
 
-def main(chosen: str) -> None:
+def serve_function(chosen: str) -> None:
     """Serve until standard input ends, which it does with the listener. An answer: why it failed, and what it gave.
 
     `chosen` is JSON: `call`, `folder`, `wants_result`, and where the function gets a program, `program` and `site`.
@@ -140,21 +140,21 @@ def main(chosen: str) -> None:
     further: tuple[Any, ...] = ()
     try:
         if "program" in table:
-            further = (ProgramForFunction(table["program"], table.get("site"), os.environ).get(),)
-        function, broken = find(table["call"], table["folder"], 1 + len(further)), None
+            further = (ProgramForFunction(table["program"], table.get("site"), os.environ).opened_program(),)
+        function, broken = find_function(table["call"], table["folder"], 1 + len(further)), None
     except CallsheetError as error:  # a file was changed since the listener started
         function, broken = None, error.message
-    worded = result_text if table["wants_result"] else _nothing
+    worded = result_text if table["wants_result"] else _null_result
     with asyncio.Runner() as runner:
         for line in events:
             failure, result = broken, "null"
             if function is not None:
-                failure, result = _outcome(function, (parse_json(line.decode()), *further), runner, worded)
+                failure, result = _outcome_of_call(function, (parse_json(line.decode()), *further), runner, worded)
             answers.write(f"[{json.dumps(failure)}, {result}]\n".encode())
     sys.exit(0)
 
 
-def _outcome(
+def _outcome_of_call(
     function: Function,
     values: tuple[Any, ...],
     runner: asyncio.Runner,
@@ -164,15 +164,15 @@ def _outcome(
     try:
         result = function(*values)
         if (rest := awaitable_of(result)) is not None:
-            result = runner.run(_finish(rest))
+            result = runner.run(_finish_awaitable(rest))
         return None, worded(result)
     except BaseException as error:  # noqa: BLE001 - a person's function must not end the process that serves the next event
         return str(failure_of(error))[:LONGEST_REASON], "null"
 
 
-def _nothing(_: Any) -> str:
+def _null_result(_: Any) -> str:
     return "null"
 
 
-async def _finish(rest: Awaitable[Any]) -> Any:
+async def _finish_awaitable(rest: Awaitable[Any]) -> Any:
     return await rest

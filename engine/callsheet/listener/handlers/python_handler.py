@@ -19,8 +19,8 @@ from . import HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
 from .command_handler import prefix_of_program
 from .concurrency_limits import ConcurrencyLimit
-from .process_start import orphans
-from .python_function import ProgramForFunction, awaitable_of, find, result_text
+from .process_start import orphans_of_this_process
+from .python_function import ProgramForFunction, awaitable_of, find_function, result_text
 from .thread_pool import ThreadPool, done_within
 
 if TYPE_CHECKING:
@@ -34,14 +34,17 @@ IDLE_TIMEOUT = 60.0
 # Places are freed as soon as a process is killed, a moment before the thread that waits for it knows.
 _MANY = 4096
 _PACKAGE = __name__.rpartition(".")[0]
-_START = f"import sys; sys.path[:] = sys.argv[2:]; from {_PACKAGE}.python_function import main; main(sys.argv[1])"
+_START = (
+    f"import sys; sys.path[:] = sys.argv[2:]; from {_PACKAGE}.python_function import serve_function;"
+    " serve_function(sys.argv[1])"
+)
 
 
 class PythonProcesses:
     """A process serves one event at a time, and is used again. There are as many as runs at the same time."""
 
     def __init__(self, chosen: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-        """`chosen` is what `python_function.main` takes."""
+        """`chosen` is what `python_function.serve_function` takes."""
         self._command = [sys.executable, "-P", "-c", _START, dump_json(chosen), *filter(None, sys.path)]
         self._environ = environ
         self._threads = ThreadPool(_MANY)
@@ -53,26 +56,26 @@ class PythonProcesses:
 
         Raises `HandlerFailed`; the process is ended where it takes longer.
         """
-        child = self._idle.pop() if self._idle else self._start()
+        child = self._idle.pop() if self._idle else self._start_child()
         try:
-            failure, result = await self._threads.run(partial(child.call, event), time_limit)
+            failure, result = await self._threads.run(partial(child.call_function, event), time_limit)
         except BaseException:  # it overran, it died, or nobody waits any more
-            child.kill()
+            child.kill_group()
             raise
-        self._keep(child)
+        self._keep_child(child)
         if failure is not None:
             raise HandlerFailed(failure)
         return result
 
-    def _start(self) -> _Child:
+    def _start_child(self) -> _Child:
         try:
             return _Child(self._command, self._environ)
         except OSError as error:
             raise HandlerFailed(f"cannot start a process: {error.strerror}") from None
 
-    def _keep(self, child: _Child) -> None:
+    def _keep_child(self, child: _Child) -> None:
         if self._closed:
-            child.end()
+            child.end_idle()
             return
         loop = asyncio.get_running_loop()
         child.free_since = loop.time()
@@ -83,19 +86,19 @@ class PythonProcesses:
         now = asyncio.get_running_loop().time()
         for child in [each for each in self._idle if each.free_since <= now - IDLE_TIMEOUT]:
             self._idle.remove(child)
-            child.end()
+            child.end_idle()
 
     def close(self) -> None:
         self._closed = True
         for child in self._idle:
-            child.end()
+            child.end_idle()
         self._idle.clear()
 
 
 class _Child:
     def __init__(self, command: list[str], environ: Mapping[str, str]) -> None:
         self.free_since = 0.0
-        running = orphans()
+        running = orphans_of_this_process()
         self._popen = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -103,9 +106,9 @@ class _Child:
             env=environ,
             start_new_session=sys.platform != "win32",
         )
-        running.add(self._popen.pid)
+        running.add_group(self._popen.pid)
 
-    def call(self, event: bytes) -> tuple[str | None, Any]:
+    def call_function(self, event: bytes) -> tuple[str | None, Any]:
         """Why the function failed, or nothing, and what it gave. Called in a thread."""
         popen = self._popen
         assert popen.stdin is not None  # noqa: S101 - both were asked for
@@ -117,18 +120,18 @@ class _Child:
             answer = popen.stdout.readline()
         if not answer.endswith(b"\n"):
             code = popen.wait()
-            self._close()
+            self._close_pipes()
             raise HandlerFailed(f"its process ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}")
         failure, result = parse_json(answer)
         return failure, result
 
-    def end(self) -> None:
+    def end_idle(self) -> None:
         """One that does nothing just now."""
-        self.kill()
+        self.kill_group()
         self._popen.wait()
-        self._close()
+        self._close_pipes()
 
-    def kill(self) -> None:
+    def kill_group(self) -> None:
         """End it with all that it started. The thread that waits for its answer does the rest."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if sys.platform == "win32":
@@ -136,9 +139,9 @@ class _Child:
             else:
                 os.killpg(self._popen.pid, signal.SIGKILL)
 
-    def _close(self) -> None:
+    def _close_pipes(self) -> None:
         """It has ended."""
-        orphans().discard(self._popen.pid)
+        orphans_of_this_process().discard_group(self._popen.pid)
         for pipe in (self._popen.stdin, self._popen.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
@@ -162,8 +165,8 @@ class Python(Base):
 
     def __init__(self, table: CallsFunction, context: HandlerContext) -> None:
         super().__init__(table, context)
-        self.program = self._program(table)
-        self.function = find(table["call"], context.folder, 1 if self.program is None else 2)
+        self.program = self._program_of_table(table)
+        self.function = find_function(table["call"], context.folder, 1 if self.program is None else 2)
         self.is_async = inspect.iscoroutinefunction(self.function)
         self.pool = ThreadPool(table.get("concurrency", MAX_THREADS))
         self.running: set[asyncio.Task[tuple[Any, BaseException | None]]] = set()
@@ -172,26 +175,27 @@ class Python(Base):
         if table.get("process"):
             chosen: dict[str, Any] = {name: table[name] for name in ("call", "program", "site") if name in table}
             self.processes = PythonProcesses(
-                {**chosen, "folder": context.folder, "wants_result": self.wants_result}, self._environment(table)
+                {**chosen, "folder": context.folder, "wants_result": self.wants_result},
+                self._environment_of_table(table),
             )
             self.concurrency_limits = self.concurrency_limits or (ConcurrencyLimit(MAX_PROCESSES),)
 
-    def _program(self, table: CallsFunction) -> ProgramForFunction | None:
+    def _program_of_table(self, table: CallsFunction) -> ProgramForFunction | None:
         if "program" not in table:
             if "site" in table:
                 raise UsageError("handler 'python': site goes with program")
             return None
         program = ProgramForFunction(table["program"], table.get("site"), self.context.environ)
         try:
-            program.check()
+            program.check_opens()
         except CallsheetError as error:
             raise UsageError(f"handler 'python': {error.message}", hint=error.hint, details=error.details) from None
         return program
 
-    def _environment(self, table: CallsFunction) -> dict[str, str]:
+    def _environment_of_table(self, table: CallsFunction) -> dict[str, str]:
         if "program" not in table:
-            return self.environment()
-        return self.environment(prefix_of_program(table["program"], self.context.environ))
+            return self.variables_for_handler()
+        return self.variables_for_handler(prefix_of_program(table["program"], self.context.environ))
 
     async def run(self, event: Event, job: str) -> Any:
         if self.processes is not None:
@@ -201,21 +205,21 @@ class Python(Base):
             if self.program is None:
                 result = await self._run_async(lambda: self.function(record), self.timeout)
             else:
-                program = await asyncio.to_thread(self.program.get)  # opening it reads files
+                program = await asyncio.to_thread(self.program.opened_program)  # opening it reads files
                 result = await self._run_async(lambda: self.function(record, program), self.timeout)
         else:
             result = await self._run_plain(dict(event.record), f"{job} {event.key}")
         if self.wants_result and self.processes is None:
             result = parse_json(result_text(result))
-        return self.conclude(event, result)
+        return self.check_result(event, result)
 
     @property
-    def overdue(self) -> int:
-        return self.pool.overdue + len(self.running) - self._in_time
+    def overdue_runs(self) -> int:
+        return self.pool.overdue_runs + len(self.running) - self._in_time
 
     @property
     def is_stuck(self) -> bool:
-        return self.overdue >= self.pool.max_running
+        return self.overdue_runs >= self.pool.max_running
 
     async def close(self) -> None:
         if self.processes is not None:
@@ -224,7 +228,7 @@ class Python(Base):
             self.program.close()
 
     def _further_values(self) -> tuple[Any, ...]:
-        return () if self.program is None else (self.program.get(),)
+        return () if self.program is None else (self.program.opened_program(),)
 
     async def _run_plain(self, record: dict[str, Any], name: str) -> Any:
         """It may turn out to be an `async` function in a wrapper: then the loop runs it in the time that is left."""
@@ -238,7 +242,7 @@ class Python(Base):
         """In a task of its own, so that a function which ignores being cancelled is not waited for."""
         if len(self.running) >= self.pool.max_running:
             raise HandlerFailed(f"no free place: earlier runs have not ended ({len(self.running)})")
-        task = asyncio.create_task(_outcome(call))
+        task = asyncio.create_task(_outcome_of_call(call))
         self.running.add(task)
         task.add_done_callback(self.running.discard)
         self._in_time += 1
@@ -255,7 +259,7 @@ class Python(Base):
         return result
 
 
-async def _outcome(call: Callable[[], Awaitable[Any]]) -> tuple[Any, BaseException | None]:
+async def _outcome_of_call(call: Callable[[], Awaitable[Any]]) -> tuple[Any, BaseException | None]:
     """What was raised, returned: `SystemExit` and its like must not end the loop that this task runs in."""
     try:
         return await call(), None

@@ -46,14 +46,14 @@ class LateResults:
     def __init__(self) -> None:
         self._results: dict[str, tuple[asyncio.Future[Any], float]] = {}
 
-    def keep(self, name: str, result: asyncio.Future[Any]) -> None:
+    def keep_result(self, name: str, result: asyncio.Future[Any]) -> None:
         if not name:
             return
         self._results[name] = (result, time.monotonic())
         if len(self._results) > MOST:
             self._drop_oldest()
 
-    def take(self, name: str) -> asyncio.Future[Any] | None:
+    def take_result(self, name: str) -> asyncio.Future[Any] | None:
         """The future of a run that has not ended, or ended a while ago."""
         result, since = self._results.pop(name, (None, 0.0))
         is_old = result is not None and result.done() and time.monotonic() - since > KEPT
@@ -92,7 +92,7 @@ class ThreadPool:
         self._lock = threading.Lock()
 
     @property
-    def overdue(self) -> int:
+    def overdue_runs(self) -> int:
         """Runs that nobody waits for any more, and that have not ended."""
         return len(self._overdue)
 
@@ -102,19 +102,19 @@ class ThreadPool:
         `name` says what is done, and for which event. Where a run of this name took too long, its end is waited for and
         its result taken: it cannot be stopped, so a second one would do the same once more.
         """
-        result = self._late_results.take(name)
+        result = self._late_results.take_result(name)
         if result is None:
             if self.running >= self.max_running:
                 raise HandlerFailed(f"no free place: earlier runs have not ended ({self.running})")
-            result = self.submit(function)
+            result = self.submit_call(function)
         self._overdue.discard(result)
         if not await done_within(result, time_limit):
             self._overdue.add(result)
-            self._late_results.keep(name, result)
+            self._late_results.keep_result(name, result)
             raise HandlerFailed(f"no result after {time_limit:g} s")
         return result.result()
 
-    def submit(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+    def submit_call(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """Its result, or the `HandlerFailed` that stands for what it raised."""
         loop = asyncio.get_running_loop()
         result: asyncio.Future[Any] = loop.create_future()
@@ -130,22 +130,22 @@ class ThreadPool:
     def _run_tasks(self) -> None:
         while True:
             try:
-                self._execute(self._waiting.get(timeout=IDLE_TIMEOUT))
+                self._execute_task(self._waiting.get(timeout=IDLE_TIMEOUT))
             except Empty:
                 with self._lock:
                     if self._waiting.empty():
                         self._threads -= 1
                         return
 
-    def _execute(self, run: _Task) -> None:
+    def _execute_task(self, run: _Task) -> None:
         try:
             value, error = run.function(), None
         except BaseException as raised:  # noqa: BLE001 - handed to whoever waits
             value, error = None, raised.with_traceback(None)  # which would hold this frame
         with contextlib.suppress(RuntimeError):  # the program has ended meanwhile
-            run.loop.call_soon_threadsafe(self._finish, run.result, value, error)
+            run.loop.call_soon_threadsafe(self._finish_result, run.result, value, error)
 
-    def _finish(self, result: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
+    def _finish_result(self, result: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
         self.running -= 1
         self._overdue.discard(result)
         if result.cancelled():

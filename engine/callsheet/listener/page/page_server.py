@@ -80,33 +80,35 @@ class PageApp:
         # Deliveries are kept by the loop, and read in it. An inbox is a file or a server, and is asked in its thread.
         self._of_deliveries: dict[str, Callable[[Mapping[str, str]], Any]] = {
             "/api/deliveries": lambda _: [] if content.recent is None else content.recent.summaries(),
-            "/api/delivery": self._delivery,
+            "/api/delivery": self._delivery_json,
         }
         self._of_inbox: dict[str, Callable[[Mapping[str, str]], Any]] = {
             "/api/overview": lambda _: None if content.kept is None else content.kept.overview(),
-            "/api/events": lambda query: self._kept().events(query.get("state") or None),
-            "/api/event": lambda query: self._kept().show(query.get("key", ""), query.get("id", "")),
+            "/api/events": lambda query: self._open_kept_events().events(query.get("state") or None),
+            "/api/event": lambda query: self._open_kept_events().show(query.get("key", ""), query.get("id", "")),
         }
         self._changes: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-            "/api/replay": lambda given: self._kept().replay(given.get("keys")),
-            "/api/purge": lambda given: self._kept().purge(str(given.get("state")), str(given.get("older"))),
+            "/api/replay": lambda given: self._open_kept_events().replay(given.get("keys")),
+            "/api/purge": lambda given: self._open_kept_events().purge(
+                str(given.get("state")), str(given.get("older"))
+            ),
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"], scope["method"]
         refused = foreign_status(scope["headers"])
         if refused is not None:
-            response = _plain(refused, "this page is for this machine only")
+            response = _plain_response(refused, "this page is for this machine only")
         elif method == "GET" and path in _FILES:
             name, content_type = _FILES[path]
-            response = _response(200, files(__package__).joinpath(name).read_bytes(), content_type)
+            response = _page_response(200, files(__package__).joinpath(name).read_bytes(), content_type)
         elif not self._knows_token(scope):
-            response = _plain(401, "open the address that the program printed: it ends with the token")
+            response = _plain_response(401, "open the address that the program printed: it ends with the token")
         elif method == "GET" and path == "/api/changes":
             await self._tell_changes(receive, send)
             return
         else:
-            response = await self._answer(scope, receive)
+            response = await self._answer_request(scope, receive)
         await send(response[0])
         await send(response[1])
 
@@ -115,33 +117,33 @@ class PageApp:
         shown = given[0][:7].lower() + given[0][7:] if len(given) == 1 else b""
         return hmac.compare_digest(shown, self._token)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+    async def _answer_request(self, scope: Scope, receive: Receive) -> Response:
         path, method = scope["path"], scope["method"]
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         try:
             if method == "GET" and path in self._of_deliveries:
-                return _json(200, self._of_deliveries[path](query))
+                return _json_response(200, self._of_deliveries[path](query))
             if method == "GET" and path in self._of_inbox:
                 found = await self._in_thread(partial(self._of_inbox[path], query))
-                return _json(200, self._overview(found) if path == "/api/overview" else found)
+                return _json_response(200, self._overview_json(found) if path == "/api/overview" else found)
             if method == "POST" and path in self._changes:
-                change = partial(self._changes[path], await _given(receive))
-                return _json(200, await self._in_thread(change))
+                change = partial(self._changes[path], await _read_change(receive))
+                return _json_response(200, await self._in_thread(change))
         except CallsheetError as error:
             statuses = {UsageError: 400, NotAllowed: 403, NotFound: 404}
             status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 500)
-            return _json(status, {"error": error.message, "hint": error.hint})
-        return _plain(404, "there is no such page")
+            return _json_response(status, {"error": error.message, "hint": error.hint})
+        return _plain_response(404, "there is no such page")
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self.content.thread, work)
 
-    def _kept(self) -> KeptEvents:
+    def _open_kept_events(self) -> KeptEvents:
         if self.content.kept is None:
             raise NotFound("this listener has no inbox: start it with --inbox")
         return self.content.kept
 
-    def _overview(self, inbox: Any) -> dict[str, Any]:
+    def _overview_json(self, inbox: Any) -> dict[str, Any]:
         recent = self.content.recent
         return {
             "title": self.content.title,
@@ -150,11 +152,11 @@ class PageApp:
             "inbox": inbox,
         }
 
-    def _delivery(self, query: Mapping[str, str]) -> dict[str, Any]:
+    def _delivery_json(self, query: Mapping[str, str]) -> dict[str, Any]:
         number = query.get("number", "")
         found = None
         if self.content.recent is not None and number.isascii() and number.isdigit():
-            found = self.content.recent.find(int(number[:18]))
+            found = self.content.recent.find_delivery(int(number[:18]))
         if found is None:
             raise NotFound("this delivery is no longer kept")
         return found
@@ -163,11 +165,11 @@ class PageApp:
         """Server-sent events: one each time that something changed, until whoever looks goes away."""
         headers = [(b"content-type", b"text/event-stream"), *_HEADERS]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        gone = asyncio.ensure_future(_disconnected(receive))
+        gone = asyncio.ensure_future(_wait_for_disconnect(receive))
         state: Any = None
         silent = 0.0
         while not gone.done():
-            now = await self._state()
+            now = await self._state_json()
             silent = 0.0 if now != state else silent + _PAUSE
             if now != state or silent >= _SILENCE:
                 text = b"data: changed\n\n" if now != state else b": still here\n\n"
@@ -176,7 +178,7 @@ class PageApp:
             await asyncio.wait([gone], timeout=_PAUSE)
         await send({"type": "http.response.body", "body": b""})
 
-    async def _state(self) -> Any:
+    async def _state_json(self) -> Any:
         kept, recent = self.content.kept, self.content.recent
         inbox = None
         if kept is not None:
@@ -187,12 +189,12 @@ class PageApp:
         return recent and recent.changes, inbox
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _given(receive: Receive) -> dict[str, Any]:
+async def _read_change(receive: Receive) -> dict[str, Any]:
     """What a change is asked with. Raises `UsageError` where it is too large, or no object."""
     body, more = b"", True
     while more:
@@ -210,15 +212,15 @@ async def _given(receive: Receive) -> dict[str, Any]:
     return given
 
 
-def _json(status: int, value: Any) -> Response:
-    return _response(status, dump_json(value).encode("utf-8", "backslashreplace"), b"application/json")
+def _json_response(status: int, value: Any) -> Response:
+    return _page_response(status, dump_json(value).encode("utf-8", "backslashreplace"), b"application/json")
 
 
-def _plain(status: int, text: str) -> Response:
-    return _json(status, {"error": text, "hint": None})
+def _plain_response(status: int, text: str) -> Response:
+    return _json_response(status, {"error": text, "hint": None})
 
 
-def _response(status: int, body: bytes, content_type: bytes) -> Response:
+def _page_response(status: int, body: bytes, content_type: bytes) -> Response:
     return make_response(status, body, ((b"content-type", content_type), *_HEADERS))
 
 

@@ -96,7 +96,7 @@ class Queue(Protocol):
 
     async def open(self) -> None: ...
 
-    def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
+    def put_event(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         """The future is done when the event is kept. It stays true when nobody waits for it any more.
 
         `has_jobs`: there is something to do with it. `run_here`: whoever puts it has a free place and runs it at once,
@@ -104,11 +104,11 @@ class Queue(Protocol):
         """
         ...
 
-    async def fetch(self, count: int) -> list[QueuedEvent]:
+    async def fetch_events(self, count: int) -> list[QueuedEvent]:
         """At most `count` events; waits a second or two for the first."""
         ...
 
-    async def extend(self, leases: Sequence[Lease]) -> None:
+    async def extend_leases(self, leases: Sequence[Lease]) -> None:
         """Say that these still run. Called every `renew_every` seconds."""
         ...
 
@@ -116,17 +116,17 @@ class Queue(Protocol):
         """Note that one of several jobs succeeded. False, here and below: the lease was lost, nothing was changed."""
         ...
 
-    def complete(self, lease: Lease) -> Awaitable[bool]: ...
+    def complete_event(self, lease: Lease) -> Awaitable[bool]: ...
 
-    async def retry(self, lease: Lease, delay: float, reason: str) -> bool: ...
+    async def retry_later(self, lease: Lease, delay: float, reason: str) -> bool: ...
 
     async def give_up(self, lease: Lease, reason: str) -> bool: ...
 
-    async def release(self, leases: Sequence[Lease]) -> None:
+    async def release_leases(self, leases: Sequence[Lease]) -> None:
         """Give back, at once and for others to take, what a process that ends still holds."""
         ...
 
-    def depth(self) -> Mapping[str, float]:
+    def events_by_state(self) -> Mapping[str, float]:
         """Events by state, as far as is known without waiting."""
         ...
 
@@ -143,19 +143,19 @@ class Inspection(Protocol):
         """Newest first, without payloads."""
         ...
 
-    def counts(self) -> Mapping[str, float]:
+    def count_by_state(self) -> Mapping[str, float]:
         """Events by state, of the states that this kind of queue keeps."""
         ...
 
-    def find(self, word: str) -> list[dict[str, Any]]:
+    def find_events(self, word: str) -> list[dict[str, Any]]:
         """The events with an id, or else the one with a key; with `payload` (bytes), `succeeded` and `headers`."""
         ...
 
-    def replay(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+    def replay_events(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         """From the beginning: every job, the full number of attempts. What runs just now is left alone."""
         ...
 
-    def purge(self, state: str, before: float) -> int: ...
+    def purge_events(self, state: str, before: float) -> int: ...
 
     def close(self) -> None: ...
 
@@ -168,15 +168,15 @@ Note = Callable[[str], None]
 class Driver(Protocol):
     """A module that knows one kind of queue beyond this machine."""
 
-    def queue(
+    def open_queue(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool
     ) -> Queue: ...
 
-    def inspection(
+    def open_inspection(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
     ) -> Inspection: ...
 
-    def guarantees(
+    def read_guarantees(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
     ) -> Guarantees: ...
 
@@ -189,14 +189,14 @@ class SelectedQueue(NamedTuple):
     definition: QueueDefinition
     environment: QueueEnvironment
 
-    def queue(self, note: Note, *, consumes: bool) -> Queue:
-        return self.driver.queue(self.url, self.definition, self.environment, note, consumes=consumes)
+    def open_queue(self, note: Note, *, consumes: bool) -> Queue:
+        return self.driver.open_queue(self.url, self.definition, self.environment, note, consumes=consumes)
 
-    def inspection(self, note: Note) -> Inspection:
-        return self.driver.inspection(self.url, self.definition, self.environment, note)
+    def open_inspection(self, note: Note) -> Inspection:
+        return self.driver.open_inspection(self.url, self.definition, self.environment, note)
 
-    def guarantees(self, note: Note) -> Guarantees:
-        return self.driver.guarantees(self.url, self.definition, self.environment, note)
+    def read_guarantees(self, note: Note) -> Guarantees:
+        return self.driver.read_guarantees(self.url, self.definition, self.environment, note)
 
 
 def select_queue(url: str, catalog: Catalog, environ: Mapping[str, str]) -> SelectedQueue:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..asyncio_helpers import Deadlines, cancel_all
-from ..dispatcher import ACCEPTED, DUPLICATE, DispatchVerdict, Runner, RunResult, failure
+from ..dispatcher import ACCEPTED, DUPLICATE, DispatchVerdict, Runner, RunResult, failure_response
 from ..verify.event import Event
 from ..verify.payload import Rejected, parse_payload
 from .queue_port import Lease, PutResult, Queue, QueuedEvent, QueueFailed, TooLarge, Unstorable
@@ -41,9 +41,9 @@ class Intake:
         verdict: asyncio.Future[DispatchVerdict] = loop.create_future()
         run_here = self.worker is not None and bool(jobs) and self.worker.free_slots > self._pending
         try:
-            put = self.queue.put(event, has_jobs=bool(jobs) or self.worker is None, run_here=run_here)
+            put = self.queue.put_event(event, has_jobs=bool(jobs) or self.worker is None, run_here=run_here)
         except QueueFailed as failed:
-            verdict.set_result(_refusal(failed))
+            verdict.set_result(_refusal_of_failure(failed))
             return verdict
         self._pending += run_here
         put.add_done_callback(partial(self._on_put, event, jobs if run_here else None, verdict))
@@ -67,7 +67,7 @@ class Intake:
         if error is None:
             verdict.set_result(ACCEPTED if put.result().stored else DUPLICATE)
         elif isinstance(error, QueueFailed):
-            verdict.set_result(_refusal(error))
+            verdict.set_result(_refusal_of_failure(error))
         else:
             verdict.set_exception(error)
 
@@ -76,7 +76,7 @@ class Intake:
         verdict.set_result(DispatchVerdict(503, "inbox_failed", detail))
 
 
-def _refusal(failed: QueueFailed) -> DispatchVerdict:
+def _refusal_of_failure(failed: QueueFailed) -> DispatchVerdict:
     status, outcome = (413, "too_large") if isinstance(failed, TooLarge) else (503, "inbox_failed")
     return DispatchVerdict(status, outcome, str(failed))
 
@@ -102,7 +102,7 @@ class HeldEvents:
         self._usual_duration: float | None = None
 
     @property
-    def room(self) -> int:
+    def free_places(self) -> int:
         """An event whose end is being saved takes no place, up to a bound."""
         most = _MOST * self.places
         is_quick = self._usual_duration is not None and self._usual_duration < _QUICK
@@ -126,7 +126,7 @@ class Backoff(NamedTuple):
     first: float
     longest: float
 
-    def delay(self, attempts: int) -> float:
+    def delay_before(self, attempts: int) -> float:
         return min(self.longest, self.first * 2.0 ** min(attempts - 1, 60)) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load
 
 
@@ -170,7 +170,7 @@ class Worker:
         self._reported: str | None = None
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         return not self._held.leases
 
     @property
@@ -181,7 +181,7 @@ class Worker:
     @property
     def free_slots(self) -> int:
         """How many events may be taken."""
-        return 0 if self._stopping else self._held.room
+        return 0 if self._stopping else self._held.free_places
 
     async def start(self) -> None:
         """The queue is open."""
@@ -195,10 +195,10 @@ class Worker:
         if len(jobs) == len(missing) == 1:
             run = _Run(lease, event)
             self._held.leases[run] = lease
-            if self.runner.begin(event, missing[0], partial(self._on_ended, run, missing[0].id)):
+            if self.runner.start_without_task(event, missing[0], partial(self._on_ended, run, missing[0].id)):
                 return
             del self._held.leases[run]
-        self._create_task(lease, self._handle(lease, event, missing, several=len(jobs) > 1))
+        self._create_task(lease, self._handle_event(lease, event, missing, several=len(jobs) > 1))
 
     def _on_ended(self, run: _Run, job: str, failure: HandlerFailed | None) -> None:
         """Its end is saved without a task too, where the queue takes it at once."""
@@ -210,7 +210,7 @@ class Worker:
             return
         self._held.saving += 1
         self._slot_freed.set()
-        saved = asyncio.ensure_future(self.queue.complete(run.lease))
+        saved = asyncio.ensure_future(self.queue.complete_event(run.lease))
         saved.add_done_callback(partial(self._on_saved, run))
 
     def _on_saved(self, run: _Run, saved: asyncio.Future[bool]) -> None:
@@ -221,7 +221,7 @@ class Worker:
             return
         del self._held.leases[run]
         self._slot_freed.set()
-        self.log.delivery(200, "handled", "inbox", run.event, time.perf_counter() - run.started)
+        self.log.log_delivery(200, "handled", "inbox", run.event, time.perf_counter() - run.started)
 
     def _save_in_task(self, run: _Run, result: RunResult) -> None:
         del self._held.leases[run]
@@ -239,50 +239,50 @@ class Worker:
         self._tasks.discard(task)
         self._slot_freed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.log.note(f"inbox: {type(error).__name__}: {error}")
+            self.log.write_note(f"inbox: {type(error).__name__}: {error}")
 
     async def _fetch_forever(self) -> None:
         while not self._stopping:
             self._slot_freed.clear()
-            room = min(self.free_slots, max(self.budget.room, self.idle))
+            room = min(self.free_slots, max(self.budget.events_that_fit, self.is_idle))
             if not room:
                 await self._slot_freed.wait()
                 continue
             try:
-                for queued in await self.queue.fetch(room):
+                for queued in await self.queue.fetch_events(room):
                     self._run_queued(queued)
             except QueueFailed as error:
-                self._report(str(error))
+                self._report_problem(str(error))
                 await asyncio.sleep(_MAX_RETRY_DELAY)
             else:
                 if self.queue.problem is None and not self._unsaved:
-                    self._report(None)
+                    self._report_problem(None)
 
     async def _renew_forever(self) -> None:
         while True:
             await asyncio.sleep(self.queue.renew_every)
             with contextlib.suppress(QueueFailed):
-                await self.queue.extend(list(self._held.leases.values()))
+                await self.queue.extend_leases(list(self._held.leases.values()))
 
-    def _report(self, problem: str | None) -> None:
+    def _report_problem(self, problem: str | None) -> None:
         """Once, when it begins, and once when it ends."""
         if problem != self._reported:
-            self.log.note(f"inbox: {problem or 'writable again'}")
+            self.log.write_note(f"inbox: {problem or 'writable again'}")
         self._reported = problem
 
     def _run_queued(self, queued: QueuedEvent) -> None:
         lease = queued.lease
         if lease.attempts > self.backoff.attempts:
-            self._create_task(lease, self._refuse(lease, "the process that handled it ended"))
+            self._create_task(lease, self._refuse_event(lease, "the process that handled it ended"))
             return
         try:
             event = self._parse_event(queued)
             routing_table = self.routing_table()
-            jobs = routing_table.jobs(routing_table.plan(event), event)
+            jobs = routing_table.jobs_for_event(routing_table.plan_of_event(event), event)
         except Rejected as refused:
-            self._create_task(lease, self._refuse(lease, refused.detail))
+            self._create_task(lease, self._refuse_event(lease, refused.detail))
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
-            self._create_task(lease, self._refuse(lease, f"{type(error).__name__}: {error}"))
+            self._create_task(lease, self._refuse_event(lease, f"{type(error).__name__}: {error}"))
         else:
             self.run_event(lease, event, jobs, queued.succeeded)
 
@@ -292,10 +292,10 @@ class Worker:
             raise Rejected(500, "source", f"source {queued.source!r} is not one of this listener's sources")
         event = Event(source, parse_payload(queued.text), queued.headers, queued.query, queued.data, queued.text)
         event.attempt = queued.lease.attempts
-        event.charge = self.budget.take(event.data, event.text)
+        event.charge = self.budget.charge_kept_event(event.data, event.text)
         return event
 
-    async def _handle(self, lease: Lease, event: Event, jobs: Sequence[Job], *, several: bool) -> None:
+    async def _handle_event(self, lease: Lease, event: Event, jobs: Sequence[Job], *, several: bool) -> None:
         started = time.perf_counter()
         try:
             result = await self.runner.run(event, jobs, partial(self._record_success, lease) if several else None)
@@ -309,7 +309,7 @@ class Worker:
         await self._save_result(lease, event, result, duration)
 
     async def _record_success(self, lease: Lease, job: str) -> None:
-        await self._save(lease, partial(self.queue.record_success, lease, job))
+        await self._save_change(lease, partial(self.queue.record_success, lease, job))
 
     async def _save_result(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
         self._held.saving += 1
@@ -317,34 +317,34 @@ class Worker:
         try:
             if result.failed:
                 await self._handle_failure(lease, event, result, duration)
-            elif await self._save(lease, partial(self.queue.complete, lease)):
-                self.log.delivery(200, "handled", "inbox", event, duration)
+            elif await self._save_change(lease, partial(self.queue.complete_event, lease)):
+                self.log.log_delivery(200, "handled", "inbox", event, duration)
         finally:
             self._held.saving -= 1
 
     async def _handle_failure(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
-        detail = failure(result).detail
+        detail = failure_response(result).detail
         dead = lease.attempts >= self.backoff.attempts
         await self._retry_or_give_up(lease, detail)
-        self.log.delivery(500, "given_up" if dead else "failed", "inbox", event, duration, detail)
+        self.log.log_delivery(500, "given_up" if dead else "failed", "inbox", event, duration, detail)
 
-    async def _refuse(self, lease: Lease, detail: str) -> None:
+    async def _refuse_event(self, lease: Lease, detail: str) -> None:
         """An event that no handler gets: the log has no other line about it."""
         await self._retry_or_give_up(lease, detail)
         outcome = "given up" if lease.attempts >= self.backoff.attempts else "not handled"
-        self.log.note(f"inbox: event {lease.key} {outcome}: {detail}")
+        self.log.write_note(f"inbox: event {lease.key} {outcome}: {detail}")
 
     async def _retry_or_give_up(self, lease: Lease, detail: str) -> None:
         if lease.attempts >= self.backoff.attempts:
             await self._mark_dead(lease, detail)
             return
-        delay = self.backoff.delay(lease.attempts)
-        await self._save(lease, partial(self.queue.retry, lease, delay, detail[:MAX_REASON]))
+        delay = self.backoff.delay_before(lease.attempts)
+        await self._save_change(lease, partial(self.queue.retry_later, lease, delay, detail[:MAX_REASON]))
 
     async def _mark_dead(self, lease: Lease, detail: str) -> None:
-        await self._save(lease, partial(self.queue.give_up, lease, detail[:MAX_REASON]))
+        await self._save_change(lease, partial(self.queue.give_up, lease, detail[:MAX_REASON]))
 
-    async def _save(self, lease: Lease, change: QueueChange) -> bool:
+    async def _save_change(self, lease: Lease, change: QueueChange) -> bool:
         """Tried until the queue has it: an event whose end is not written would run once more."""
         delay = _MIN_RETRY_DELAY
         while True:
@@ -354,13 +354,13 @@ class Worker:
                 raise
             except QueueFailed as error:
                 self._unsaved.add(change)
-                self._report(str(error))
+                self._report_problem(str(error))
                 await asyncio.sleep(delay)
                 delay = min(_MAX_RETRY_DELAY, 2 * delay)
             else:
                 self._unsaved.discard(change)
                 if not is_ours:
-                    self.log.note(f"inbox: event {lease.key} was taken over by another process")
+                    self.log.write_note(f"inbox: event {lease.key} was taken over by another process")
                 return is_ours
 
     def stop_fetching(self) -> None:
@@ -375,4 +375,4 @@ class Worker:
         await cancel_all((*self._loops, *self._tasks))
         await asyncio.gather(*(change() for change in self._unsaved), return_exceptions=True)
         with contextlib.suppress(QueueFailed):
-            await self.queue.release(leases)
+            await self.queue.release_leases(leases)

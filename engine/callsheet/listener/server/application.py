@@ -11,9 +11,9 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ...errors import UsageError
-from ..byte_budget import weight
+from ..byte_budget import memory_of_event
 from ..dispatcher import INTERRUPTED, DispatchVerdict
-from ..telemetry.log import field
+from ..telemetry.log import log_field
 from ..verify.key_set import UnknownKey
 from ..verify.payload import NO_EVENT, Rejected
 from ..verify.source import Challenged, accept
@@ -42,12 +42,12 @@ class ClientAddresses:
         self.all = "*" in trusted
         self.networks = [_parse_network(text) for text in trusted if text != "*"]
 
-    def name(self, scope: Mapping[str, Any]) -> str:
+    def client_name(self, scope: Mapping[str, Any]) -> str:
         client = scope["client"]
         address: str = client[0] if client else "unix"
         if not self.all and not self.networks:
             return address
-        return field(self._forwarded_for(address, scope["headers"]))
+        return log_field(self._forwarded_for(address, scope["headers"]))
 
     def _forwarded_for(self, address: str, headers: Sequence[tuple[bytes, bytes]]) -> str:
         """From the right: the first address that is not a trusted proxy's own."""
@@ -109,7 +109,9 @@ class App:
     ) -> None:
         """`recent` keeps deliveries for whoever looks at them."""
         self.sources = sources
-        self.success = {each.name: responses.success(each.definition.get("success", 200)) for each in sources.values()}
+        self.success = {
+            each.name: responses.success_response(each.definition.get("success", 200)) for each in sources.values()
+        }
         self.routing_table = routing_table
         self.dispatcher = dispatcher
         self.log = log
@@ -123,34 +125,34 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_read = scope["path"] in self.sources and scope["method"] == "POST" and not self.draining
-        data = await _read(receive) if is_read else b""
+        data = await _read_body(receive) if is_read else b""
         if data is None:
             return
         later: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        response = self.respond(scope, data, later.set_result)
+        response = self.respond_at_once(scope, data, later.set_result)
         if response is None:
             response = await later
         scope.pop("charge", None)  # the server keeps the scope until the next request
         await send(response[0])
         await send(response[1])
 
-    def respond(self, scope: Scope, data: bytes, deliver: Deliver) -> Response | None:
+    def respond_at_once(self, scope: Scope, data: bytes, deliver: Deliver) -> Response | None:
         """The answer to a whole request. Nothing where it has to be waited for: then `deliver` gets it."""
         source = self.sources.get(scope["path"])
         if source is None:
-            page = self._page(scope)
+            page = self._serve_page(scope)
             if isinstance(page, Response):
                 return page
             self._wait_for(page, scope, asyncio.Future.result, deliver)
             return None
         if scope["method"] != "POST":
-            return self._question(scope, source)
+            return self._answer_question(scope, source)
         if self.draining:
             return responses.DRAINING
         self.metrics.received += 1
         return self._respond_to_delivery(scope, data, source, perf_counter(), deliver)
 
-    def _page(self, scope: Scope) -> Response | Awaitable[Response]:
+    def _serve_page(self, scope: Scope) -> Response | Awaitable[Response]:
         page = self.pages.get(scope["path"])
         if page is None:
             return BY_STATUS[404]
@@ -165,22 +167,22 @@ class App:
             _check_encoding(scope["headers"])
             if source.brings_lists:
                 return self._respond_to_list(scope, data, source, started, deliver)
-            event = source.receive(scope["headers"], scope["query_string"], data, time())
-            _hold([event], source, scope.get("charge"))
-            verdict = self._decide(event)
+            event = source.receive_event(scope["headers"], scope["query_string"], data, time())
+            _charge_for_events([event], source, scope.get("charge"))
+            verdict = self._decide_event(event)
         except UnknownKey as unknown:
             if has_new_keys:
-                return self._refuse(scope, unknown)
+                return self._refuse_delivery(scope, unknown)
             retry = partial(self._respond_with_new_keys, scope, data, source, started, deliver)
             self._wait_for(source.fetch_key(unknown), scope, retry, deliver)
             return None
         except Challenged as question:
             if not question.visit:
-                return self._reply(scope, question)
+                return self._reply_to_challenge(scope, question)
             self._wait_for(accept(question), scope, partial(self._reply_when_accepted, scope, question), deliver)
             return None
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
-            return self._explain(scope, error)
+            return self._explain_failure(scope, error)
         if isinstance(verdict, DispatchVerdict):
             return self._log_verdict(scope, event, started, verdict)
         self._wait_for(verdict, scope, partial(self._respond_to_event, scope, event, started), deliver)
@@ -191,10 +193,10 @@ class App:
     ) -> Response | None:
         """One answer for all: nothing runs unless all are events, and one that failed is a delivery to repeat."""
         events = source.receive_list(scope["headers"], scope["query_string"], data, time())
-        _hold(events, source, scope.get("charge"))
+        _charge_for_events(events, source, scope.get("charge"))
         for event in events:
-            self._plan(event)
-        verdicts = [self._decide(event) for event in events]
+            self._plan_event(event)
+        verdicts = [self._decide_event(event) for event in events]
         waiting = [each for each in verdicts if not isinstance(each, DispatchVerdict)]
         respond = partial(self._respond_to_events, scope, source, events, started, verdicts)
         if not waiting:
@@ -244,81 +246,81 @@ class App:
         try:
             response = respond(ended)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - as above
-            response = self._explain(scope, error)
+            response = self._explain_failure(scope, error)
         if response is not None:
             deliver(response)
 
-    def _plan(self, event: Event) -> EventPlan:
+    def _plan_event(self, event: Event) -> EventPlan:
         """Raises `Rejected` for what cannot be of its type."""
-        plan = self.routing_table.plan(event)
+        plan = self.routing_table.plan_of_event(event)
         if plan.requires is not None and not plan.requires(event.fast_scope):
             raise Rejected(NO_EVENT, "other_type", f"not an event of type {event.type!r}, by its body")
         return plan
 
-    def _decide(self, event: Event) -> DispatchVerdict | asyncio.Future[DispatchVerdict]:
-        plan = self._plan(event)
+    def _decide_event(self, event: Event) -> DispatchVerdict | asyncio.Future[DispatchVerdict]:
+        plan = self._plan_event(event)
         if self.spans is not None:
-            self.spans.begin(event)
+            self.spans.begin_span(event)
         if not plan.wanted:
             return _FILTERED if plan.known else _UNKNOWN
-        verdict = self.dispatcher.dispatch(event, self.routing_table.jobs(plan, event))
+        verdict = self.dispatcher.dispatch(event, self.routing_table.jobs_for_event(plan, event))
         if self.log.out is not None:
-            self.log.event(event, verdict.outcome if isinstance(verdict, DispatchVerdict) else "accepted")
+            self.log.log_event(event, verdict.outcome if isinstance(verdict, DispatchVerdict) else "accepted")
         return verdict
 
     def _log_verdict(self, scope: Scope, event: Event, started: float, verdict: DispatchVerdict) -> Response:
         status = verdict.status
         self.metrics.outcomes[event.source.name, verdict.outcome] += 1
-        self.log.delivery(
-            status, verdict.outcome, self.clients.name(scope), event, perf_counter() - started, verdict.detail
+        self.log.log_delivery(
+            status, verdict.outcome, self.clients.client_name(scope), event, perf_counter() - started, verdict.detail
         )
         if self.spans is not None:
-            self.spans.end(event, verdict)
+            self.spans.end_span(event, verdict)
         if self.recent is not None:
             source, duration = self.sources[scope["path"]], perf_counter() - started
-            self.recent.add_event(event, source, verdict, self.clients.name(scope), duration, self.routing_table)
+            self.recent.add_event(event, source, verdict, self.clients.client_name(scope), duration, self.routing_table)
         if verdict.reply is not None:
             return responses.make_response(status, verdict.reply.body, verdict.reply.headers)
         return self.success[event.source.name] if status == responses.OK else BY_STATUS[status]
 
-    def _question(self, scope: Scope, source: Source) -> Response:
+    def _answer_question(self, scope: Scope, source: Source) -> Response:
         """A GET or HEAD may be the question whether events may be sent here; nothing else is answered."""
         if not source.get_questions:
             return POST_ONLY
         try:
-            challenge = source.challenged(scope["headers"], scope["query_string"], scope["method"])
+            challenge = source.answer_to_question(scope["headers"], scope["query_string"], scope["method"])
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
-            return self._explain(scope, error)
-        return POST_ONLY if challenge is None else self._reply(scope, challenge)
+            return self._explain_failure(scope, error)
+        return POST_ONLY if challenge is None else self._reply_to_challenge(scope, challenge)
 
     def _reply_when_accepted(self, scope: Scope, question: Challenged, ended: asyncio.Future[None]) -> Response:
         ended.result()
-        return self._reply(scope, question)
+        return self._reply_to_challenge(scope, question)
 
-    def _reply(self, scope: Scope, challenge: Challenged) -> Response:
+    def _reply_to_challenge(self, scope: Scope, challenge: Challenged) -> Response:
         source = self.sources[scope["path"]].name
         self.metrics.outcomes[source, "challenge"] += 1
-        self.log.note(f"200 challenge source={source} client={self.clients.name(scope)}")
-        return responses.challenge(challenge.body, challenge.content_type)
+        self.log.write_note(f"200 challenge source={source} client={self.clients.client_name(scope)}")
+        return responses.challenge_response(challenge.body, challenge.content_type)
 
-    def _explain(self, scope: Scope, error: BaseException) -> Response:
+    def _explain_failure(self, scope: Scope, error: BaseException) -> Response:
         """The answer where there is no event."""
         if isinstance(error, Challenged):
-            return self._reply(scope, error)
+            return self._reply_to_challenge(scope, error)
         if isinstance(error, MemoryError):
             error = Rejected(503, "out_of_memory", "there is no memory left for it")
         if isinstance(error, asyncio.CancelledError):
             error = Rejected(INTERRUPTED.status, "interrupted", INTERRUPTED.detail)
         if not isinstance(error, Rejected):
             error = Rejected(500, "internal", f"{type(error).__name__}: {error}")
-        return self._refuse(scope, error)
+        return self._refuse_delivery(scope, error)
 
-    def _refuse(self, scope: Scope, refused: Rejected) -> Response:
+    def _refuse_delivery(self, scope: Scope, refused: Rejected) -> Response:
         self.metrics.rejected[refused.reason] += 1
-        self.log.rejection(refused.status, refused.reason, self.clients.name(scope), refused.detail)
+        self.log.log_rejection(refused.status, refused.reason, self.clients.client_name(scope), refused.detail)
         if self.recent is not None:
             sent = scope["headers"], scope["query_string"], scope.pop("delivery", b"")
-            self.recent.add_refused(self.sources.get(scope["path"]), refused, self.clients.name(scope), *sent)
+            self.recent.add_refused(self.sources.get(scope["path"]), refused, self.clients.client_name(scope), *sent)
         return BY_STATUS[refused.status]
 
 
@@ -332,13 +334,13 @@ def _ended_verdict(decided: DispatchVerdict | asyncio.Future[DispatchVerdict]) -
     return INTERRUPTED if decided.cancelled() else decided.result()  # the server ends, and cuts off what still runs
 
 
-def _hold(events: list[Event], source: Source, charge: Charge | None) -> None:
+def _charge_for_events(events: list[Event], source: Source, charge: Charge | None) -> None:
     """An event takes several times the memory of its body, for as long as anything holds it."""
     if charge is None:
         return
     if source.is_verified:
-        charge.verify()
-    if not charge.hold(sum(weight(event.data, event.text) for event in events)):
+        charge.mark_genuine()
+    if not charge.charge_events(sum(memory_of_event(event.data, event.text) for event in events)):
         raise Rejected(503, "too_many_bytes", "there is no room for more events in memory")
     for event in events:
         event.charge = charge
@@ -350,7 +352,7 @@ def _check_encoding(headers: list[tuple[bytes, bytes]]) -> None:
             raise Rejected(415, "encoded", "the body has a content encoding")
 
 
-async def _read(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive) -> bytes | None:
     """The whole body; nothing when the sender went away."""
     message = await receive()
     if message["type"] != "http.request":

@@ -59,7 +59,7 @@ class PiecewiseProtocol(HttpToolsProtocol):
     def read_piece(self, piece: bytes | memoryview) -> bool:
         raise NotImplementedError
 
-    def promised(self) -> int:
+    def promised_bytes(self) -> int:
         """How many of the bytes that come next can be no request, because they belong to one that has begun."""
         raise NotImplementedError
 
@@ -88,7 +88,7 @@ class PiecewiseProtocol(HttpToolsProtocol):
         self._turn = None
         self.read_at = self.loop.time()
         while self.unread and not self.pipeline and not self.flow.write_paused:
-            size = max(PIECE, self.promised())
+            size = max(PIECE, self.promised_bytes())
             piece, self.unread = self.unread[:size], self.unread[size:]
             if self.read_piece(piece) and self.unread:
                 self.read_more()
@@ -155,7 +155,7 @@ class DeferredResponse:
         self.keep_alive = True
         self.response_started = self.response_complete = False
 
-    def deliver(self, response: Response) -> None:
+    def deliver_response(self, response: Response) -> None:
         self.response_started = self.response_complete = True
         exchange = self._exchange
         if not self.disconnected and not exchange.transport.is_closing():  # the one is told a moment after the other
@@ -259,7 +259,7 @@ class LimitedProtocol(PiecewiseProtocol):
         self.handshakes.pop(self, None)
         excess = len(self.connections) + len(self.handshakes) - self.limits.connections
         if excess > 0 and not self.take_place():
-            self.refuse(503, "too_many_connections", responses.LAST_BUSY)
+            self.refuse_request(503, "too_many_connections", responses.LAST_BUSY)
         if excess > self.limits.spare:  # no descriptor is left for waiting until the answer has been read
             transport.close()
 
@@ -284,7 +284,7 @@ class LimitedProtocol(PiecewiseProtocol):
             handshake.cancel()
             return
         if self.phase != IDLE:
-            self.refuse(503, "too_many_connections", responses.LAST_BUSY)
+            self.refuse_request(503, "too_many_connections", responses.LAST_BUSY)
         self.close_idle()
 
     def close_idle(self) -> None:
@@ -305,7 +305,7 @@ class LimitedProtocol(PiecewiseProtocol):
             self._check_sizes(len(piece))
         return not self.is_single_message
 
-    def promised(self) -> int:
+    def promised_bytes(self) -> int:
         return self.body_length - self.phase_bytes if self.phase == BODY else 0
 
     def _check_sizes(self, size: int) -> None:
@@ -313,11 +313,11 @@ class LimitedProtocol(PiecewiseProtocol):
         if self.phase == HEADERS:
             self.phase_bytes = self.phase_bytes + size if self.is_single_message else self._header_size()
             if self.phase_bytes > self.limits.max_header:
-                self.refuse(431, "headers_too_large", responses.LAST_HEADERS_TOO_LARGE)
+                self.refuse_request(431, "headers_too_large", responses.LAST_HEADERS_TOO_LARGE)
         elif self.phase == BODY:
             self.framed_bytes += size
             if self.framed_bytes > self.limits.max_header + self.phase_bytes * (1 + _FRAMING):
-                self.refuse(431, "framing_too_large", responses.LAST_HEADERS_TOO_LARGE)
+                self.refuse_request(431, "framing_too_large", responses.LAST_HEADERS_TOO_LARGE)
 
     def _header_size(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
@@ -349,11 +349,11 @@ class LimitedProtocol(PiecewiseProtocol):
         if not isinstance(error, HttpParserCallbackError) or not isinstance(error.__context__, MemoryError):
             self._refuse_garbage()
         elif self.phase != CLOSING:
-            self.refuse(503, "out_of_memory", responses.LAST_BUSY)
+            self.refuse_request(503, "out_of_memory", responses.LAST_BUSY)
 
     def _refuse_garbage(self) -> None:
         if self.phase != CLOSING:
-            self.refuse(400, "not_http", responses.LAST_BAD)
+            self.refuse_request(400, "not_http", responses.LAST_BAD)
 
     def on_message_begin(self) -> None:
         """As uvicorn does it, but for its scope: only a request that goes its way needs one."""
@@ -369,24 +369,24 @@ class LimitedProtocol(PiecewiseProtocol):
             return
         self.trailers += len(name) + len(value) + 4  # they say nothing that counts here, and cost no more than headers
         if self.trailers > self.limits.max_header and self.phase != CLOSING:
-            self.refuse(431, "trailers_too_large", responses.LAST_HEADERS_TOO_LARGE)
+            self.refuse_request(431, "trailers_too_large", responses.LAST_HEADERS_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
         if self.phase == CLOSING or self.parser.should_upgrade():
             return
         if self.chunk_size > self.limits.max_header and self._header_size() > self.limits.max_header:
-            self.refuse(431, "headers_too_large", responses.LAST_HEADERS_TOO_LARGE)
+            self.refuse_request(431, "headers_too_large", responses.LAST_HEADERS_TOO_LARGE)
             return
         self._enter_phase(BODY, self.read_at)
         self.framed_bytes, self.trailers = -self.chunk_size, 0  # what came with the headers is small enough
         self.body_length = 0
         for name, value in self.headers:
             if name == b"content-length":
-                if _exceeds(value, self.limits.max_body):
-                    self.refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
+                if _exceeds_limit(value, self.limits.max_body):
+                    self.refuse_request(413, "body_too_large", responses.LAST_TOO_LARGE)
                     return
                 self.body_length = int(value)
-                if not self._charge(self.body_length):
+                if not self._charge_body(self.body_length):
                     return
             if name == b"expect" and value.lower() == b"100-continue":
                 self.expect_100_continue = True
@@ -397,25 +397,25 @@ class LimitedProtocol(PiecewiseProtocol):
         else:
             self.buffered_body = None
             self._make_scope()
-            self.charge = self.charge or self.limits.budget.charge()
+            self.charge = self.charge or self.limits.budget.new_charge()
             cast("dict[str, Any]", self.scope)["charge"] = self.charge
             super().on_headers_complete()
 
-    def _charge(self, length: int) -> bool:
+    def _charge_body(self, length: int) -> bool:
         """Whether so much more of a body may be read; else it is refused."""
         if self.charge is None:
-            self.charge = self.limits.budget.charge()
-        if self.charge.read(length) or self._take_room(length):
+            self.charge = self.limits.budget.new_charge()
+        if self.charge.charge_body(length) or self._take_room(length):
             return True
-        self.refuse(503, "too_many_bytes", responses.LAST_BUSY)
+        self.refuse_request(503, "too_many_bytes", responses.LAST_BUSY)
         return False
 
     def _take_room(self, length: int) -> bool:
         """Of bodies that were announced and do not come, the oldest first: whoever says a length keeps no one out."""
         late = [each for each in cast("set[LimitedProtocol]", self.connections) if each.is_late(self.read_at)]
         for each in sorted(late, key=lambda each: each.phase_start):
-            each.refuse(503, "too_many_bytes", responses.LAST_BUSY)
-            if self.charge is None or self.charge.read(length):
+            each.refuse_request(503, "too_many_bytes", responses.LAST_BUSY)
+            if self.charge is None or self.charge.charge_body(length):
                 return True
         return False
 
@@ -438,8 +438,10 @@ class LimitedProtocol(PiecewiseProtocol):
             return
         self.phase_bytes += len(body)
         if self.phase_bytes > self.limits.max_body:
-            self.refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
-        elif not self.body_length and not self._charge(len(body)):  # in chunks, of which no one knows how many come
+            self.refuse_request(413, "body_too_large", responses.LAST_TOO_LARGE)
+        elif not self.body_length and not self._charge_body(
+            len(body)
+        ):  # in chunks, of which no one knows how many come
             return
         elif self.buffered_body is None:
             super().on_body(body)
@@ -459,12 +461,12 @@ class LimitedProtocol(PiecewiseProtocol):
         body, self.buffered_body = self.buffered_body, None
         charge, self.charge = self.charge, None
         if body is not None:
-            self._respond(body if type(body) is bytes else bytes(body), charge)
+            self._respond_at_once(body if type(body) is bytes else bytes(body), charge)
             return
         super().on_message_complete()
         self._enter_phase(IDLE if self.cycle.response_complete else RESPONDING, self.read_at)
 
-    def _respond(self, body: bytes, charge: Charge | None) -> None:
+    def _respond_at_once(self, body: bytes, charge: Charge | None) -> None:
         """The short way for a whole POST: what needs no waiting is one call and one write."""
         if self.url != self.last_url[0]:  # most senders ask for one again and again
             self.last_url = (self.url, *path_and_query(self.url))
@@ -474,7 +476,7 @@ class LimitedProtocol(PiecewiseProtocol):
             "charge": charge,
         }  # fmt: skip
         deferred = DeferredResponse(self)
-        response = self.limits.respond(scope, body, deferred.deliver)
+        response = self.limits.respond(scope, body, deferred.deliver_response)
         if response is not None:
             self.write_response(response)
             self._enter_phase(IDLE, self.read_at)
@@ -484,7 +486,7 @@ class LimitedProtocol(PiecewiseProtocol):
 
     def write_response(self, response: responses.Response, *, is_last: bool = False) -> None:
         date = self.server_state.default_headers[0][1]
-        self.transport.write(response.closing(date) if is_last else response.dated(date))
+        self.transport.write(response.with_close(date) if is_last else response.with_date(date))
 
     def on_response_complete(self) -> None:
         """As uvicorn does it, without a timer for each request."""
@@ -516,7 +518,7 @@ class LimitedProtocol(PiecewiseProtocol):
         self.active_cycle = cycle
         super()._start_asgi_task(cycle, app)
 
-    def refuse(self, status: int, word: str, response: bytes) -> None:
+    def refuse_request(self, status: int, word: str, response: bytes) -> None:
         """Answer at once, then swallow for a moment what is still coming: closing right away would lose the answer."""
         self.limits.on_refused(status, word, self.client[0] if self.client else "unix")
         earlier, own = self._unfinished_cycles()
@@ -549,7 +551,7 @@ class LimitedProtocol(PiecewiseProtocol):
         is_own = running is self.cycle and running.more_body
         return (None, running) if is_own else (running, None)
 
-    def sweep(self, now: float) -> None:
+    def close_if_slow(self, now: float) -> None:
         """Part with a sender that takes too long."""
         elapsed = now - self.phase_start
         if self.phase == CLOSING:
@@ -560,12 +562,12 @@ class LimitedProtocol(PiecewiseProtocol):
         elif self.phase <= BODY and self.is_held():
             self.phase_start = now  # it waits for this side
         elif self.phase == HEADERS and elapsed > self.limits.header_timeout:
-            self.refuse(408, "headers_too_slow", responses.LAST_TOO_SLOW)
+            self.refuse_request(408, "headers_too_slow", responses.LAST_TOO_SLOW)
         elif self.phase == BODY and elapsed > self.limits.body_timeout:
-            self.refuse(408, "body_too_slow", responses.LAST_TOO_SLOW)
+            self.refuse_request(408, "body_too_slow", responses.LAST_TOO_SLOW)
         elif self.phase == IDLE and elapsed > self.limits.idle_timeout:
             self.close_idle()
 
 
-def _exceeds(value: bytes, limit: int) -> bool:
+def _exceeds_limit(value: bytes, limit: int) -> bool:
     return value.isdigit() and (len(value) > 18 or int(value) > limit)

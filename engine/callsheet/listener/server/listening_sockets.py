@@ -66,10 +66,10 @@ def parse_served_address(text: str) -> ListenAddress:
     return ListenAddress(is_passed=True) if text == PASSED else parse_address(text)
 
 
-def bind(address: ListenAddress, option: str = "--addr") -> list[socket.socket]:
+def bind_sockets(address: ListenAddress, option: str = "--addr") -> list[socket.socket]:
     """Listening sockets. Raises `CallsheetError` that says why the address cannot be had."""
     if address.is_passed:
-        return [_listening(socket.socket(fileno=descriptor)) for descriptor in address.descriptors]
+        return [_listen_on(socket.socket(fileno=descriptor)) for descriptor in address.descriptors]
     try:
         return [_bind_unix(address.path)] if address.path else _bind_tcp(address)
     except socket.gaierror as error:
@@ -108,10 +108,10 @@ def _bind_one(host: str, port: int) -> socket.socket:
     except OSError:
         sock.close()
         raise
-    return _listening(sock)
+    return _listen_on(sock)
 
 
-def _listening(sock: socket.socket) -> socket.socket:
+def _listen_on(sock: socket.socket) -> socket.socket:
     try:
         sock.listen(BACKLOG)
     except OSError:
@@ -131,7 +131,7 @@ def bind_for_workers(address: ListenAddress) -> list[socket.socket]:
 
     Raises as `bind` does, also where another listener shares the port already.
     """
-    sockets = bind(address)
+    sockets = bind_sockets(address)
     if address.path or address.is_passed or not supports_reuse_port():
         return sockets
     names = [(each.family, each.getsockname()) for each in sockets]
@@ -167,7 +167,7 @@ def _bind_unix(path: str) -> socket.socket:
     except OSError:
         sock.close()
         raise
-    return _listening(sock)
+    return _listen_on(sock)
 
 
 def _remove_stale(path: str) -> None:
@@ -184,7 +184,7 @@ def _remove_stale(path: str) -> None:
             os.remove(path)
 
 
-def urls(sockets: list[socket.socket], scheme: str) -> list[str]:
+def urls_of_sockets(sockets: list[socket.socket], scheme: str) -> list[str]:
     """The bound addresses as a person would type them."""
     urls_found = []
     for sock in sockets:
@@ -232,11 +232,11 @@ def passed_address(descriptors: tuple[int, ...]) -> ListenAddress:
         except OSError:
             raise UsageError(f"--addr {PASSED}: descriptor {descriptor} is not a socket", hint=_HINT) from None
         with sock:
-            hosts += _hosts(sock, descriptor)
+            hosts += _hosts_of_socket(sock, descriptor)
     return ListenAddress(tuple(hosts), descriptors=descriptors, is_passed=True)
 
 
-def _hosts(sock: socket.socket, descriptor: int) -> list[str]:
+def _hosts_of_socket(sock: socket.socket, descriptor: int) -> list[str]:
     if sock.type != socket.SOCK_STREAM:
         problem = f"descriptor {descriptor} is not a stream socket"
         raise UsageError(f"--addr {PASSED}: {problem}", hint="the unit needs ListenStream=")
@@ -259,7 +259,7 @@ class Notifier:
     def __init__(self, environ: MutableMapping[str, str]) -> None:
         self._path = environ.pop("NOTIFY_SOCKET", "")
 
-    def ready(self) -> None:
+    def notify_ready(self) -> None:
         if self._path.startswith(("/", "@")) and hasattr(socket, "AF_UNIX"):
             name = f"\0{self._path[1:]}" if self._path.startswith("@") else self._path
             # A manager that has gone must not end the service.

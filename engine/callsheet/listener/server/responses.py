@@ -20,14 +20,14 @@ class Response(tuple[Message, Message]):  # noqa: SLOT001 - a tuple with slots c
     _date: bytes | None = None
     _raw: bytes
 
-    def dated(self, date: bytes) -> bytes:
+    def with_date(self, date: bytes) -> bytes:
         """As it is written; many are in the same second."""
         if self._date is not date:
             self._raw = b"%sdate: %s\r\n%s" % (self.head, date, self.tail)
             self._date = date
         return self._raw
 
-    def closing(self, date: bytes) -> bytes:
+    def with_close(self, date: bytes) -> bytes:
         """The same, saying that it is the last of its connection."""
         end = b"" if self.closes else b"connection: close\r\n"
         return b"%sdate: %s\r\n%s%s" % (self.head, date, end, self.tail)
@@ -80,12 +80,12 @@ READY = make_response(200, b'{"status":"ready"}')
 NOT_READY = make_response(503, b'{"status":"not ready"}', (_RETRY,))
 
 
-def success(status: int) -> Response:
+def success_response(status: int) -> Response:
     """The answer to an event that was accepted, as its sender expects it."""
     return DONE if status == OK else make_response(status)
 
 
-def challenge(body: bytes, content_type: bytes) -> Response:
+def challenge_response(body: bytes, content_type: bytes) -> Response:
     """What a sender asked for is shown as it is, and is never taken for a page (`nosniff`). Nothing is a 204."""
     headers = ((b"content-type", content_type), (b"x-content-type-options", b"nosniff"))
     return make_response(OK, body, headers) if body else make_response(HTTPStatus.NO_CONTENT)

@@ -16,7 +16,7 @@ from uvicorn import Config, Server
 from uvicorn.server import ServerState
 
 from ...errors import CallsheetError
-from ..asyncio_helpers import bounded, cancel_all
+from ..asyncio_helpers import cancel_all, ended_in_time
 from ..machine_limits import give_memory_back
 from .http_protocol import LimitedProtocol, Limits
 from .listening_sockets import BACKLOG
@@ -71,11 +71,11 @@ class TlsAcceptor:
                 self._limits.on_refused(503, "too_many_connections", _client_address(accepted))
                 accepted.close()
                 continue
-            task = self._handshakes[protocol] = loop.create_task(self._handshake(accepted, protocol))
+            task = self._handshakes[protocol] = loop.create_task(self._make_handshake(accepted, protocol))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _handshake(self, accepted: socket.socket, protocol: LimitedProtocol) -> None:
+    async def _make_handshake(self, accepted: socket.socket, protocol: LimitedProtocol) -> None:
         client = _client_address(accepted)
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
@@ -160,7 +160,7 @@ class Listener:
         self.stopping = asyncio.Event()
         self.force_exit = asyncio.Event()
 
-    async def serve(self, services: Services, ready: Callable[[], None]) -> None:
+    async def serve_until_stopped(self, services: Services, ready: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: services.report(_describe_loop_error(context)))
         self._handle_signals(loop, services)
@@ -173,12 +173,12 @@ class Listener:
             await self.stopping.wait()
             for acceptor in acceptors:
                 acceptor.close()
-            await self._drain(services)
+            await self._drain_connections(services)
         finally:
             ticker.cancel()
-            if not await bounded(services.shutdown(), SHUTDOWN_TIMEOUT):
+            if not await ended_in_time(services.shutdown(), SHUTDOWN_TIMEOUT):
                 services.report("what runs beside the server did not end in time, and is left")
-            await self._close()
+            await self._close_sockets()
 
     async def _start_accepting(self, listening: socket.socket) -> Acceptor:
         backlog = BACKLOG if self.limits.spare >= PLENTY_OF_DESCRIPTORS else max(2 * self.limits.spare, 32)
@@ -192,15 +192,15 @@ class Listener:
 
     def _handle_signals(self, loop: asyncio.AbstractEventLoop, services: Services) -> None:
         try:
-            loop.add_signal_handler(signal.SIGINT, self.stop)
-            loop.add_signal_handler(signal.SIGTERM, self.stop)
-            loop.add_signal_handler(signal.SIGHUP, self._reload, services)
+            loop.add_signal_handler(signal.SIGINT, self.stop_serving)
+            loop.add_signal_handler(signal.SIGTERM, self.stop_serving)
+            loop.add_signal_handler(signal.SIGHUP, self._reload_routes, services)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})  # a supervisor blocked it
         except (NotImplementedError, AttributeError):  # Windows
             for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop_serving))
 
-    def _reload(self, services: Services) -> None:
+    def _reload_routes(self, services: Services) -> None:
         services.reload()
         if self.load_tls is None:
             return
@@ -211,7 +211,7 @@ class Listener:
         else:
             services.report("certificate reloaded")
 
-    def stop(self) -> None:
+    def stop_serving(self) -> None:
         """Let running work finish; asked a second time, do not."""
         if self.stopping.is_set():
             self.force_exit.set()
@@ -227,16 +227,16 @@ class Listener:
             await self.uvicorn_server.on_tick(ticks % 2 * 10)
             now = asyncio.get_running_loop().time()
             for connection in list(self.state.connections):
-                cast("LimitedProtocol", connection).sweep(now)
+                cast("LimitedProtocol", connection).close_if_slow(now)
 
-    async def _drain(self, services: Services) -> None:
+    async def _drain_connections(self, services: Services) -> None:
         services.stop_fetching()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.drain_timeout):
                 while not self.force_exit.is_set() and (self.app.pending or not services.idle()):  # noqa: ASYNC110 - neither tells
                     await asyncio.sleep(POLL_INTERVAL)
 
-    async def _close(self) -> None:
+    async def _close_sockets(self) -> None:
         for connection in list(self.state.connections):
             connection.shutdown()
         with contextlib.suppress(TimeoutError):
@@ -256,7 +256,7 @@ def _describe_loop_error(context: Mapping[str, Any]) -> str:
     return f"internal: {context.get('message')}{what}"
 
 
-def run(main: Coroutine[Any, Any, None]) -> None:
+def run_server(main: Coroutine[Any, Any, None]) -> None:
     """Run the server to its end. Work that ignores being cancelled is left behind and keeps nothing from ending."""
     loop = new_event_loop()
     asyncio.set_event_loop(loop)

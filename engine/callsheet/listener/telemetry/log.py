@@ -50,10 +50,10 @@ class LineWriter:
         self._closing = False
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="lines", daemon=True)
+        self._thread = threading.Thread(target=self._write_waiting, name="lines", daemon=True)
         self._thread.start()
 
-    def write(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         """A whole line without its end, in which others' text must not be able to begin another."""
         if self._size > MAX_WAITING or self._closed_by_reader:
             self.dropped += 1
@@ -65,8 +65,8 @@ class LineWriter:
         if len(self._waiting) == 1:
             self._wake.set()
 
-    def _run(self) -> None:
-        write_out = self._writer()
+    def _write_waiting(self) -> None:
+        write_out = self._descriptor_writer()
         while not self._closing or self._waiting:
             self._wake.wait(None if not self._closing else 0)
             if not self._closing:
@@ -77,14 +77,14 @@ class LineWriter:
                 lines, self._waiting, self._size = self._waiting, [], 0
             if lines:
                 with self._output_lock():
-                    write_out(escape_text(self._preamble() + "\n".join(lines) + "\n"))
+                    write_out(escape_text(self._lost_lines_notice() + "\n".join(lines) + "\n"))
 
     def _output_lock(self) -> contextlib.AbstractContextManager[None]:
         return (
             contextlib.nullcontext() if self._lock_path is None else locked_file(self._lock_path, patience=float("inf"))
         )
 
-    def _writer(self) -> Callable[[str], None]:
+    def _descriptor_writer(self) -> Callable[[str], None]:
         """Straight to the descriptor where there is one: no lock of the stream is held while it blocks."""
         try:
             descriptor = self._stream.fileno()
@@ -93,7 +93,7 @@ class LineWriter:
             return self._write_text
         return lambda text: self._write_bytes(descriptor, text)
 
-    def _preamble(self) -> str:
+    def _lost_lines_notice(self) -> str:
         """What stands before the first line after some that could not be written."""
         end = "\n" if self._line_broken else ""
         return f"{end}{self._missing(self._lines_lost)}\n" if self._lines_lost and self._missing else end
@@ -159,7 +159,7 @@ class Log:
         self._second = -1
         self._stamp = ""
 
-    def now(self) -> str:
+    def time_text(self) -> str:
         moment = time.time()
         second = int(moment)
         if second != self._second:
@@ -167,10 +167,12 @@ class Log:
             self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
         return f"{self._stamp}.{int((moment - second) * 1000):03d}Z"
 
-    def note(self, text: str) -> None:
-        self.err.write(f"{self.now()} {escape_line(text)}")
+    def write_note(self, text: str) -> None:
+        self.err.write_line(f"{self.time_text()} {escape_line(text)}")
 
-    def delivery(self, status: int, outcome: str, client: str, event: Event, duration: float, detail: str = "") -> None:
+    def log_delivery(
+        self, status: int, outcome: str, client: str, event: Event, duration: float, detail: str = ""
+    ) -> None:
         """One line about an event: status, what became of it, whose it is, milliseconds.
 
         None about one that is accepted, where that is printed whole.
@@ -178,22 +180,22 @@ class Log:
         if self.out is not None and outcome == "accepted":
             return
         line = (
-            f"{self.now()} {status} {outcome} source={event.source.name} type={_type_field(event.type)} "
-            f"id={field(event.id)} client={client} duration_ms={duration * 1000:.1f}"
+            f"{self.time_text()} {status} {outcome} source={event.source.name} type={_type_field(event.type)} "
+            f"id={log_field(event.id)} client={client} duration_ms={duration * 1000:.1f}"
         )
-        self.err.write(f"{line} reason={field(detail)}" if detail else line)
+        self.err.write_line(f"{line} reason={log_field(detail)}" if detail else line)
 
-    def rejection(self, status: int, outcome: str, client: str, detail: str) -> None:
-        self.err.write(f"{self.now()} {status} {outcome} client={client} reason={field(detail)}")
+    def log_rejection(self, status: int, outcome: str, client: str, detail: str) -> None:
+        self.err.write_line(f"{self.time_text()} {status} {outcome} client={client} reason={log_field(detail)}")
 
-    def event(self, event: Event, outcome: str) -> None:
+    def log_event(self, event: Event, outcome: str) -> None:
         """Time, type, id and payload, a line each."""
         if self.out is None:
             return
         moment = event.time
         shown = to_text(moment) if moment is not None else datetime.now(UTC).isoformat(timespec="milliseconds")
         mark = "" if outcome == "accepted" else f"\nNote: {outcome}"
-        self.out.write(
+        self.out.write_line(
             f"Time: {escape_line(shown)}\nType: {escape_line(event.type)}\nID: {escape_line(to_text(event.id))}{mark}\n"
             f"Body: {_json_line(event)}"
         )
@@ -214,7 +216,7 @@ def _json_line(event: Event) -> str:
     return escape_line(dump_json(event.payload))
 
 
-def field(value: Any) -> str:
+def log_field(value: Any) -> str:
     """A value that is one word, or else a JSON text, so that no value can be taken for two fields."""
     if value is None:
         return "-"
@@ -225,4 +227,4 @@ def field(value: Any) -> str:
 
 
 # The types of events are few.
-_type_field = lru_cache(maxsize=1024)(field)
+_type_field = lru_cache(maxsize=1024)(log_field)

@@ -16,11 +16,11 @@ Family = tuple[str, str, str, Sequence[tuple[str, Mapping[str, str], float]]]
 PER_PROCESS = ("process_", "python_")
 
 
-def families(registry: Collector) -> list[Family]:
-    return [_family(each) for each in registry.collect()]
+def families_of_registry(registry: Collector) -> list[Family]:
+    return [_family_of_metric(each) for each in registry.collect()]
 
 
-def _family(metric: Metric) -> Family:
+def _family_of_metric(metric: Metric) -> Family:
     samples = [(each.name, each.labels, each.value) for each in metric.samples]
     return metric.name, metric.documentation, metric.type, samples
 
@@ -50,16 +50,16 @@ class MergedMetrics:
                     more = {"worker": str(worker)} if name.startswith(PER_PROCESS) else {}
                     key = (sample, tuple(sorted({**labels, **more}.items())))
                     merged_values[key] = (
-                        self._combine(name, merged_values[key], value) if key in merged_values else value
+                        self._combine_values(name, merged_values[key], value) if key in merged_values else value
                     )
         for name, family in merged.items():
-            yield _metric(family, values[name])
+            yield _metric_of_family(family, values[name])
 
-    def _combine(self, name: str, one: float, other: float) -> float:
+    def _combine_values(self, name: str, one: float, other: float) -> float:
         return max(one, other) if name in self._largest else one + other
 
 
-def _metric(family: Family, values: Mapping[tuple[str, tuple[tuple[str, str], ...]], float]) -> Metric:
+def _metric_of_family(family: Family, values: Mapping[tuple[str, tuple[tuple[str, str], ...]], float]) -> Metric:
     from prometheus_client import Metric
 
     metric = Metric(*family[:3])
@@ -88,7 +88,7 @@ class Metrics:
         self._durations: Histogram | None = None
         self._registry: CollectorRegistry | None = None
 
-    def start(self) -> None:
+    def start_registry(self) -> None:
         """Make ready for being looked at."""
         from prometheus_client import CollectorRegistry, Histogram
         from prometheus_client.gc_collector import GCCollector
@@ -133,9 +133,9 @@ class Metrics:
                 metric.add_metric([value] if label else [], number)
             yield metric
 
-    def families(self) -> list[Family]:
+    def current_families(self) -> list[Family]:
         """Everything as it is now, for another worker of the same listener."""
-        return families(self._registry) if self._registry is not None else []
+        return families_of_registry(self._registry) if self._registry is not None else []
 
     def merged_page(self, accept: str, workers: Mapping[int, list[Any]]) -> tuple[bytes, str]:
         """The page of all workers, and its content type."""
@@ -145,7 +145,7 @@ class Metrics:
         encode: tuple[Any, str] = choose_encoder(accept)
         return encode[0](MergedMetrics(workers, largest, shared)), encode[1]
 
-    def page(self, accept: str) -> tuple[bytes, str]:
+    def metrics_page(self, accept: str) -> tuple[bytes, str]:
         """The page, and its content type."""
         from prometheus_client.exposition import choose_encoder
 

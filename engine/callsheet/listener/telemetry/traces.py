@@ -29,12 +29,12 @@ class DeliverySpans:
     def __init__(self, tracer: Any) -> None:
         self._tracer = tracer
 
-    def begin(self, event: Event) -> None:
+    def begin_span(self, event: Event) -> None:
         """The event then carries the span's own place in the trace, for those that it is handed on to."""
         from opentelemetry.propagate import extract, inject
         from opentelemetry.trace import SpanKind, set_span_in_context
 
-        sent = {name.decode(): value.decode("latin-1") for name, value in event.trace}
+        sent = {name.decode(): value.decode("latin-1") for name, value in event.trace_headers}
         event.span = self._tracer.start_span(
             f"delivery {event.source.name}",
             context=extract(sent),
@@ -43,9 +43,9 @@ class DeliverySpans:
         )
         carried: dict[str, str] = {}
         inject(carried, context=set_span_in_context(event.span))
-        event.trace = [(name.encode(), value.encode()) for name, value in carried.items()]
+        event.trace_headers = [(name.encode(), value.encode()) for name, value in carried.items()]
 
-    def end(self, event: Event, verdict: DispatchVerdict) -> None:
+    def end_span(self, event: Event, verdict: DispatchVerdict) -> None:
         from opentelemetry.trace import StatusCode
 
         if event.span is None:

@@ -115,15 +115,17 @@ class CertificateSignature:
     def summary(self) -> str:
         return f"signatures in {self.signed.name} by a certificate, {count_of(len(self._values), 'value')} signed along"
 
-    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
+    def check_delivery(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless the signature is of this delivery and one of the values."""
-        if not any(self.matches(headers, body, now, request)):
+        if not any(self.matching_secrets(headers, body, now, request)):
             raise not_genuine("signature_wrong", f"{self.signed.name} is not of this delivery, sent to this receiver")
 
-    def matches(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> Iterator[bool]:
+    def matching_secrets(
+        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
+    ) -> Iterator[bool]:
         """For each value whether the signature covers it. Raises `Rejected` where it cannot be told."""
-        signatures = [_decoded(text) for text in self.signed.candidates(headers, body)]
-        messages = [self.signed.message(headers, body, now, request, secret=value) for value in self._values]
+        signatures = [_decoded(text) for text in self.signed.sent_signatures(headers, body)]
+        messages = [self.signed.signed_message(headers, body, now, request, secret=value) for value in self._values]
         verify = self.certificates.find(self._url(headers, body), now)
         for message in messages:
             yield any(verify(message, signature) for signature in signatures)

@@ -126,7 +126,7 @@ class EventSource(Protocol):
     time_of: Callable[[Any], Any]
     body_of: Callable[[Any], Any]
 
-    def identify(self, scope: dict[str, Any]) -> tuple[str, str | int | None]: ...
+    def identify_event(self, scope: dict[str, Any]) -> tuple[str, str | int | None]: ...
     def unregistered_claims(self, payload: dict[str, Any]) -> dict[str, Any]: ...
 
 
@@ -156,12 +156,12 @@ class Event:
         self._payload = payload
         if beside is not None:
             self.__dict__.update(header_values=beside["headers"], query_values=beside["query"])
-        self.type, self.id = source.identify(
+        self.type, self.id = source.identify_event(
             self._outer_scope(payload) if source.needs_headers else {"payload": payload}
         )
-        self.key = self._key()
+        self.key = self._key_of_event()
 
-    def _key(self) -> str:
+    def _key_of_event(self) -> str:
         """What tells this event from all others: its id, else its content.
 
         What was not signed takes no part in it, so that the same signed body is the same event whatever stands beside.
@@ -172,10 +172,10 @@ class Event:
             kind = "i" if isinstance(self.id, int) else "s"
             key = f"{prefix}/{kind}{self.id}"
         elif not source.id_is_signed and not source.dedup_ignore and self.text is self.data:
-            key = f"{prefix}/b{_digest(self.data)}"
+            key = f"{prefix}/b{_hex_digest(self.data)}"
         else:
             rest = {name: value for name, value in self._payload.items() if name not in source.dedup_ignore}
-            key = f"{prefix}/h{_digest(json.dumps(rest, sort_keys=True, separators=(',', ':')).encode())}"
+            key = f"{prefix}/h{_hex_digest(json.dumps(rest, sort_keys=True, separators=(',', ':')).encode())}"
         return key if key.isascii() else key.encode("utf-8", "backslashreplace").decode()
 
     @lazy
@@ -193,7 +193,7 @@ class Event:
         return found if found is None or type(found) in (str, int) else self.scope["event_time"]
 
     @lazy
-    def trace(self) -> list[tuple[bytes, bytes]]:
+    def trace_headers(self) -> list[tuple[bytes, bytes]]:
         """The headers by which what is sent on continues a trace: the sender's, or those of the event's own span."""
         return [(name, value) for name, value in self.headers if name in TRACE_HEADERS]
 
@@ -208,11 +208,11 @@ class Event:
     def _outer_scope(self, payload: Any) -> dict[str, Any]:
         return {"payload": payload, "headers": self.header_values, "query": self.query_values}
 
-    def _scope(self, payload: Any) -> dict[str, Any]:
+    def _scope_of_payload(self, payload: Any) -> dict[str, Any]:
         outer = self._outer_scope(payload)
-        return {**outer, **self._named(outer, self.source.body_of(outer))}
+        return {**outer, **self._members_of_record(outer, self.source.body_of(outer))}
 
-    def _named(self, outer: dict[str, Any], body: Any) -> dict[str, Any]:
+    def _members_of_record(self, outer: dict[str, Any], body: Any) -> dict[str, Any]:
         """What every event has, whatever its envelope; `body` is what the source's definition finds."""
         return {
             "id": self.id,
@@ -225,12 +225,12 @@ class Event:
     @lazy
     def fast_scope(self) -> dict[str, Any]:
         """What conditions see: floats are Python's."""
-        return self._scope(self._payload)
+        return self._scope_of_payload(self._payload)
 
     @lazy
     def scope(self) -> dict[str, Any]:
         """What placeholders see: every number as it was sent."""
-        return self._scope(self.payload)
+        return self._scope_of_payload(self.payload)
 
     @lazy
     def record(self) -> dict[str, Any]:
@@ -238,7 +238,7 @@ class Event:
         payload, source = self.payload, self.source
         outer = self._outer_scope(payload) if source.record_needs_headers else {"payload": payload}
         body = source.body_of(outer)
-        named = self._named(outer, body)
+        named = self._members_of_record(outer, body)
         if body is payload or body is None:
             return named
         for name, value in payload.items():
@@ -253,20 +253,20 @@ class Event:
     @lazy
     def payload_text(self) -> str:
         """The payload in one line."""
-        return dump_json(self.payload) if self._line is None else self._line.decode()
+        return dump_json(self.payload) if self._line_of_record is None else self._line_of_record.decode()
 
     @lazy
-    def _line(self) -> bytes | None:
+    def _line_of_record(self) -> bytes | None:
         return one_line(self.text, self._payload)
 
     def _joined_record(self) -> str | None:
         """To read and write thirty numbers takes as long as all else that is done with an event."""
         source, time = self.source, self.time
-        if source.record_needs_headers or type(time) not in (str, int, type(None)) or self._line is None:
+        if source.record_needs_headers or type(time) not in (str, int, type(None)) or self._line_of_record is None:
             return None
         named = Named(self.id, self.type, time, source.name)
         body = source.body_of({"payload": self._payload})
-        return joined_record(named, self._line, self._payload, body, source.registered)
+        return joined_record(named, self._line_of_record, self._payload, body, source.registered)
 
 
 def query_values(query: bytes) -> dict[str, str]:
@@ -277,5 +277,5 @@ def query_values(query: bytes) -> dict[str, str]:
     return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
 
 
-def _digest(data: bytes) -> str:
+def _hex_digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -62,7 +62,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awaitable[None]]]:
+def make_fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awaitable[None]]]:
     """A function that gets the key set, raising `OSError` or `ValueError`, and one that ends it.
 
     Which authorities are trusted is the environment's to say, on this host too. Raises `UsageError` for certificates
@@ -84,7 +84,7 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
     async def fetch() -> bytes:
         try:
             async with asyncio.timeout(TIMEOUT):
-                return await _read(client, url)
+                return await _read_key_set(client, url)
         except TimeoutError:
             raise OSError(f"no whole answer within {TIMEOUT:g} s") from None
         except httpx.RequestError as error:
@@ -97,14 +97,14 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
 
 async def get_from(url: str) -> bytes:
     """One answer of an address, under the same rules. Raises `OSError` or `ValueError`."""
-    fetch, close = fetcher(url)
+    fetch, close = make_fetcher(url)
     try:
         return await fetch()
     finally:
         await close()
 
 
-async def _read(client: httpx.AsyncClient, url: str) -> bytes:
+async def _read_key_set(client: httpx.AsyncClient, url: str) -> bytes:
     async with client.stream("GET", url) as response:
         if response.is_redirect:
             raise ValueError(f"answered {response.status_code}: redirects are not followed")
@@ -181,7 +181,7 @@ def read_keys(text: bytes, algorithms: frozenset[str]) -> KeysById:
     keys: KeysById = {}
     for index, entry in enumerate(entries[:_MAX_KEYS]):
         for algorithm in algorithms:
-            if isinstance(entry, dict) and _is_usable(entry, algorithm) and (key := _load(entry, algorithm)):
+            if isinstance(entry, dict) and _is_usable(entry, algorithm) and (key := _load_key(entry, algorithm)):
                 keys[index if key.kid is None else key.kid, algorithm] = key
     if not keys:
         raise ValueError(f"no usable key for {', '.join(sorted(algorithms))} among {len(entries)}")
@@ -199,7 +199,7 @@ def _is_usable(entry: dict[str, Any], algorithm: str) -> bool:
     )
 
 
-def _load(entry: dict[str, Any], algorithm: str) -> Key | None:
+def _load_key(entry: dict[str, Any], algorithm: str) -> Key | None:
     from cryptography.hazmat.primitives.asymmetric import rsa
     from jwt import PyJWK
     from jwt.exceptions import PyJWTError
@@ -242,7 +242,7 @@ class KeySetCache:
         self.url = url
 
     @contextlib.asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
+    async def exclusive_fetch(self) -> AsyncIterator[None]:
         """Wait while another process fetches, but not for long; nor where there is no place for a lock."""
         with contextlib.ExitStack() as stack:
             if self.is_shared:
@@ -250,7 +250,7 @@ class KeySetCache:
                     await asyncio.to_thread(stack.enter_context, locked_file(self.path, LOCK_TIMEOUT))
             yield
 
-    def load(self) -> tuple[bytes, float] | None:
+    def load_copy(self) -> tuple[bytes, float] | None:
         """The text of the key set and when it was fetched. A copy that others could have written is not used."""
         try:
             if changeable_by_others(self.path) is not None:
@@ -263,7 +263,7 @@ class KeySetCache:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def save(self, text: bytes, fetched_at: float) -> None:
+    def save_copy(self, text: bytes, fetched_at: float) -> None:
         """Where nothing can be written there is no copy; that costs a later restart at most a fetch."""
         temporary = f"{self.path}.{os.getpid()}"
         with contextlib.suppress(OSError, CallsheetError):
@@ -328,17 +328,17 @@ class KeySet:
         self._unknown: OrderedDict[KeyRequest, float] = OrderedDict()
 
     @property
-    def age(self) -> float:
+    def age_of_keys(self) -> float:
         """Seconds since the keys were fetched; infinite when there are none."""
         return self._wall() - self.fetched_at if self._keys else float("inf")
 
     @property
     def is_usable(self) -> bool:
         """Whether a token can be proved at all."""
-        return self.age <= self.grace
+        return self.age_of_keys <= self.grace
 
     @property
-    def names(self) -> list[str]:
+    def key_ids(self) -> list[str]:
         """Ids of the keys at hand."""
         return sorted({key.kid or "without an id" for key in self._keys.values()})
 
@@ -346,7 +346,7 @@ class KeySet:
         """Fetch the set, whatever is at hand; `failures` and `problem` tell how that went."""
         await asyncio.shield(self._start_refresh())
 
-    def find(self, kid: str | None, algorithm: str) -> Key:
+    def find_key(self, kid: str | None, algorithm: str) -> Key:
         """The key for a token. Raises `UnknownKey`, or `Rejected` where the set is not to be fetched for it now.
 
         A token without a key id is meant for an only key.
@@ -379,7 +379,7 @@ class KeySet:
 
     def _has_key(self, key_request: KeyRequest) -> bool:
         try:
-            self.find(*key_request)
+            self.find_key(*key_request)
         except Rejected:
             return False
         return True
@@ -410,20 +410,20 @@ class KeySet:
     def _start_refresh(self) -> asyncio.Task[None]:
         if self._refresh_task is None or self._refresh_task.done():
             self._is_fetched = False
-            self._refresh_task = asyncio.get_running_loop().create_task(self._refresh())
+            self._refresh_task = asyncio.get_running_loop().create_task(self._refresh_keys())
         return self._refresh_task
 
     @property
     def _is_refreshing(self) -> bool:
         return self._refresh_task is not None and not self._refresh_task.done()
 
-    async def _refresh(self) -> None:
+    async def _refresh_keys(self) -> None:
         self._from_cache = False
         if self._cache is None or not self._cache.is_shared:
             await self._fetch_now()
             return
-        async with self._cache.exclusive():
-            cached = await asyncio.to_thread(self._cache.load)
+        async with self._cache.exclusive_fetch():
+            cached = await asyncio.to_thread(self._cache.load_copy)
             if cached is not None and cached[1] > self.fetched_at and self._use_cached(cached):
                 self._from_cache = True
             else:
@@ -438,12 +438,12 @@ class KeySet:
         except (OSError, ValueError) as error:
             self._on_failure(str(error), self._clock() - started)
             return
-        self._accept(keys, self._wall())
+        self._accept_keys(keys, self._wall())
         self._is_fetched = True
         if self._cache:
-            await asyncio.to_thread(self._cache.save, text, self.fetched_at)
+            await asyncio.to_thread(self._cache.save_copy, text, self.fetched_at)
 
-    def _accept(self, keys: KeysById, fetched_at: float) -> None:
+    def _accept_keys(self, keys: KeysById, fetched_at: float) -> None:
         new = {key.kid for key in keys.values()} - {key.kid for key in self._keys.values()}
         self._keys, self.fetched_at = keys, fetched_at
         if self.failures:
@@ -461,12 +461,12 @@ class KeySet:
             delay = min(delay, BACKOFF_QUICK)
         self.failures += 1
         self._next_attempt = self._clock() + delay
-        serving = f"keys of {self.age:.0f} s ago serve" if self.is_usable else "no token can be proved"
+        serving = f"keys of {self.age_of_keys:.0f} s ago serve" if self.is_usable else "no token can be proved"
         self._report(f"key set: {problem}; {serving}; next attempt in {delay:g} s")
 
     def load_cache(self) -> None:
         """Take the keys that an earlier run left, within their grace."""
-        cached = self._cache.load() if self._cache else None
+        cached = self._cache.load_copy() if self._cache else None
         if cached is not None:
             self._use_cached(cached)
 
@@ -475,7 +475,7 @@ class KeySet:
         if not 0 <= self._wall() - cached[1] <= self.grace:
             return False
         try:
-            self._accept(read_keys(cached[0], self.algorithms), cached[1])
+            self._accept_keys(read_keys(cached[0], self.algorithms), cached[1])
         except ValueError:
             return False
         return True
@@ -490,4 +490,4 @@ class KeySet:
     def _next_refresh(self) -> float:
         if self.failures:
             return self._next_attempt
-        return self._clock() + (self.cache * REFRESH_AHEAD - self.age if self._keys else 0.0)
+        return self._clock() + (self.cache * REFRESH_AHEAD - self.age_of_keys if self._keys else 0.0)

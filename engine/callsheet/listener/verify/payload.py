@@ -32,7 +32,7 @@ def not_genuine(reason: str, detail: str) -> Rejected:
     return Rejected(401, reason, detail)
 
 
-def unreadable(detail: str) -> Rejected:
+def unreadable_body(detail: str) -> Rejected:
     return Rejected(NO_EVENT, "unreadable", detail)
 
 
@@ -50,9 +50,9 @@ def fields_of(body: bytes) -> list[tuple[str, str]]:
             text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=_MOST_FIELDS, errors="strict"
         )
     except UnicodeDecodeError:
-        raise unreadable("not an event: a form that is not UTF-8") from None
+        raise unreadable_body("not an event: a form that is not UTF-8") from None
     except ValueError as error:
-        raise unreadable(f"not an event: no form ({error})") from None
+        raise unreadable_body(f"not an event: no form ({error})") from None
 
 
 def json_of(body: bytes, holder: str | None) -> bytes:
@@ -111,7 +111,7 @@ def parse_payload(data: bytes) -> dict[str, Any]:
     """
     payload = parse_any(data)
     if type(payload) is not dict:
-        raise unreadable(f"not an event: a JSON {_TYPE_NAMES.get(type(payload), 'value')} instead of an object")
+        raise unreadable_body(f"not an event: a JSON {_TYPE_NAMES.get(type(payload), 'value')} instead of an object")
     return payload
 
 
@@ -123,7 +123,7 @@ def parse_any(data: bytes) -> Any:
         payload = _decode_with_library(data)
     lists = data.count(b"[") if _BRACKET in data else 0  # to look for none takes little of what counting none does
     if data.count(b"{") + lists > _MAX_DEPTH and _is_deep(payload):
-        raise unreadable("nested too deeply")
+        raise unreadable_body("nested too deeply")
     return payload
 
 
@@ -131,11 +131,11 @@ def _decode_with_library(data: bytes) -> Any:
     try:
         return _decode(data.decode())
     except UnicodeDecodeError as error:
-        raise unreadable(f"not UTF-8 at byte {error.start}") from None
+        raise unreadable_body(f"not UTF-8 at byte {error.start}") from None
     except RecursionError:
-        raise unreadable("nested too deeply") from None
+        raise unreadable_body("nested too deeply") from None
     except ValueError as error:
-        raise unreadable(f"not JSON: {error}") from None
+        raise unreadable_body(f"not JSON: {error}") from None
 
 
 def _is_deep(payload: Any) -> bool:

@@ -18,9 +18,11 @@ class Proof(Protocol):
     @property
     def summary(self) -> str: ...
 
-    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None: ...
+    def check_delivery(
+        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
+    ) -> None: ...
 
-    def matches(
+    def matching_secrets(
         self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
     ) -> Iterable[bool]: ...
 
@@ -34,14 +36,14 @@ PROOFS: Mapping[str, Any] = {
 }
 
 
-def described(definition: SourceDefinition) -> Any:
+def proof_definition(definition: SourceDefinition) -> Any:
     """The table that describes a source's proof by a shared secret or a public key, if it has one."""
     return next((table for name, table in definition.items() if name in PROOFS), None)
 
 
 def variable_of(definition: SourceDefinition) -> str | None:
     """The environment variable with the source's secrets or public keys."""
-    return (described(definition) or definition.get("jwt", {})).get("env")
+    return (proof_definition(definition) or definition.get("jwt", {})).get("env")
 
 
 def variables_of(definition: SourceDefinition) -> list[str]:
@@ -57,11 +59,11 @@ def proof_of(definition: SourceDefinition, secrets: Sequence[str]) -> Proof | No
     if not secrets:
         return None
     name = next(name for name in definition if name in PROOFS)
-    proof: Proof = PROOFS[name](described(definition), secrets)
+    proof: Proof = PROOFS[name](proof_definition(definition), secrets)
     return proof
 
 
 def covered_by(definition: SourceDefinition) -> str | None:
     """The template of what the proof covers; nothing where it proves the sender, and so all that it sends."""
-    table = described(definition) or {}
+    table = proof_definition(definition) or {}
     return None if "token" in definition else table.get("signed", "")

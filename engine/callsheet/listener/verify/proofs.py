@@ -45,11 +45,11 @@ def are_signed(expression: str, signed: str) -> bool:
     """
     if any("payload" in first_names(text) for text in expressions_in_text(signed)):
         return expression in expressions_in_text(signed)
-    covered = {part for text in expressions_in_text(signed) for part in _beside(expression_tree(text))}
-    return _beside(expression_tree(expression)) <= covered
+    covered = {part for text in expressions_in_text(signed) for part in _names_beside_payload(expression_tree(text))}
+    return _names_beside_payload(expression_tree(expression)) <= covered
 
 
-def _beside(node: Any) -> set[str]:
+def _names_beside_payload(node: Any) -> set[str]:
     """`headers.name` for each value that is looked at beside the payload, or `headers` where it is not plain which."""
     if not isinstance(node, dict):
         return set()
@@ -59,7 +59,7 @@ def _beside(node: Any) -> set[str]:
         return {".".join(names[:2])} if names[0] in _BESIDE else set()
     if node["type"] == "field":
         return {node["value"]} & set(_BESIDE)
-    return {part for child in children for part in _beside(child)}
+    return {part for child in children for part in _names_beside_payload(child)}
 
 
 Headers = Sequence[tuple[bytes, bytes]]
@@ -115,7 +115,7 @@ class SignedMessage:
         self.sent: dict[str, str] = definition.get("send", sent)  # type: ignore[assignment]
         self.is_body = signed == _BODY and self.stamp is None
 
-    def candidates(self, headers: Headers, body: bytes) -> list[bytes]:
+    def sent_signatures(self, headers: Headers, body: bytes) -> list[bytes]:
         """The signatures that were sent. Raises `Rejected` where there is none."""
         if self.member:
             given = member_of(body, self.member)
@@ -125,17 +125,21 @@ class SignedMessage:
             raise not_genuine("signature_missing", f"no {self.name}{' in the body' if self.member else ' header'}")
         if not self.separator and not self.prefix:
             return given
-        return _parts(given, self.separator, self.prefix)
+        return _split_signatures(given, self.separator, self.prefix)
 
-    def message(self, headers: Headers, body: bytes, now: float, request: SignedRequest, *, secret: str = "") -> bytes:
+    def signed_message(
+        self, headers: Headers, body: bytes, now: float, request: SignedRequest, *, secret: str = ""
+    ) -> bytes:
         """What must have been signed; `secret` is part of it where it is no key.
 
         Raises `Rejected` for a time of signing that is missing, or too far from now.
         """
         if self.is_body:
             return body
-        timestamp = self._timestamp(headers, body, now) if self.stamp else ""
-        return self._around(body, {"headers": text_headers(headers), "timestamp": timestamp, "secret": secret}, request)
+        timestamp = self._signing_time(headers, body, now) if self.stamp else ""
+        return self._message_of_template(
+            body, {"headers": text_headers(headers), "timestamp": timestamp, "secret": secret}, request
+        )
 
     def headers_for(
         self,
@@ -148,10 +152,10 @@ class SignedMessage:
         """The headers of a delivery made here, with what `sign` makes of the message; `headers` are its other ones."""
         scope: dict[str, Any] = {"headers": {name.lower(): value for name, value in headers.items()}}
         scope["timestamp"] = str(int(now))
-        scope["signature"] = sign(self._around(body, scope, request))
+        scope["signature"] = sign(self._message_of_template(body, scope, request))
         return {name: to_text(fill_text(text, scope)) for name, text in self.sent.items()}
 
-    def _around(self, body: bytes, scope: Mapping[str, Any], request: SignedRequest) -> bytes:
+    def _message_of_template(self, body: bytes, scope: Mapping[str, Any], request: SignedRequest) -> bytes:
         scope = {**scope, "url": request.url}
         if self.reads_payload:
             scope["payload"] = parse_any(body)
@@ -164,20 +168,20 @@ class SignedMessage:
             body = b""
         return to_text(fill_text(self.before, scope)).encode() + body + to_text(fill_text(self.after, scope)).encode()
 
-    def _timestamp(self, headers: Headers, body: bytes, now: float) -> str:
+    def _signing_time(self, headers: Headers, body: bytes, now: float) -> str:
         stamp: Pick = self.stamp or {"header": ""}
         place = stamp.get("header") or stamp["member"]
         if "member" in stamp:
             found = member_of(body, place)
         else:
             name = place.lower().encode()
-            found = _parts(
+            found = _split_signatures(
                 [value for header, value in headers if header == name],
                 stamp.get("separator", "").encode(),
                 stamp.get("prefix", "").encode(),
             )
         text = found[0].decode("latin-1") if found else ""
-        signed_at = _moment(text)
+        signed_at = _seconds_of_time(text)
         if signed_at is None:
             raise not_genuine("timestamp_missing", f"no timestamp in {place}")
         if abs(now - signed_at) > self.tolerance:
@@ -192,7 +196,7 @@ _FIRST_MILLISECONDS = 10**11
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)"
 
 
-def _moment(text: str) -> float | None:
+def _seconds_of_time(text: str) -> float | None:
     """Seconds since 1970 of a time in seconds or milliseconds, or as RFC 3339 writes it; nothing where it is none."""
     if text.isascii() and text.isdigit():
         number = int(text[:18])
@@ -205,7 +209,7 @@ def _moment(text: str) -> float | None:
         return None
 
 
-def _parts(given: list[bytes], separator: bytes, prefix: bytes) -> list[bytes]:
+def _split_signatures(given: list[bytes], separator: bytes, prefix: bytes) -> list[bytes]:
     parts = [part.strip() for value in given for part in value.split(separator)] if separator else given
     return [part[len(prefix) :] for part in parts if part.startswith(prefix)]
 
@@ -232,7 +236,7 @@ class KeyedHash:
         self._inner = hashlib.new(algorithm, padded.translate(_INNER))
         self._outer = hashlib.new(algorithm, padded.translate(_OUTER))
 
-    def digest(self, message: bytes) -> bytes:
+    def digest_of(self, message: bytes) -> bytes:
         inner = self._inner.copy()
         inner.update(message)
         outer = self._outer.copy()
@@ -255,28 +259,30 @@ class Signature:
     def summary(self) -> str:
         return f"signatures in {self.signed.name}, {count_of(len(self.keys), 'secret')}"
 
-    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
+    def check_delivery(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with one of the secrets."""
-        if not any(self.matches(headers, body, now, request)):
+        if not any(self.matching_secrets(headers, body, now, request)):
             raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the secrets ({len(self.keys)})")
 
-    def matches(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> Iterator[bool]:
+    def matching_secrets(
+        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
+    ) -> Iterator[bool]:
         """For each secret whether it made one of the signatures. Raises `Rejected` where there can be none."""
-        candidates = self.signed.candidates(headers, body)
-        message = self.signed.message(headers, body, now, request)
+        candidates = self.signed.sent_signatures(headers, body)
+        message = self.signed.signed_message(headers, body, now, request)
         for keyed in self._hashes:
-            expected = self._encode(keyed.digest(message))
+            expected = self._encode(keyed.digest_of(message))
             yield any(hmac.compare_digest(expected, candidate) for candidate in candidates)
 
     def headers_for(
         self, body: bytes, headers: Mapping[str, str], now: float, request: SignedRequest = NO_REQUEST
     ) -> dict[str, str]:
         """The headers of a delivery made here, signed with the first secret; `headers` are its other ones."""
-        return self.signed.headers_for(body, headers, now, request, self.sign)
+        return self.signed.headers_for(body, headers, now, request, self.sign_message)
 
-    def sign(self, message: bytes) -> str:
+    def sign_message(self, message: bytes) -> str:
         """With the first secret."""
-        return self._encode(self._hashes[0].digest(message)).decode()
+        return self._encode(self._hashes[0].digest_of(message)).decode()
 
 
 def check_secret(secret: str) -> None:
@@ -323,37 +329,39 @@ class PlainToken:
 
     @property
     def summary(self) -> str:
-        return f"a token in {self._place}, {count_of(len(self.keys), 'secret')}"
+        return f"a token in {self._place_of_token}, {count_of(len(self.keys), 'secret')}"
 
-    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
+    def check_delivery(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the secrets was sent."""
-        if not any(self.matches(headers, body, now, request)):
-            raise not_genuine("token_wrong", f"{self._place} matches none of the secrets ({len(self.keys)})")
+        if not any(self.matching_secrets(headers, body, now, request)):
+            raise not_genuine("token_wrong", f"{self._place_of_token} matches none of the secrets ({len(self.keys)})")
 
-    def matches(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> list[bool]:
+    def matching_secrets(
+        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
+    ) -> list[bool]:
         """For each secret whether it was sent. Raises `Rejected` where none was."""
-        given = self._given(headers, body, request.query)
+        given = self._sent_values(headers, body, request.query)
         if not given:
-            raise not_genuine("token_missing", f"no {self._place}")
+            raise not_genuine("token_missing", f"no {self._place_of_token}")
         # Every pair is compared, and each in constant time, so that the time tells nothing of how much was right.
         return [sum(hmac.compare_digest(key, value) for value in given) > 0 for key in self.keys]
 
     @property
-    def _place(self) -> str:
+    def _place_of_token(self) -> str:
         if self.member:
             return f"{self.member!r} in the body"
         return f"{self.header} header" if self.header else f"{self.field!r} in the query"
 
-    def _given(self, headers: Headers, body: bytes, query: bytes) -> list[bytes]:
+    def _sent_values(self, headers: Headers, body: bytes, query: bytes) -> list[bytes]:
         if self.member:
             return member_of(body, self.member)
         if self.header:
             name = self.header.lower().encode()
-            return [self._token(value) for header, value in headers if header == name]
+            return [self._token_of_value(value) for header, value in headers if header == name]
         fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
         return [value.encode("latin-1") for name, value in fields if name == self.field]
 
-    def _token(self, value: bytes) -> bytes:
+    def _token_of_value(self, value: bytes) -> bytes:
         prefix = self.prefix.encode()
         return value[len(prefix) :] if value[: len(prefix)].lower() == prefix.lower() else b""
 
@@ -404,34 +412,36 @@ class PublicKeySignature:
         self.signed = SignedMessage(definition)
         self.algorithm = definition["algorithm"]
         self.decode = bytes.fromhex if definition["encoding"] == "hex" else base64.b64decode
-        self.verifiers = [self._verifier(secret) for secret in dict.fromkeys(secrets)]
+        self.verifiers = [self._make_verifier(secret) for secret in dict.fromkeys(secrets)]
 
     @property
     def summary(self) -> str:
         return f"signatures in {self.signed.name}, {count_of(len(self.verifiers), 'public key')}"
 
-    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
+    def check_delivery(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with the private half of one of the keys."""
-        if not any(self.matches(headers, body, now, request)):
+        if not any(self.matching_secrets(headers, body, now, request)):
             raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the keys ({len(self.verifiers)})")
 
-    def matches(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> Iterator[bool]:
+    def matching_secrets(
+        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
+    ) -> Iterator[bool]:
         """For each key whether one of the signatures was made with it. Raises `Rejected` where there can be none."""
-        candidates = [self._decoded(text) for text in self.signed.candidates(headers, body)]
-        message = self.signed.message(headers, body, now, request)
+        candidates = [self._decoded_signature(text) for text in self.signed.sent_signatures(headers, body)]
+        message = self.signed.signed_message(headers, body, now, request)
         for verify in self.verifiers:
             yield any(verify(each, message) for each in candidates)
 
-    def _decoded(self, text: bytes) -> bytes:
+    def _decoded_signature(self, text: bytes) -> bytes:
         try:
             return self.decode(text.decode("ascii"))
         except (ValueError, binascii.Error):
             return b""
 
-    def _verifier(self, secret: str) -> Callable[[bytes, bytes], bool]:
+    def _make_verifier(self, secret: str) -> Callable[[bytes, bytes], bool]:
         from cryptography.exceptions import InvalidSignature
 
-        key = self._public(key_of(secret, self.definition.get("key")))
+        key = self._load_public_key(key_of(secret, self.definition.get("key")))
         more = arguments_of(self.algorithm)
 
         def verify(signature: bytes, message: bytes) -> bool:
@@ -443,7 +453,7 @@ class PublicKeySignature:
 
         return verify
 
-    def _public(self, data: bytes) -> Any:
+    def _load_public_key(self, data: bytes) -> Any:
         from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
         from cryptography.hazmat.primitives.serialization import load_der_public_key

@@ -36,29 +36,29 @@ class NamedSecrets:
     def location(self) -> str:
         return "the encrypted file" if chosen_name(self._variables) == FILE else "the key store"
 
-    def get(self, name: str) -> str:
+    def get_secret(self, name: str) -> str:
         """Raises `NotFound`."""
-        record = self._store().get(_account(name))
+        record = self._open_store().get(_account_of_secret(name))
         if record is None:
-            raise self._missing(name)
+            raise self._missing_secret(name)
         return str(record["secret"])
 
-    def put(self, name: str, secret: str) -> None:
-        self._store().put(_account(name), {"secret": secret})
+    def put_secret(self, name: str, secret: str) -> None:
+        self._open_store().put(_account_of_secret(name), {"secret": secret})
 
-    def delete(self, name: str) -> None:
+    def delete_secret(self, name: str) -> None:
         """Raises `NotFound`."""
-        if not self._store().delete(_account(name)):
-            raise self._missing(name)
+        if not self._open_store().delete(_account_of_secret(name)):
+            raise self._missing_secret(name)
 
-    def _store(self) -> Store:
+    def _open_store(self) -> Store:
         return open_store(chosen_name(self._variables), self._variables, self._environ, self._program)
 
-    def _missing(self, name: str) -> NotFound:
+    def _missing_secret(self, name: str) -> NotFound:
         return NotFound(f"no secret {name!r} in {self.location}", hint=f"put it there: webhook secret set {name}")
 
 
-def _account(name: str) -> str:
+def _account_of_secret(name: str) -> str:
     """No site is called so: there is no colon in the names of sites."""
     if not re.fullmatch(SITE_NAME, name):
         raise UsageError(f"{name!r}: a secret's name may contain only letters, digits, '.', '_' and '-'")
@@ -83,9 +83,9 @@ def collect_secrets(
         raise UsageError("--secret is empty", hint="give it a value, or omit it")
     secrets = list(values)
     for path in files:
-        secrets += _lines(_read(path))
+        secrets += _secrets_in_lines(_read_secret_file(path))
     if names:
-        secrets += map(NamedSecrets(prefix, environ, program).get, names)
+        secrets += map(NamedSecrets(prefix, environ, program).get_secret, names)
     if variable is not None and variable in environ:
         secrets += _from_variable(variable, environ[variable])
     return secrets
@@ -94,17 +94,17 @@ def collect_secrets(
 def _from_variable(name: str, text: str) -> list[str]:
     """A variable that was meant to hold a secret and does not must not be taken for none."""
     refuse_byte_order_mark(text.encode("utf-8", "surrogateescape"), name)
-    secrets = _lines(text)
+    secrets = _secrets_in_lines(text)
     if not secrets:
         raise UsageError(f"{name} is set, but contains no secret", hint=f"put the secret into it, or: unset {name}")
     return secrets
 
 
-def _lines(text: str) -> list[str]:
+def _secrets_in_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line]
 
 
-def _read(path: str) -> str:
+def _read_secret_file(path: str) -> str:
     try:
         if not os.path.exists(path):
             raise UsageError(f"--secret-file: {path}: No such file or directory")
@@ -113,6 +113,6 @@ def _read(path: str) -> str:
         text = data.decode()
     except UnicodeDecodeError:
         raise UsageError(f"--secret-file: {path}: not valid UTF-8") from None
-    if not _lines(text):
+    if not _secrets_in_lines(text):
         raise UsageError(f"--secret-file: {path}: contains no secret", hint="one secret a line")
     return text

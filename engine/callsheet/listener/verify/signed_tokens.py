@@ -75,24 +75,24 @@ class TokenVerifier:
     def token_of(self, headers: Headers, body: bytes) -> bytes:
         """The token of a delivery, in the body or beside it. Raises `Rejected` where there is none."""
         if not self.header:
-            return self._unquoted(body)
+            return self._unquoted_body(body)
         name = self.header.lower().encode()
         for header, value in headers:
             if header == name and value[: len(self._prefix)].lower() == self._prefix:
                 return value[len(self._prefix) :]
         raise not_genuine("token_missing", f"no token in {self.header}")
 
-    def claims(self, token: bytes, find_key: KeyLookup, now: float) -> tuple[dict[str, Any], bytes]:
+    def verified_claims(self, token: bytes, find_key: KeyLookup, now: float) -> tuple[dict[str, Any], bytes]:
         """The claims of a genuine token, and their JSON. `find_key` gives a key by id and algorithm, or raises."""
         signed, _, signature = token.rpartition(b".")
         header, dot, payload = signed.partition(b".")
         if not dot or _DOT in payload or not token.isascii():
             raise not_genuine("token_malformed", f"{self.place} is not a signed token")
-        kid, algorithm = self._known_headers.get(header) or self._header(header)
+        kid, algorithm = self._known_headers.get(header) or self._read_header(header)
         if not find_key(kid, algorithm).verify(signed, _base64url_decode(signature, "signature")):
             raise not_genuine("token_wrong", f"the signature was not made with key {kid!r}")
         if header not in self._known_headers:
-            self._remember(header, kid, algorithm)
+            self._remember_header(header, kid, algorithm)
         text = _base64url_decode(payload, "payload")
         claims = parse_payload(text)
         if "exp" in claims or "nbf" in claims:
@@ -101,7 +101,7 @@ class TokenVerifier:
             self._check_parties(claims)
         for name, values in self._expected.items():
             found = claims.get(name)
-            if not set(_texts(*(found if isinstance(found, list) else [found]))) & set(values):
+            if not set(_texts_among(*(found if isinstance(found, list) else [found]))) & set(values):
                 said = f"claim {name} is {str(found)[:80]!r}" if name in claims else f"there is no claim {name}"
                 raise not_genuine("token_claim", said)
         for name, value in self._constants.items():
@@ -114,18 +114,18 @@ class TokenVerifier:
         if self._request_claim and claims.get(self._request_claim) != request_hash("POST", path, query):
             raise not_genuine("token_claim", f"claim {self._request_claim} is not of POST {path} with its query")
 
-    def _remember(self, header: bytes, kid: str | None, algorithm: str) -> None:
+    def _remember_header(self, header: bytes, kid: str | None, algorithm: str) -> None:
         if len(self._known_headers) >= _MAX_KNOWN_HEADERS:
             self._known_headers.clear()
         self._known_headers[header] = (kid, algorithm)
 
-    def _unquoted(self, body: bytes) -> bytes:
+    def _unquoted_body(self, body: bytes) -> bytes:
         token = body.strip()
         if self.unquote and token[:1] == b'"' and token[-1:] == b'"':
             return token[1:-1]
         return token
 
-    def _header(self, segment: bytes) -> tuple[str | None, str]:
+    def _read_header(self, segment: bytes) -> tuple[str | None, str]:
         """Key id and algorithm. Keys that the header brings along (`jwk`, `jku`, `x5c`, `x5u`) are never looked at."""
         if len(segment) > _MAX_HEADER_SIZE:
             raise not_genuine("token_malformed", "the token's header is too long")
@@ -151,11 +151,13 @@ class TokenVerifier:
             raise not_genuine("token_early", f"not valid before {start:.15g}")
 
     def _check_parties(self, claims: dict[str, Any]) -> None:
-        if self.issuers and self.issuers.isdisjoint(_texts(claims.get("iss"))):
+        if self.issuers and self.issuers.isdisjoint(_texts_among(claims.get("iss"))):
             raise not_genuine("token_issuer", f"issued by {str(claims.get('iss'))[:80]!r}")
         if self.audiences:
             audience = claims.get("aud")
-            if self.audiences.isdisjoint(_texts(*audience) if isinstance(audience, list) else _texts(audience)):
+            if self.audiences.isdisjoint(
+                _texts_among(*audience) if isinstance(audience, list) else _texts_among(audience)
+            ):
                 raise not_genuine("token_audience", f"meant for {str(audience)[:80]!r}")
 
 
@@ -173,7 +175,7 @@ def request_hash(method: str, path: str, query: bytes) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _texts(*values: Any) -> list[str]:
+def _texts_among(*values: Any) -> list[str]:
     """Those that are texts. Senders can put anything where one belongs."""
     return [value for value in values if isinstance(value, str)]
 

@@ -14,9 +14,9 @@ from ...language.template import compile_expression, expressions_in_text, fill_t
 from ...paths import cache_directory
 from .certificate import UnknownCertificate
 from .event import Event, query_values
-from .key_set import KeySet, KeySetCache, SharedKeys, UnknownKey, check_url, fetcher, get_from
-from .payload import NO_EVENT, UNAVAILABLE, Rejected, json_of, parse_any, parse_exact, parse_payload, unreadable
-from .proof_kinds import PROOFS, Proof, covered_by, described, proof_of, variable_of
+from .key_set import KeySet, KeySetCache, SharedKeys, UnknownKey, check_url, get_from, make_fetcher
+from .payload import NO_EVENT, UNAVAILABLE, Rejected, json_of, parse_any, parse_exact, parse_payload, unreadable_body
+from .proof_kinds import PROOFS, Proof, covered_by, proof_definition, proof_of, variable_of
 from .proofs import NO_REQUEST, Headers, PlainToken, Signature, SignedRequest, are_signed, other_spellings, text_headers
 from .secret_options import collect_secrets
 from .signed_tokens import TokenVerifier
@@ -57,7 +57,7 @@ class Challenge:
         self.token = PlainToken(token, secrets) if token is not None else None
         self.is_open = token is None or bool(secrets)  # without its secret nobody's question is answered
 
-    def answer(
+    def answer_to(
         self, scope: Mapping[str, Any], headers: Headers, query: bytes, proof: Proof | None = None
     ) -> Challenged | None:
         """Nothing where it is none. `proof` is that of deliveries, for an answer that is signed.
@@ -67,11 +67,11 @@ class Challenge:
         if not self.is_open or not self.when(scope):
             return None
         if self.token is not None:
-            self.token.check(headers, b"", 0, SignedRequest(query=query))
+            self.token.check_delivery(headers, b"", 0, SignedRequest(query=query))
         if self.signed is not None:
             if not isinstance(proof, Signature):  # without its secret nothing can be signed
                 return None
-            scope = {**scope, "signature": proof.sign(to_text(fill_text(self.signed, scope)).encode())}
+            scope = {**scope, "signature": proof.sign_message(to_text(fill_text(self.signed, scope)).encode())}
         reply = fill_template(self.reply, scope)
         is_text = isinstance(reply, str) or reply is None
         body = (reply or "").encode("utf-8", "replace") if is_text else dump_json(reply).encode("utf-8", "replace")
@@ -125,7 +125,7 @@ class Source:
         self.dedup_ignore = frozenset(definition.get("dedup_ignore", ()))
         self.registered = frozenset(definition.get("jwt", {}).get("registered", _REGISTERED))
         self.keys = keys
-        self.find_key = keys.find if keys is not None else SharedKeys(token_secrets).find if token_secrets else None
+        self.find_key = keys.find_key if keys is not None else SharedKeys(token_secrets).find if token_secrets else None
         self.tokens = TokenVerifier(definition["jwt"], claims) if self.find_key is not None else None
         self.proof = proof_of(definition, secrets)
         self.covered = covered_by(definition)
@@ -172,26 +172,26 @@ class Source:
         """Whether genuine deliveries can be told now."""
         return self.keys is None or self.proof is not None or self.keys.is_usable
 
-    def receive(self, headers: Headers, query: bytes, data: bytes, now: float) -> Event:
+    def receive_event(self, headers: Headers, query: bytes, data: bytes, now: float) -> Event:
         """The event of a genuine delivery. Raises `Rejected`; `UnknownKey` where keys may be missing."""
         if self.open_questions:
             self._ask_openly(headers, query)
         if self.tokens is None or self.find_key is None:
             if self.proof is not None:
-                self._prove(self.proof, headers, query, data, now)
-            text = data if self.content == "json" else self._json(data)
-            return self._event(parse_payload(text), headers, query, data, text)
+                self._check_proof(self.proof, headers, query, data, now)
+            text = data if self.content == "json" else self._json_of_body(data)
+            return self._make_event(parse_payload(text), headers, query, data, text)
         try:
-            claims, text = self.tokens.claims(self.tokens.token_of(headers, data), self.find_key, now)
+            claims, text = self.tokens.verified_claims(self.tokens.token_of(headers, data), self.find_key, now)
             self.tokens.check_request(claims, self.path, query)
         except Rejected as refused:
             if self.proof is None or refused.status == NO_EVENT:
                 raise
             self._check_proof_too(self.proof, headers, query, data, now, refused)
-            return self._event(parse_payload(data), headers, query, data, data)
+            return self._make_event(parse_payload(data), headers, query, data, data)
         if self.tokens.header:
-            return self._event(parse_payload(data), headers, query, data, data)
-        return self._event(claims, headers, query, data, text)
+            return self._make_event(parse_payload(data), headers, query, data, data)
+        return self._make_event(claims, headers, query, data, text)
 
     def receive_list(self, headers: Headers, query: bytes, data: bytes, now: float) -> list[Event]:
         """The events of a genuine delivery that is a list of them, each as if it had come alone. Raises `Rejected`.
@@ -201,64 +201,66 @@ class Source:
         if self.open_questions:
             self._ask_openly(headers, query)
         if self.proof is not None:
-            self._prove(self.proof, headers, query, data, now)
-        text = data if self.content == "json" else self._json(data)
+            self._check_proof(self.proof, headers, query, data, now)
+        text = data if self.content == "json" else self._json_of_body(data)
         parse_any(text)  # tells what is wrong with it
         payload = parse_exact(text)
         scope = {"payload": payload, "headers": text_headers(headers), "query": query_values(query)}
-        self._ask(scope, headers, query)
+        self._raise_challenge(scope, headers, query)
         found = self._events(scope) if self._events is not None else None
         if not isinstance(found, list):
-            raise unreadable("not a list of events")
+            raise unreadable_body("not a list of events")
         if len(found) > _MAX_EVENTS:
-            raise unreadable(f"a list of {len(found)} events: more than {_MAX_EVENTS}")
+            raise unreadable_body(f"a list of {len(found)} events: more than {_MAX_EVENTS}")
         return [self._event_of_list(scope, headers, query, dump_json(each).encode()) for each in found]
 
     def _event_of_list(self, beside: Mapping[str, Any], headers: Headers, query: bytes, text: bytes) -> Event:
         return Event(self, parse_payload(text), headers, query, text, text, beside=beside)
 
-    def challenged(self, headers: Headers, query: bytes, method: str = "GET") -> Challenged | None:
+    def answer_to_question(self, headers: Headers, query: bytes, method: str = "GET") -> Challenged | None:
         """The answer to a GET or HEAD that is a question. Raises `Rejected`."""
         asked = [question for question in self.get_questions if question.method == method]
-        return self._answer(asked, _without_body(headers, query), headers, query)
+        return self._answer_challenges(asked, _without_body(headers, query), headers, query)
 
-    def _answer(
+    def _answer_challenges(
         self, asked: Sequence[Challenge], scope: Mapping[str, Any], headers: Headers, query: bytes
     ) -> Challenged | None:
-        found = (question.answer(scope, headers, query, self.proof) for question in asked)
+        found = (question.answer_to(scope, headers, query, self.proof) for question in asked)
         return next((answer for answer in found if answer is not None), None)
 
     def _ask_openly(self, headers: Headers, query: bytes) -> None:
-        if (answer := self._answer(self.open_questions, _without_body(headers, query), headers, query)) is not None:
+        if (
+            answer := self._answer_challenges(self.open_questions, _without_body(headers, query), headers, query)
+        ) is not None:
             raise answer
 
-    def _event(self, payload: dict[str, Any], headers: Headers, query: bytes, data: bytes, text: bytes) -> Event:
+    def _make_event(self, payload: dict[str, Any], headers: Headers, query: bytes, data: bytes, text: bytes) -> Event:
         if self.questions:
             scope = {"payload": payload, "headers": text_headers(headers), "query": query_values(query)}
-            self._ask(scope, headers, query)
+            self._raise_challenge(scope, headers, query)
         return Event(self, payload, headers, query, data, text)
 
-    def _ask(self, scope: Mapping[str, Any], headers: Headers, query: bytes) -> None:
+    def _raise_challenge(self, scope: Mapping[str, Any], headers: Headers, query: bytes) -> None:
         """Raises `Challenged` where the delivery is a question."""
-        if (answer := self._answer(self.questions, scope, headers, query)) is not None:
+        if (answer := self._answer_challenges(self.questions, scope, headers, query)) is not None:
             raise answer
 
-    def _prove(self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float) -> None:
+    def _check_proof(self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float) -> None:
         if not self.wants_request:
-            proof.check(headers, data, now, NO_REQUEST)
+            proof.check_delivery(headers, data, now, NO_REQUEST)
             return
         for other in self.other_urls:
             with suppress(Rejected):
-                proof.check(headers, data, now, self.request_of(query, other))
+                proof.check_delivery(headers, data, now, self.request_of(query, other))
                 return
-        proof.check(headers, data, now, self.request_of(query))
+        proof.check_delivery(headers, data, now, self.request_of(query))
 
     def request_of(self, query: bytes, url: str | None = None) -> SignedRequest:
         """What a signature may cover beside headers and body, where the sender called this address."""
         base = self.public_url if url is None else url
         return SignedRequest(f"{base}{self.path}{'?' if query else ''}{query.decode('latin-1')}", query)
 
-    def _json(self, data: bytes) -> bytes:
+    def _json_of_body(self, data: bytes) -> bytes:
         """The payload's JSON, where forms are accepted.
 
         The body itself tells what it is: a Content-Type is not signed, and would let one body be two events.
@@ -276,29 +278,29 @@ class Source:
         self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float, first: Rejected
     ) -> None:
         try:
-            self._prove(proof, headers, query, data, now)
+            self._check_proof(proof, headers, query, data, now)
         except Rejected as second:
             if isinstance(first, UnknownKey) or first.status == UNAVAILABLE:
                 raise first from None
             detail = f"{first.detail}; {second.detail}"
             raise Rejected(second.status, second.reason, detail) from None
 
-    def identify(self, scope: dict[str, Any]) -> tuple[str, str | int | None]:
+    def identify_event(self, scope: dict[str, Any]) -> tuple[str, str | int | None]:
         """Type and id of an event. Raises `Rejected` where there is no event."""
         type_ = self._type(scope)
         if not isinstance(type_, str) or not type_:
-            raise unreadable("not an event: it names no type")
+            raise unreadable_body("not an event: it names no type")
         if len(type_) > _MAX_TYPE_LENGTH or not (type_.isascii() or _is_text(type_)):
-            raise unreadable("not an event: its type is too long, or no text")
+            raise unreadable_body("not an event: its type is too long, or no text")
         id_ = self._id(scope)
         if isinstance(id_, str):
             if len(id_) > _MAX_ID_LENGTH or not (id_.isascii() or _is_text(id_)):
-                raise unreadable("not an event: its id is too long, or no text")
+                raise unreadable_body("not an event: its id is too long, or no text")
             return type_, id_ or None
         if id_ is not None and (isinstance(id_, bool) or not isinstance(id_, int)):
-            raise unreadable("not an event: its id is neither text nor an integer")
+            raise unreadable_body("not an event: its id is neither text nor an integer")
         if id_ is not None and abs(id_) >= _ID_BOUND:
-            raise unreadable("not an event: its id is too long")
+            raise unreadable_body("not an event: its id is too long")
         return type_, id_
 
     def unregistered_claims(self, payload: dict[str, Any]) -> dict[str, Any]:
@@ -349,18 +351,18 @@ def check_proofs(sources: Sequence[Source], *, insecure: bool, is_public: bool) 
         said = source.definition.get("unverified")
         is_meant = said is True or (trying and (said == "local" or not _defines_proof(source)))
         if not (insecure or is_meant):
-            hint = _remedy(source, is_first=source is sources[0], is_public=is_public)
+            hint = _remedy_for_source(source, is_first=source is sources[0], is_public=is_public)
             raise UsageError(f"source {source.name!r}: it has no secret or key set to verify events with", hint=hint)
     return [source.name for source in without]
 
 
 def _defines_proof(source: Source) -> bool:
-    return described(source.definition) is not None or "jwt" in source.definition
+    return proof_definition(source.definition) is not None or "jwt" in source.definition
 
 
-def _remedy(source: Source, *, is_first: bool, is_public: bool) -> str:
+def _remedy_for_source(source: Source, *, is_first: bool, is_public: bool) -> str:
     """Options give the proof of the first source only."""
-    shared, jwt = described(source.definition), source.definition.get("jwt")
+    shared, jwt = proof_definition(source.definition), source.definition.get("jwt")
     variable = variable_of(source.definition)
     ways = [f"set {variable}"] if variable is not None else []
     claims = jwt.get("claims", {}) if jwt else {}
@@ -393,21 +395,23 @@ class ProofSettings:
         self._note = note
         self._is_shared = is_shared
 
-    def source(
+    def make_source(
         self, name: str, given: GivenSecrets, keys: KeySet | None, public_url: str, *, signs_nothing: bool = False
     ) -> Source:
         """`signs_nothing` where deliveries were proved elsewhere. Raises `UsageError` for what cannot be a proof."""
         definition = self._catalog.sources.get(name)
         jwt = definition.get("jwt", {})
-        shared = described(definition)
+        shared = proof_definition(definition)
         if shared is None and any(given) and "env" not in jwt:
             raise UsageError(f"source {name!r} does not use a shared secret or public key: leave out the secret")
-        secrets = self._secrets(given, shared.get("env")) if shared is not None else []
-        token_secrets = self._secrets(given, jwt["env"]) if "env" in jwt else []
+        secrets = self._secrets_of_source(given, shared.get("env")) if shared is not None else []
+        token_secrets = self._secrets_of_source(given, jwt["env"]) if "env" in jwt else []
         proving = shared.get("env") if shared is not None else None
-        challenges = [self._challenge(each, proving, secrets) for each in definition.get("challenge", ())]
+        challenges = [self._make_challenge(each, proving, secrets) for each in definition.get("challenge", ())]
         try:
-            source = Source(name, definition, secrets, keys, challenges, public_url, self.claims(name), token_secrets)
+            source = Source(
+                name, definition, secrets, keys, challenges, public_url, self.expected_claims(name), token_secrets
+            )
         except UsageError as error:  # of its secrets, which it does not show
             raise UsageError(f"source {name!r}: {error.message}", hint=error.hint) from None
         if source.signs_url and secrets and not (public_url or signs_nothing):
@@ -415,19 +419,21 @@ class ProofSettings:
             raise UsageError(f"source {name!r}: its signatures cover the address that is called", hint=hint)
         return source
 
-    def _challenge(self, definition: shape.ChallengeDefinition, proving: str | None, secrets: list[str]) -> Challenge:
+    def _make_challenge(
+        self, definition: shape.ChallengeDefinition, proving: str | None, secrets: list[str]
+    ) -> Challenge:
         """A question with the secret of deliveries takes it from wherever theirs comes."""
         variable = definition.get("token", {}).get("env")
         is_same = variable is not None and variable == proving
-        return Challenge(definition, secrets if is_same else self._secrets(((), (), ()), variable))
+        return Challenge(definition, secrets if is_same else self._secrets_of_source(((), (), ()), variable))
 
-    def _secrets(self, given: GivenSecrets, variable: str | None) -> list[str]:
+    def _secrets_of_source(self, given: GivenSecrets, variable: str | None) -> list[str]:
         return collect_secrets(*given, variable, self._environ, self._prefix, self._catalog.program)
 
-    def claims(self, name: str) -> dict[str, list[str]]:
+    def expected_claims(self, name: str) -> dict[str, list[str]]:
         """The values that claims of a source's tokens may have, as its variables say."""
         named = self._catalog.sources.get(name).get("jwt", {}).get("claims", {})
-        return {claim: self._secrets(((), (), ()), variable) for claim, variable in named.items()}
+        return {claim: self._secrets_of_source(((), (), ()), variable) for claim, variable in named.items()}
 
     def key_set(
         self, name: str, chosen: str | None, switches: frozenset[str]
@@ -441,7 +447,7 @@ class ProofSettings:
         # An empty address is a wrong one: taken for none, nothing would be verified.
         is_wanted = "switch" not in jwt or jwt["switch"] in switches
         url = chosen if chosen is not None else jwt.get("vendor") if is_wanted else None
-        missing = [jwt["claims"][claim] for claim, values in self.claims(name).items() if not values]
+        missing = [jwt["claims"][claim] for claim, values in self.expected_claims(name).items() if not values]
         if missing and chosen is not None:
             raise UsageError(
                 f"source {name!r}: {missing[0]} is not set", hint="it says which tokens of that key set are meant"
@@ -449,7 +455,7 @@ class ProofSettings:
         if url is None or missing:
             return None, None
         check_url(url, "--jwks-url" if chosen is not None else "key set")
-        fetch, close = fetcher(url)
+        fetch, close = make_fetcher(url)
         copy = KeySetCache(cache_directory(self._environ), url, is_shared=self._is_shared)
         keys = KeySet(jwt, fetch, copy, self._note)
         keys.load_cache()

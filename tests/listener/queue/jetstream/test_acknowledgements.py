@@ -18,7 +18,7 @@ from callsheet.errors import CallsheetError, NetworkError, NotAllowed
 from callsheet.listener.queue.jetstream import jetstream_queue as queue
 from callsheet.listener.queue.jetstream import nats_connection as connection
 from callsheet.listener.queue.jetstream.jetstream_queue import JetStreamQueue
-from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress, checked
+from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress, checked_reply
 from callsheet.listener.queue.queue_port import Lease, PutResult, QueueFailed, TooLarge
 
 ADDRESS = QueueAddress(("nats://h:4222",), "EV")
@@ -101,15 +101,15 @@ def told(work: Callable[[JetStreamQueue], Awaitable[Any]], server: Server | None
 
 
 def test_a_success_is_acknowledged_and_nothing_else() -> None:
-    assert told(lambda made: made.complete(lease())) == [("request", "reply 7", b"+ACK")]
+    assert told(lambda made: made.complete_event(lease())) == [("request", "reply 7", b"+ACK")]
 
 
 def test_what_was_noted_of_its_jobs_is_forgotten_after_the_acknowledgement() -> None:
     async def work(made: JetStreamQueue) -> None:
         assert await made.record_success(lease(), "r/1")
-        assert await made.complete(lease())
+        assert await made.complete_event(lease())
         assert made._with_progress == set()
-        await made.complete(lease(key=8))
+        await made.complete_event(lease(key=8))
 
     note, acknowledged, forgotten, other = told(work)
     assert (note[0], note[1]["succeeded"], note[1]["attempts"]) == ("note", ["r/1"], 1)
@@ -121,19 +121,19 @@ def test_a_repeated_run_is_forgotten_too_also_when_that_fails() -> None:
     server = Server()
     server.values["7"] = b"{}"
     server.failing, server.fails = "forget", NatsTimeout()
-    assert told(lambda made: made.complete(lease(attempts=2)), server) == [("request", "reply 7", b"+ACK")]
+    assert told(lambda made: made.complete_event(lease(attempts=2)), server) == [("request", "reply 7", b"+ACK")]
 
 
 def test_a_failure_is_noted_with_its_reason_before_the_event_is_given_back() -> None:
     before = time.time()
-    note, given_back = told(lambda made: made.retry(lease(attempts=3), 2.5, "no"))
+    note, given_back = told(lambda made: made.retry_later(lease(attempts=3), 2.5, "no"))
     assert (note[1]["attempts"], note[1]["error"]) == (3, "no")
     assert before + 2.5 <= note[1]["due"] <= time.time() + 2.5
     assert given_back == ("request", "reply 7", b'-NAK {"delay": 2500000000}')
 
 
 async def given_up(made: JetStreamQueue) -> None:
-    await made._progress.add(7, "e", error="no")
+    await made._progress.add_progress(7, "e", error="no")
     made._connection.told.clear()
     assert await made.give_up(lease(attempts=12), "no")
 
@@ -168,16 +168,16 @@ class Given:
     """Messages that are there to be taken, as far as they are admitted."""
 
     def __init__(self, made: JetStreamQueue, *messages: Any) -> None:
-        self._admitted = [message for message in messages if made._admit(message)]
+        self._admitted = [message for message in messages if made._admit_message(message)]
 
-    async def fetch(self, count: int) -> list[Any]:
+    async def fetch_messages(self, count: int) -> list[Any]:
         return self._admitted[:count]
 
 
 async def taken(made: JetStreamQueue, *messages: Any) -> list[Lease]:
     given: Any = Given(made, *messages)
     made._pull = given
-    leases = [queued.lease for queued in await made.fetch(9)]
+    leases = [queued.lease for queued in await made.fetch_events(9)]
     await asyncio.sleep(0)  # for what is sent beside
     return leases
 
@@ -185,9 +185,9 @@ async def taken(made: JetStreamQueue, *messages: Any) -> list[Lease]:
 def test_what_runs_or_waits_for_it_is_renewed_and_what_is_left_is_given_back() -> None:
     async def work(made: JetStreamQueue) -> None:
         first, _ = await taken(made, arrived(1), arrived(2))
-        assert made._admit(arrived(3))
-        await made.extend([first])
-        await made.release([first])
+        assert made._admit_message(arrived(3))
+        await made.extend_leases([first])
+        await made.release_leases([first])
 
     assert told(work) == [
         ("publish", "reply 1", b"+WPI"), ("publish", "reply 3", b"+WPI"),
@@ -199,7 +199,7 @@ def test_what_runs_here_is_not_taken_a_second_time_and_is_acknowledged_by_its_ne
     async def work(made: JetStreamQueue) -> None:
         (held,) = await taken(made, arrived(1))
         assert await taken(made, arrived(1, delivered=2, reply="newer")) == []
-        assert await made.complete(held)
+        assert await made.complete_event(held)
         assert await taken(made, arrived(1, delivered=3, reply="newest")) == []
         assert [lease.key for lease in await taken(made, arrived(1, "another event of a new stream"))] == [1]
 
@@ -211,7 +211,7 @@ def test_what_runs_here_is_not_taken_a_second_time_and_is_acknowledged_by_its_ne
 def test_what_failed_is_taken_again_also_where_it_comes_before_the_answer() -> None:
     async def work(made: JetStreamQueue) -> None:
         (held,) = await taken(made, arrived(1))
-        assert await made.retry(held, 2.5, "no")
+        assert await made.retry_later(held, 2.5, "no")
         assert [lease.attempts for lease in await taken(made, arrived(1, delivered=2))] == [2]
 
     told(work)
@@ -224,10 +224,10 @@ def test_after_a_silence_others_get_the_time_to_renew_what_they_run() -> None:
         assert await taken(made, arrived(1, delivered=2)) != []
         made._on_silence(16.0)
         assert [lease.key for lease in await taken(made, arrived(2), arrived(3, delivered=2))] == [2]
-        await made._progress.add(4, "e", attempts=1, due=time.time(), error="no")
+        await made._progress.add_progress(4, "e", attempts=1, due=time.time(), error="no")
         assert [lease.key for lease in await taken(made, arrived(4, delivered=2))] == [4]
-        await made._progress.add(4, "e", succeeded=("r/1",), attempts=2, due=None)
-        made._holdings.drop(4)
+        await made._progress.add_progress(4, "e", succeeded=("r/1",), attempts=2, due=None)
+        made._holdings.drop_event(4)
         assert await taken(made, arrived(4, delivered=3)) == []
         made._distrusts_until = 0.0
         assert [lease.key for lease in await taken(made, arrived(4, delivered=4))] == [4]
@@ -255,8 +255,8 @@ def test_an_event_is_stored_once(duplicate: bool) -> None:
     server.duplicate = duplicate
 
     async def work(made: JetStreamQueue) -> None:
-        assert await made.put(event(), has_jobs=True, run_here=True) == PutResult(stored=not duplicate)
-        assert await made.put(event(), has_jobs=False, run_here=False) == PutResult(stored=True)
+        assert await made.put_event(event(), has_jobs=True, run_here=True) == PutResult(stored=not duplicate)
+        assert await made.put_event(event(), has_jobs=False, run_here=False) == PutResult(stored=True)
         assert made.problem is None
 
     ((what, subject, _, headers),) = told(work, server)
@@ -269,19 +269,19 @@ def test_a_refusal_is_a_problem_for_a_while_and_until_something_is_stored(monkey
     async def work(made: JetStreamQueue) -> None:
         server.failing, server.fails = "store", APIError(code=503)
         with pytest.raises(QueueFailed, match="the server refused: 503"):
-            await made.put(event(), has_jobs=True, run_here=False)
+            await made.put_event(event(), has_jobs=True, run_here=False)
         assert made.problem == "the server refused: 503"
         made._failed_at -= queue.FAILURE_LASTS
         assert made.problem is None
         with pytest.raises(QueueFailed):
-            await made.put(event(), has_jobs=True, run_here=False)
+            await made.put_event(event(), has_jobs=True, run_here=False)
         server.failing = ""
-        await made.put(event(), has_jobs=True, run_here=False)
+        await made.put_event(event(), has_jobs=True, run_here=False)
         assert made.problem is None
         server.is_connected = False
         assert made.problem == "not connected"
         with pytest.raises(QueueFailed, match="not connected to"):
-            await made.put(event(), has_jobs=True, run_here=False)
+            await made.put_event(event(), has_jobs=True, run_here=False)
 
     told(work, server)
 
@@ -304,10 +304,10 @@ def test_what_a_failure_means(raised: Exception, kind: type[QueueFailed], words:
         raise raised
 
     with pytest.raises(QueueFailed, match=words) as caught:
-        asyncio.run(checked(fail()))
+        asyncio.run(checked_reply(fail()))
     assert type(caught.value) is kind
     with pytest.raises(type(raised)):
-        asyncio.run(checked(fail(), type(raised)))
+        asyncio.run(checked_reply(fail(), type(raised)))
 
 
 @pytest.mark.parametrize(
@@ -321,6 +321,6 @@ def test_what_a_failure_means(raised: Exception, kind: type[QueueFailed], words:
     ],
 )
 def test_why_there_is_no_connection(raised: Exception, failure: str, kind: type[CallsheetError], words: str) -> None:
-    found = connection._explained(ADDRESS, raised, failure)
+    found = connection._explained_failure(ADDRESS, raised, failure)
     assert type(found) is kind
     assert found.message == words.format(ADDRESS)

@@ -123,7 +123,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
         assert access is ACCESS
         return server
 
-    monkeypatch.setattr(inspection, "connect", connect)
+    monkeypatch.setattr(inspection, "connect_to_server", connect)
     return server
 
 
@@ -209,12 +209,12 @@ def test_an_event_is_found_by_its_id_or_its_number(server: Server, queue: JetStr
     server.event(7, "b")
     server.dead(1, 4, "a")
     server.dead(2, 5, "c")
-    assert keys(queue.find("a")) == [(1, "waiting"), (4, "dead")]
-    assert keys(queue.find("7")) == [(3, "waiting"), (2, "waiting")]
-    assert [keys(queue.find(word)) for word in ("1", "5", "6", "x", "")] == [
+    assert keys(queue.find_events("a")) == [(1, "waiting"), (4, "dead")]
+    assert keys(queue.find_events("7")) == [(3, "waiting"), (2, "waiting")]
+    assert [keys(queue.find_events(word)) for word in ("1", "5", "6", "x", "")] == [
         [(1, "waiting")], [(5, "dead")], [], [], []]  # fmt: skip
     server.delivered = 1
-    (found,) = queue.find("1")
+    (found,) = queue.find_events("1")
     assert (found["state"], found["headers"], found["payload"]) == ("running", ["x-a", "x-b"], b"{}")
     assert "message" not in found
 
@@ -236,7 +236,7 @@ def test_what_was_handled_and_kept_by_a_server_that_was_killed_is_not_shown(
     server.dead(1, 2, "e2")
     server.delivered, server.acknowledged = 3, 2
     assert keys(queue.list_events(None, 9)) == [(3, "running"), (2, "dead")]
-    assert [keys(queue.find(word)) for word in ("e1", "1", "e2", "2", "3")] == [
+    assert [keys(queue.find_events(word)) for word in ("e1", "1", "e2", "2", "3")] == [
         [], [], [(2, "dead")], [(2, "dead")], [(3, "running")]]  # fmt: skip
     server.max_deliver = 5  # then the floor passes what nobody handled
     assert keys(queue.list_events("running", 9)) == [(3, "running"), (2, "running"), (1, "running")]
@@ -248,13 +248,13 @@ def test_a_dead_event_says_why_and_how_often_it_was_tried(server: Server, queue:
     server.put("EVENTS-dead", 2, "calls.EVENTS.dead.x.6", body("b"))
     newest, oldest = queue.list_events("dead", 9)
     assert (oldest["attempts"], oldest["error"]) == (12, "exit code 1")
-    assert queue.find("4")[0]["succeeded"] == ["r/1"]
+    assert queue.find_events("4")[0]["succeeded"] == ["r/1"]
     assert (newest["key"], newest["attempts"], newest["error"]) == (6, 0, None)
 
 
 def test_what_others_put_there_is_shown_as_it_came(server: Server, queue: JetStreamInspection) -> None:
     server.put("EVENTS", 1, "calls.EVENTS.event.odd", b"rubbish")
-    (found,) = queue.find("1")
+    (found,) = queue.find_events("1")
     assert (found["type"], found["received"]) == ("", datetime(2026, 1, 2, tzinfo=UTC).timestamp())
     assert "not an event of this program" in found["error"]
 
@@ -266,7 +266,7 @@ def test_a_replay_puts_an_event_again_before_it_takes_the_old_one_away(
         server.event(number)
     server.dead(1, 9, "d", **{"Callsheet-Attempts": "12", "Callsheet-Reason": '"x"'})
     server.delivered = 1
-    replayed = queue.replay([9, 2, 1, 9, 77])
+    replayed = queue.replay_events([9, 2, 1, 9, 77])
     assert keys(replayed) == [(4, "waiting"), (5, "waiting"), (1, "running")]
     assert [(record["attempts"], record["error"]) for record in replayed] == [(0, None), (0, None), (1, None)]
     assert server.streams["EVENTS-dead"] == {}
@@ -275,7 +275,7 @@ def test_a_replay_puts_an_event_again_before_it_takes_the_old_one_away(
     assert again.subject == f"calls.EVENTS.event.{envelope.id_digest('d')}"
     assert moved.subject == f"calls.EVENTS.event.{envelope.id_digest('e2')}"
     assert (again.headers, moved.headers) == tuple(
-        {"Nats-Msg-Id": f"replay-{envelope.digest(of)}"} for of in ("dead-9-m9", "waiting-2-m2")
+        {"Nats-Msg-Id": f"replay-{envelope.digest_word(of)}"} for of in ("dead-9-m9", "waiting-2-m2")
     )
 
 
@@ -283,7 +283,7 @@ def test_only_dead_events_from_before_are_purged(server: Server, queue: JetStrea
     server.event(1)
     for number, received in enumerate((10.0, 30.0, 20.0, 19.5), 1):
         server.dead(number, number, received=received)
-    assert queue.purge("done", 99.0) == 0
-    assert queue.purge("dead", 20.0) == 2
+    assert queue.purge_events("done", 99.0) == 0
+    assert queue.purge_events("dead", 20.0) == 2
     assert sorted(server.streams["EVENTS-dead"]) == [2, 3]
     assert sorted(server.streams["EVENTS"]) == [1]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.queue.jetstream import nats_connection as connection
-from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress, connect
+from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress, connect_to_server
 from support.listening import event, until
 from support.nats import Crew, Server, nats_server, needs_server, ready
 from support.waiting import PATIENCE
@@ -93,7 +93,7 @@ def test_a_server_that_hangs_with_much_to_read_is_left_and_found_again(
     monkeypatch.setattr(connection, "FLUSH_TIMEOUT", 0.01)
 
     async def lose(server: Server) -> None:
-        made = await connect(access(server), notes.append)
+        made = await connect_to_server(access(server), notes.append)
         server.signal(signal.SIGSTOP)
         for _ in range(40):  # more than the system keeps for a socket
             await made.publish("x", bytes(1_000_000))
@@ -120,7 +120,7 @@ def test_credentials_that_are_just_being_written_do_not_end_the_attempts(tmp_pat
     path.write_text(creds, encoding="utf-8")
 
     async def lose(server: Server) -> None:
-        made = await connect(access(server, user_credentials=str(path)), print)
+        made = await connect_to_server(access(server, user_credentials=str(path)), print)
         path.write_text("-----BEGIN NATS USER JWT-----\n", encoding="utf-8")
         failures: list[Exception] = []
         told = made._error_cb

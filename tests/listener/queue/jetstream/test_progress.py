@@ -53,7 +53,7 @@ class Bucket:
 
 
 def test_nothing_is_known_at_first() -> None:
-    assert asyncio.run(ProgressStore(Bucket()).read(7, "e")) == Progress("e", (), 0, None, None)
+    assert asyncio.run(ProgressStore(Bucket()).read_progress(7, "e")) == Progress("e", (), 0, None, None)
 
 
 def test_successes_are_joined_and_all_else_is_replaced() -> None:
@@ -61,12 +61,12 @@ def test_successes_are_joined_and_all_else_is_replaced() -> None:
 
     async def play() -> list[Progress]:
         store = ProgressStore(bucket)
-        await store.add(7, "e", succeeded=("a",), attempts=1, error="no", due=5.0)
-        first = await store.read(7, "e")
-        await store.add(7, "e", succeeded=("b", "a"), attempts=2)
-        second = await store.read(7, "e")
-        await store.forget(7)
-        return [first, second, await store.read(7, "e")]
+        await store.add_progress(7, "e", succeeded=("a",), attempts=1, error="no", due=5.0)
+        first = await store.read_progress(7, "e")
+        await store.add_progress(7, "e", succeeded=("b", "a"), attempts=2)
+        second = await store.read_progress(7, "e")
+        await store.forget_progress(7)
+        return [first, second, await store.read_progress(7, "e")]
 
     assert asyncio.run(play()) == [
         Progress("e", ("a",), 1, 5.0, "no"), Progress("e", ("a", "b"), 2, 5.0, "no"), Progress("e"),
@@ -76,25 +76,25 @@ def test_successes_are_joined_and_all_else_is_replaced() -> None:
 def test_another_event_of_the_same_number_and_what_is_no_progress_count_for_nothing() -> None:
     bucket = Bucket()
     store = ProgressStore(bucket)
-    asyncio.run(store.add(7, "e", succeeded=("a",)))
-    assert asyncio.run(store.read(7, "other")) == Progress("other")
+    asyncio.run(store.add_progress(7, "e", succeeded=("a",)))
+    assert asyncio.run(store.read_progress(7, "other")) == Progress("other")
     for odd in (b"{", b"[]", b'{"x": 1}', b'{"event": "e", "succeeded": 5}'):
         bucket.values["7"] = (odd, 3)
-        assert asyncio.run(store.read(7, "e")) == Progress("e")
-    asyncio.run(store.add(7, "e", succeeded=("b",)))
-    assert asyncio.run(store.read(7, "e")).succeeded == ("b",)
+        assert asyncio.run(store.read_progress(7, "e")) == Progress("e")
+    asyncio.run(store.add_progress(7, "e", succeeded=("b",)))
+    assert asyncio.run(store.read_progress(7, "e")).succeeded == ("b",)
 
 
 @pytest.mark.parametrize("races", [1, 5, 19])
 def test_who_writes_at_the_same_time_loses_nothing(races: int) -> None:
     bucket = Bucket(races)
-    asyncio.run(ProgressStore(bucket).add(7, "e", succeeded=("mine",)))
-    found = asyncio.run(ProgressStore(bucket).read(7, "e")).succeeded
+    asyncio.run(ProgressStore(bucket).add_progress(7, "e", succeeded=("mine",)))
+    found = asyncio.run(ProgressStore(bucket).read_progress(7, "e")).succeeded
     assert set(found) == {"mine", *(f"other/{number}" for number in range(races))}
 
 
 def test_an_endless_race_is_given_up() -> None:
     bucket = Bucket(10**6)
     with pytest.raises(QueueFailed, match="another process keeps writing"):
-        asyncio.run(ProgressStore(bucket).add(7, "e", succeeded=("mine",)))
+        asyncio.run(ProgressStore(bucket).add_progress(7, "e", succeeded=("mine",)))
     assert bucket.writes == 20

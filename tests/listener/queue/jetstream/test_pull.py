@@ -76,8 +76,8 @@ def test_a_consumer_that_is_gone_is_a_failure_and_not_a_quiet_queue(answer: Any,
 
     async def work(made: Pull) -> None:
         with pytest.raises(QueueFailed, match=said):
-            await made.fetch(3)
-        assert [each.name for each in await made.fetch(3)] == ["a"]
+            await made.fetch_messages(3)
+        assert [each.name for each in await made.fetch_messages(3)] == ["a"]
 
     pulled(work, connection)
     assert connection.asked == [3, 3]
@@ -88,8 +88,8 @@ def test_a_quiet_queue_is_asked_again(code: str) -> None:
     connection = Connection([status(code)], [message("a"), message("b"), message("known")])
 
     async def work(made: Pull) -> None:
-        assert await made.fetch(2) == []
-        assert [each.name for each in await made.fetch(2)] == ["a", "b"]
+        assert await made.fetch_messages(2) == []
+        assert [each.name for each in await made.fetch_messages(2)] == ["a", "b"]
 
     pulled(work, connection)
 
@@ -99,14 +99,14 @@ def test_a_server_that_does_not_answer_is_not_asked_for_more_until_the_connectio
 
     async def work(made: Pull) -> None:
         for _ in range(3):
-            assert await made.fetch(4) == []
+            assert await made.fetch_messages(4) == []
         assert connection.asked == [4]
         connection.stats["reconnects"] = 1
-        await made.fetch(4)
+        await made.fetch_messages(4)
         assert connection.asked == [4, 4]
         assert silences == []
         await connection.receive(message("late"))
         assert len(silences) == 1
-        assert [each.name for each in await made.fetch(1)] == ["late"]
+        assert [each.name for each in await made.fetch_messages(1)] == ["late"]
 
     pulled(work, connection, silences)

@@ -38,14 +38,14 @@ def state_of(connection: sqlite3.Connection) -> list[Any]:
 
 
 def complete(connection: sqlite3.Connection, lease: Lease, owner: str, now: float) -> bool:
-    return inbox_events.complete(connection, [lease], owner, now, noted={lease.key}) == [True]
+    return inbox_events.complete_events(connection, [lease], owner, now, noted={lease.key}) == [True]
 
 
 LATE: dict[str, Callable[[sqlite3.Connection, Lease], bool]] = {
     "record_success": lambda inbox, lease: inbox_events.record_success(inbox, lease, "me", "r/1"),
     "complete": lambda inbox, lease: complete(inbox, lease, "me", 50.0),
-    "retry": lambda inbox, lease: inbox_events.reschedule(inbox, lease, "me", 60.0, "late"),
-    "dead": lambda inbox, lease: inbox_events.reschedule(inbox, lease, "me", None, "late"),
+    "retry": lambda inbox, lease: inbox_events.reschedule_event(inbox, lease, "me", 60.0, "late"),
+    "dead": lambda inbox, lease: inbox_events.reschedule_event(inbox, lease, "me", None, "late"),
 }
 
 
@@ -53,12 +53,12 @@ LATE: dict[str, Callable[[sqlite3.Connection, Lease], bool]] = {
 @pytest.mark.parametrize("by", ["other", "me"])
 def test_a_process_that_lost_its_claim_writes_nothing(connection: sqlite3.Connection, change: str, by: str) -> None:
     """Also not when it claimed the same event again meanwhile: each run has a number."""
-    inbox_events.heartbeat(connection, HOLDER, 0.0)
-    key = inbox_events.add(connection, row(1, "running", "me"))
+    inbox_events.write_heartbeat(connection, HOLDER, 0.0)
+    key = inbox_events.add_event(connection, row(1, "running", "me"))
     assert key is not None
     lost = Lease(key, 1)
-    inbox_events.heartbeat(connection, OTHER, 11.0)  # the word of the first process held until 10
-    ((taken,), _) = inbox_events.claim(connection, 1, by, 11.0)
+    inbox_events.write_heartbeat(connection, OTHER, 11.0)  # the word of the first process held until 10
+    ((taken,), _) = inbox_events.claim_events(connection, 1, by, 11.0)
     inbox_events.record_success(connection, taken.lease, by, "r/2")
     before = state_of(connection)
     assert LATE[change](connection, lost) is False
@@ -72,12 +72,12 @@ def test_a_process_that_lost_its_claim_writes_nothing(connection: sqlite3.Connec
 @pytest.mark.parametrize("change", LATE)
 def test_a_number_of_a_run_counts_for_its_own_process_alone(connection: sqlite3.Connection, change: str) -> None:
     """A replay counts from the beginning again, so another process may hold the event with the same number."""
-    inbox_events.heartbeat(connection, HOLDER, 0.0)
-    key = inbox_events.add(connection, row(1, "running", "me"))
+    inbox_events.write_heartbeat(connection, HOLDER, 0.0)
+    key = inbox_events.add_event(connection, row(1, "running", "me"))
     assert key is not None
-    inbox_events.heartbeat(connection, OTHER, 11.0)
-    inbox_events.replay(connection, [key], 11.0)
-    ((taken,), _) = inbox_events.claim(connection, 1, "other", 11.0)
+    inbox_events.write_heartbeat(connection, OTHER, 11.0)
+    inbox_events.replay_events(connection, [key], 11.0)
+    ((taken,), _) = inbox_events.claim_events(connection, 1, "other", 11.0)
     assert taken.lease == Lease(key, 1)
     before = state_of(connection)
     assert LATE[change](connection, Lease(key, 1)) is False
@@ -85,11 +85,11 @@ def test_a_number_of_a_run_counts_for_its_own_process_alone(connection: sqlite3.
 
 
 def test_a_replay_leaves_what_runs_alone(connection: sqlite3.Connection) -> None:
-    key = inbox_events.add(connection, row(1, "running", "me"))
+    key = inbox_events.add_event(connection, row(1, "running", "me"))
     assert key is not None
     inbox_events.record_success(connection, Lease(key, 1), "me", "r/1")
     before = state_of(connection)
-    inbox_events.replay(connection, [key], 5.0)
+    inbox_events.replay_events(connection, [key], 5.0)
     assert state_of(connection) == before
 
 
@@ -100,28 +100,28 @@ def test_counters_are_right_after_any_changes(connection: sqlite3.Connection) ->
         match chance.randrange(9):
             case 0 | 1:
                 state = chance.choice(("waiting", "running", "done"))
-                key = inbox_events.add(
+                key = inbox_events.add_event(
                     connection, row(chance.randrange(300), state, "me" if state == "running" else None)
                 )
                 held += [Lease(key, 1)] if key and state == "running" else []
             case 2:
-                taken, _ = inbox_events.claim(connection, chance.randrange(4), "me", now)
+                taken, _ = inbox_events.claim_events(connection, chance.randrange(4), "me", now)
                 held += [one.lease for one in taken]
             case 3 if held:
                 ended = [held.pop() for _ in range(min(len(held), chance.randint(1, 3)))]
-                inbox_events.complete(connection, ended, "me", now, noted=())
+                inbox_events.complete_events(connection, ended, "me", now, noted=())
             case 4 if held:
-                inbox_events.reschedule(connection, held.pop(), "me", chance.choice((None, now + 1)), "failed")
+                inbox_events.reschedule_event(connection, held.pop(), "me", chance.choice((None, now + 1)), "failed")
             case 5:
-                inbox_events.heartbeat(connection, chance.choice((HOLDER, OTHER)), now)
+                inbox_events.write_heartbeat(connection, chance.choice((HOLDER, OTHER)), now)
             case 6:
-                inbox_events.replay(connection, [chance.randrange(100)], now)
+                inbox_events.replay_events(connection, [chance.randrange(100)], now)
             case 7:
-                inbox_events.purge(connection, chance.choice(("done", "dead")), now - 5, 3)
+                inbox_events.purge_events(connection, chance.choice(("done", "dead")), now - 5, 3)
             case 8:
-                inbox_events.release(connection, "other", now)
+                inbox_events.release_events(connection, "other", now)
         counted = dict(connection.execute("SELECT state, count(*) FROM event GROUP BY state"))
-        assert inbox_events.counts(connection) == {state: counted.get(state, 0) for state in STATES}
+        assert inbox_events.count_by_state(connection) == {state: counted.get(state, 0) for state in STATES}
 
 
 def test_no_statement_looks_at_all_events(tmp_path: Path, connection: sqlite3.Connection) -> None:
@@ -130,20 +130,20 @@ def test_no_statement_looks_at_all_events(tmp_path: Path, connection: sqlite3.Co
     connection.set_trace_callback(lambda text: statements.append(text) if not text.startswith("--") else None)
     held = {number: Lease(number, 1) for number in range(1, 5)}
     for number in held:
-        inbox_events.add(connection, row(number, "running", "me"))
-    inbox_events.heartbeat(connection, HOLDER, 0.0)
+        inbox_events.add_event(connection, row(number, "running", "me"))
+    inbox_events.write_heartbeat(connection, HOLDER, 0.0)
     inbox_events.record_success(connection, held[1], "me", "r/1")
     complete(connection, held[1], "me", 1.0)
-    inbox_events.reschedule(connection, held[2], "me", 1.0, "x")
-    inbox_events.reschedule(connection, held[3], "me", None, "x")
-    inbox_events.claim(connection, 2, "me", 2.0)
+    inbox_events.reschedule_event(connection, held[2], "me", 1.0, "x")
+    inbox_events.reschedule_event(connection, held[3], "me", None, "x")
+    inbox_events.claim_events(connection, 2, "me", 2.0)
     inbox_events.next_due(connection)
-    inbox_events.replay(connection, [1, 3], 3.0)
+    inbox_events.replay_events(connection, [1, 3], 3.0)
     for state in ("done", "dead"):
-        inbox_events.purge(connection, state, 9.0, 5)
-    inbox_events.release(connection, "me", 4.0)
-    inbox_events.counts(connection)
-    inbox_events.find(connection, "77")
+        inbox_events.purge_events(connection, state, 9.0, 5)
+    inbox_events.release_events(connection, "me", 4.0)
+    inbox_events.count_by_state(connection)
+    inbox_events.find_events(connection, "77")
     inbox_events.events_by_key(connection, [1])
     for state in (None, *STATES):
         inbox_events.list_events(connection, state, 5)
@@ -161,16 +161,16 @@ def test_no_statement_looks_at_all_events(tmp_path: Path, connection: sqlite3.Co
 
 
 def test_keys_of_events_that_were_deleted_are_not_given_again(connection: sqlite3.Connection) -> None:
-    first = inbox_events.add(connection, row(1, "done"))
-    inbox_events.purge(connection, "done", 9.0)
-    assert inbox_events.add(connection, row(2)) == (first or 0) + 1
+    first = inbox_events.add_event(connection, row(1, "done"))
+    inbox_events.purge_events(connection, "done", 9.0)
+    assert inbox_events.add_event(connection, row(2)) == (first or 0) + 1
 
 
 def test_a_purge_at_the_shell_holds_the_file_for_a_part_at_a_time(
     tmp_path: Path, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(7):
-        inbox_events.add(connection, row(number, "done" if number else "waiting"))
+        inbox_events.add_event(connection, row(number, "done" if number else "waiting"))
     monkeypatch.setattr(inbox_events, "PURGE_BATCH", 2)
     left: list[int] = []
 
@@ -183,6 +183,6 @@ def test_a_purge_at_the_shell_holds_the_file_for_a_part_at_a_time(
     clock = SimpleNamespace(sleep=look, time=time.time)  # threads of other tests sleep, too
     monkeypatch.setattr(inbox_events, "time", clock)
     with contextlib.closing(inbox_events.FileInspection(str(tmp_path / "in.db"), write=True)) as inbox:
-        assert inbox.purge("done", 1.0) == 6
+        assert inbox.purge_events("done", 1.0) == 6
         assert left == [5, 3, 1]
         assert [event["state"] for event in inbox.list_events(None, 10)] == ["waiting"]

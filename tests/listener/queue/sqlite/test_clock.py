@@ -36,17 +36,17 @@ def states(connection: sqlite3.Connection) -> dict[str, tuple[str, float]]:
 
 def test_what_waits_for_a_time_of_another_clock_is_due(connection: sqlite3.Connection) -> None:
     for id, due in (("next year", YEAR), ("soon", 1500.0)):
-        inbox_events.add(connection, row(id, "waiting", due, None))
-    inbox_events.heartbeat(connection, MINE, 1000.0, judges=False)
+        inbox_events.add_event(connection, row(id, "waiting", due, None))
+    inbox_events.write_heartbeat(connection, MINE, 1000.0, judges=False)
     assert states(connection) == {"next year": ("waiting", 1000.0), "soon": ("waiting", 1500.0)}
 
 
 def test_a_process_that_ended_before_the_clock_was_set_back_holds_nothing(connection: sqlite3.Connection) -> None:
-    inbox_events.heartbeat(connection, inbox_events.LeaseHolder("ended", 10.0, 3), YEAR)
-    inbox_events.heartbeat(connection, inbox_events.LeaseHolder("lives", 10.0, 3), 1000.0, judges=False)
-    inbox_events.add(connection, row("lost", "running", YEAR, "ended"))
-    inbox_events.add(connection, row("held", "running", 1000.0, "lives"))
-    assert inbox_events.heartbeat(connection, MINE, 1000.0) == 1
+    inbox_events.write_heartbeat(connection, inbox_events.LeaseHolder("ended", 10.0, 3), YEAR)
+    inbox_events.write_heartbeat(connection, inbox_events.LeaseHolder("lives", 10.0, 3), 1000.0, judges=False)
+    inbox_events.add_event(connection, row("lost", "running", YEAR, "ended"))
+    inbox_events.add_event(connection, row("held", "running", 1000.0, "lives"))
+    assert inbox_events.write_heartbeat(connection, MINE, 1000.0) == 1
     assert states(connection) == {"lost": ("waiting", 1000.0), "held": ("running", 1000.0)}
 
 
@@ -59,17 +59,17 @@ def test_others_get_the_time_to_say_that_they_live(tmp_path: Path, monkeypatch: 
         here, there = (FileQueue(path, 3600.0, 3, lambda _: None) for _ in range(2))
         await here.open()
         await there.open()
-        key = inbox_events.add(there._connection, row("held", "running", YEAR, there._owner))
+        key = inbox_events.add_event(there._connection, row("held", "running", YEAR, there._owner))
         assert key is not None
         there._connection.commit()
         found = []
         now[0] = 1000.0
         for passed in (0.0, 2.0, 12.0):
             now[0] = 1000.0 + passed
-            await here.extend([Lease(1, 1)])
+            await here.extend_leases([Lease(1, 1)])
             found += [row[0] for row in here._reader.execute("SELECT state FROM event")]
             if passed == 0.0:
-                await there.extend([Lease(key, 1)])
+                await there.extend_leases([Lease(key, 1)])
         await here.close()
         await there.close()
         return found

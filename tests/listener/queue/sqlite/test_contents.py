@@ -87,22 +87,22 @@ def test_a_file_that_was_overwritten_takes_nothing_more(damage: Callable[[Path],
         await queue.open()
         copied(path, tmp_path / "old.db")
         for number in range(20):
-            await queue.put(event(number), has_jobs=False, run_here=False)
+            await queue.put_event(event(number), has_jobs=False, run_here=False)
         elsewhere(path, "PRAGMA wal_checkpoint")
         for number in range(20, 30):
-            await queue.put(event(number), has_jobs=False, run_here=False)
-        await queue.extend(())
+            await queue.put_event(event(number), has_jobs=False, run_here=False)
+        await queue.extend_leases(())
         assert not notes
         damage(path)
         for number in (30, 31):  # whether that is noticed by SQLite or not
             try:
-                await queue.put(event(number), has_jobs=False, run_here=False)
-                await queue.extend(())
+                await queue.put_event(event(number), has_jobs=False, run_here=False)
+                await queue.extend_leases(())
             except QueueFailed:
                 continue
         assert queue.problem is not None
         with pytest.raises(QueueFailed, match=OVERWRITTEN):
-            queue.put(event(32), has_jobs=False, run_here=False)
+            queue.put_event(event(32), has_jobs=False, run_here=False)
         assert [OVERWRITTEN in note for note in notes] == [True]
         await queue.close()
 
@@ -128,11 +128,11 @@ def test_what_sqlite_itself_does_to_the_file_is_no_damage(tmp_path: Path, monkey
         ):
             for _ in range(30):
                 number += 1
-                await queue.put(event(number), has_jobs=False, run_here=False)
+                await queue.put_event(event(number), has_jobs=False, run_here=False)
                 if not number % 3:
-                    await queue.extend(())
+                    await queue.extend_leases(())
             elsewhere(path, statement)
-            await queue.extend(())
+            await queue.extend_leases(())
             assert queue.problem is None
             assert path.with_name("in.db-wal").exists(), statement
         await queue.close()
@@ -148,13 +148,13 @@ def test_another_program_that_is_done_with_an_inbox_leaves_its_log(tmp_path: Pat
     async def scene(id: int) -> None:
         queue = FileQueue(str(path), 3600.0, 3, print)
         await queue.open()
-        await queue.put(event(id), has_jobs=True, run_here=False)
+        await queue.put_event(event(id), has_jobs=True, run_here=False)
         elsewhere(path, "UPDATE event SET due = 1")
         assert path.with_name("in.db-wal").exists()
-        await queue.put(event(id + 1), has_jobs=True, run_here=False)
-        await queue.extend(())
+        await queue.put_event(event(id + 1), has_jobs=True, run_here=False)
+        await queue.extend_leases(())
         assert queue.problem is None
-        assert queue.depth()["waiting"] == id + 1
+        assert queue.events_by_state()["waiting"] == id + 1
         await queue.close()
 
     asyncio.run(scene(1))

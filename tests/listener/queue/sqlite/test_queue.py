@@ -67,7 +67,7 @@ def ids(events: list[QueuedEvent]) -> list[str]:
 def test_before_it_is_open_nothing_is_kept(tmp_path: Path) -> None:
     queue = FileQueue(str(tmp_path / "in.db"), 1.0, 3, lambda _: None)
     with pytest.raises(QueueFailed, match="not open"):
-        queue.put(event("a"), has_jobs=True, run_here=False)
+        queue.put_event(event("a"), has_jobs=True, run_here=False)
     assert queue.problem is None
     asyncio.run(queue.close())
     with pytest.raises(Exception, match="closed"):
@@ -78,19 +78,19 @@ def test_before_it_is_open_nothing_is_kept(tmp_path: Path) -> None:
 
 def test_an_event_is_run_by_who_put_it_or_by_who_fetches_it(play: Play) -> None:
     async def scene(queue: FileQueue) -> None:
-        here = await queue.put(event("here"), has_jobs=True, run_here=True)
+        here = await queue.put_event(event("here"), has_jobs=True, run_here=True)
         assert (here.stored, here.lease) == (True, Lease(1, 1))
-        assert await queue.put(event("here"), has_jobs=True, run_here=True) is DUPLICATE
-        waits = await queue.put(event("waits"), has_jobs=True, run_here=False)
-        nothing = await queue.put(event("nothing"), has_jobs=False, run_here=True)
+        assert await queue.put_event(event("here"), has_jobs=True, run_here=True) is DUPLICATE
+        waits = await queue.put_event(event("waits"), has_jobs=True, run_here=False)
+        nothing = await queue.put_event(event("nothing"), has_jobs=False, run_here=True)
         assert [(each.stored, each.lease) for each in (waits, nothing)] == [(True, None)] * 2
-        (fetched,) = await queue.fetch(5)
+        (fetched,) = await queue.fetch_events(5)
         assert fetched.lease.attempts == 1
         assert (fetched.source, fetched.headers, fetched.query) == ("lms", [(b"x-a", b"1")], b"q=1")
         assert (fetched.data, fetched.text, fetched.succeeded) == (event("waits").data,) * 2 + (frozenset(),)
-        assert await queue.fetch(5) == []
+        assert await queue.fetch_events(5) == []
         assert queue.problem is None
-        assert {name: count for name, count in queue.depth().items() if count and "age" not in name} != {}
+        assert {name: count for name, count in queue.events_by_state().items() if count and "age" not in name} != {}
 
     play(scene)
 
@@ -98,9 +98,9 @@ def test_an_event_is_run_by_who_put_it_or_by_who_fetches_it(play: Play) -> None:
 def test_as_many_are_fetched_as_there_are_places(play: Play) -> None:
     async def scene(queue: FileQueue) -> None:
         for id in "abc":
-            await queue.put(event(id), has_jobs=True, run_here=False)
-        assert ids(await queue.fetch(2)) == ["a", "b"]
-        assert ids(await queue.fetch(2)) == ["c"]
+            await queue.put_event(event(id), has_jobs=True, run_here=False)
+        assert ids(await queue.fetch_events(2)) == ["a", "b"]
+        assert ids(await queue.fetch_events(2)) == ["c"]
 
     play(scene)
 
@@ -108,24 +108,24 @@ def test_as_many_are_fetched_as_there_are_places(play: Play) -> None:
 @pytest.mark.parametrize("how", ["put", "retry", "wake"])
 def test_who_waits_is_woken_by_what_there_is_to_do(how: str, play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(queue: FileQueue) -> None:
-        put = await queue.put(event("a"), has_jobs=True, run_here=True)
+        put = await queue.put_event(event("a"), has_jobs=True, run_here=True)
         assert put.lease is not None
         monkeypatch.setattr(module, "LONGEST_SLEEP", 60.0)
-        waiting = asyncio.create_task(queue.fetch(1))
+        waiting = asyncio.create_task(queue.fetch_events(1))
         waits: Any = queue._work_available
         for _ in iter(lambda: len(waits._waiters), 1):
             await asyncio.sleep(0.001)
         if how == "put":
-            await queue.put(event("b"), has_jobs=True, run_here=False)
+            await queue.put_event(event("b"), has_jobs=True, run_here=False)
         elif how == "retry":
-            assert await queue.retry(put.lease, 0.0, "why")
+            assert await queue.retry_later(put.lease, 0.0, "why")
         else:
-            queue.wake()
+            queue.wake_worker()
         async with asyncio.timeout(30):
             await waiting
         assert await waiting == []
         monkeypatch.setattr(module, "LONGEST_SLEEP", 0.01)
-        assert ids(await queue.fetch(1)) == {"put": ["b"], "retry": ["a"], "wake": []}[how]
+        assert ids(await queue.fetch_events(1)) == {"put": ["b"], "retry": ["a"], "wake": []}[how]
 
     play(scene)
 
@@ -134,12 +134,12 @@ def test_a_repetition_is_due_after_its_delay(play: Play, monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "LONGEST_SLEEP", 60.0)
 
     async def scene(queue: FileQueue) -> None:
-        put = await queue.put(event("a"), has_jobs=True, run_here=True)
+        put = await queue.put_event(event("a"), has_jobs=True, run_here=True)
         assert put.lease is not None
         before = time.time()
-        assert await queue.retry(put.lease, 0.05, "why")
+        assert await queue.retry_later(put.lease, 0.05, "why")
         async with asyncio.timeout(30):
-            while not (found := await queue.fetch(1)):
+            while not (found := await queue.fetch_events(1)):
                 pass
         assert time.time() >= before + 0.05
         assert found[0].lease[:2] == (1, 2)
@@ -149,17 +149,18 @@ def test_a_repetition_is_due_after_its_delay(play: Play, monkeypatch: pytest.Mon
 
 def test_what_succeeded_is_known_and_what_was_lost_cannot_be_changed(play: Play) -> None:
     async def scene(queue: FileQueue) -> None:
-        put = await queue.put(event("a"), has_jobs=True, run_here=True)
+        put = await queue.put_event(event("a"), has_jobs=True, run_here=True)
         lease: Any = put.lease
         assert await queue.record_success(lease, "r/1") is True
-        await queue.release([lease])
-        for change in (queue.record_success(lease, "r/2"), queue.complete(lease), queue.retry(lease, 0.0, "x"),
+        await queue.release_leases([lease])
+        for change in (
+            queue.record_success(lease, "r/2"), queue.complete_event(lease), queue.retry_later(lease, 0.0, "x"),
                        queue.give_up(lease, "x")):  # fmt: skip
             assert await change is False
-        (again,) = await queue.fetch(1)
+        (again,) = await queue.fetch_events(1)
         assert again.succeeded == {"r/1"}
-        assert await queue.complete(again.lease) is True
-        assert await queue.fetch(1) == []
+        assert await queue.complete_event(again.lease) is True
+        assert await queue.fetch_events(1) == []
 
     play(scene)
 
@@ -170,14 +171,14 @@ def test_what_succeeded_is_forgotten_when_its_event_is_handled(play: Play, tmp_p
             return [key for (key,) in other.execute("SELECT key FROM succeeded ORDER BY key")]
 
     async def scene(queue: FileQueue) -> None:
-        leases: list[Any] = [(await queue.put(event(id), has_jobs=True, run_here=True)).lease for id in "abc"]
+        leases: list[Any] = [(await queue.put_event(event(id), has_jobs=True, run_here=True)).lease for id in "abc"]
         for lease in leases[:2]:
             await queue.record_success(lease, "r/1")
-        await queue.retry(leases[1], 0.0, "x")
+        await queue.retry_later(leases[1], 0.0, "x")
         assert noted() == [1, 2]
-        (again,) = await queue.fetch(1)
+        (again,) = await queue.fetch_events(1)
         for lease in (leases[0], again.lease, leases[2]):
-            assert await queue.complete(lease) is True
+            assert await queue.complete_event(lease) is True
         await asyncio.sleep(0)
         assert (noted(), queue._with_successes) == ([], set())
 
@@ -186,10 +187,10 @@ def test_what_succeeded_is_forgotten_when_its_event_is_handled(play: Play, tmp_p
 
 def test_what_is_given_up_is_not_fetched_again(play: Play) -> None:
     async def scene(queue: FileQueue) -> None:
-        put = await queue.put(event("a"), has_jobs=True, run_here=True)
+        put = await queue.put_event(event("a"), has_jobs=True, run_here=True)
         assert put.lease is not None
         assert await queue.give_up(put.lease, "half of a pair: \ud800") is True
-        assert await queue.fetch(1) == []
+        assert await queue.fetch_events(1) == []
         (row,) = queue._reader.execute("SELECT state, error FROM event")
         assert (row[0], row[1].startswith("half of a pair")) == ("dead", True)
 
@@ -204,17 +205,17 @@ def test_what_a_process_held_that_ended_is_taken_over_and_said(tmp_path: Path, m
     async def scene() -> None:
         first, second = Opened(tmp_path), Opened(tmp_path)
         async with first as one, second as two:
-            await one.put(event("a"), has_jobs=True, run_here=True)
+            await one.put_event(event("a"), has_jobs=True, run_here=True)
             for step in (2, 2, 2, 2, 1):
                 now[0] += step
-                await two.extend(())
-            assert await two.fetch(1) == []
+                await two.extend_leases(())
+            assert await two.fetch_events(1) == []
             now[0] += 2
             two._work_available.clear()
-            await two.extend(())
+            await two.extend_leases(())
             assert two._work_available.is_set()
             assert second.notes == ["inbox: 1 event of a process that ended: handled again"]
-            assert ids(await two.fetch(1)) == ["a"]
+            assert ids(await two.fetch_events(1)) == ["a"]
         assert first.notes == []
 
     asyncio.run(scene())
@@ -227,11 +228,11 @@ def test_what_was_handled_long_ago_leaves_the_file(tmp_path: Path, monkeypatch: 
     async def scene() -> None:
         async with Opened(tmp_path, window=-60.0) as queue:  # all that is done already is old enough
             for id in "abcde":
-                await queue.put(event(id), has_jobs=id == "e", run_here=True)
+                await queue.put_event(event(id), has_jobs=id == "e", run_here=True)
             left = []
             for _ in range(4):
                 left.append(queue._reader.execute("SELECT count(*) FROM event").fetchone()[0])
-                await queue.extend(())
+                await queue.extend_leases(())
             assert left == [5, 1, 1, 1]  # the first time was when it was opened
 
     asyncio.run(scene())
@@ -243,9 +244,9 @@ def test_what_cannot_be_written_is_a_problem_until_something_is(play: Play) -> N
             raise sqlite3.OperationalError("disk is full")
 
         with pytest.raises(QueueFailed, match="disk is full"):
-            await queue._submit(full)
+            await queue._submit_change(full)
         assert queue.problem == "OperationalError: disk is full"
-        await queue.put(event("a"), has_jobs=False, run_here=False)
+        await queue.put_event(event("a"), has_jobs=False, run_here=False)
         assert queue.problem is None
 
     play(scene)
@@ -261,24 +262,24 @@ def test_processes_that_could_not_write_for_long_leave_each_other_what_they_hold
         nonlocal now
         first, second = Opened(tmp_path), Opened(tmp_path)
         async with first as one, second as other:
-            leases = [(await one.put(event(id), has_jobs=True, run_here=True)).lease for id in "ab"]
+            leases = [(await one.put_event(event(id), has_jobs=True, run_here=True)).lease for id in "ab"]
             assert leases[0] is not None
             assert leases[1] is not None
             now += 7.0  # a full disk: neither of them could say that it lives
-            await other.extend(())
+            await other.extend_leases(())
             now += 53.0  # and once more
-            await other.extend(())
-            await one.extend(())
-            assert await one.complete(leases[0]) is True
+            await other.extend_leases(())
+            await one.extend_leases(())
+            assert await one.complete_event(leases[0]) is True
             for _ in range(4):
                 now += 2.0
-                await other.extend(())
+                await other.extend_leases(())
             assert second.notes == []
             for _ in range(4):  # and now the first does live no more
                 now += 2.0
-                await other.extend(())
+                await other.extend_leases(())
             assert second.notes == ["inbox: 1 event of a process that ended: handled again"]
-            assert await one.complete(leases[1]) is False
+            assert await one.complete_event(leases[1]) is False
 
     asyncio.run(scene())
 
@@ -289,22 +290,22 @@ def test_a_file_that_was_moved_takes_nothing_until_it_is_back(name: str, tmp_pat
     async def scene() -> None:
         opened, path = Opened(tmp_path), tmp_path / name
         async with opened as queue:
-            held = (await queue.put(event("a"), has_jobs=True, run_here=True)).lease
+            held = (await queue.put_event(event("a"), has_jobs=True, run_here=True)).lease
             assert held is not None
             path.rename(tmp_path / "elsewhere")
-            await queue.extend(())
+            await queue.extend_leases(())
             said = f"{path} was moved, replaced or deleted: put it back, or start the listener again"
             assert queue.problem == said
             with pytest.raises(QueueFailed, match="moved, replaced or deleted"):
-                queue.put(event("b"), has_jobs=True, run_here=True)
+                queue.put_event(event("b"), has_jobs=True, run_here=True)
             path.touch()
-            await queue.extend(())
+            await queue.extend_leases(())
             assert queue.problem is not None
-            assert await queue.complete(held) is True  # what is there already is handled to its end
+            assert await queue.complete_event(held) is True  # what is there already is handled to its end
             (tmp_path / "elsewhere").replace(path)
-            await queue.extend(())
+            await queue.extend_leases(())
             assert queue.problem is None
-            assert (await queue.put(event("b"), has_jobs=False, run_here=False)).stored
+            assert (await queue.put_event(event("b"), has_jobs=False, run_here=False)).stored
             assert opened.notes == [f"inbox: {said}", "inbox: it is back"]
 
     asyncio.run(scene())
@@ -314,9 +315,9 @@ def test_what_is_not_urgent_is_kept_at_the_end_and_the_file_is_closed(tmp_path: 
     async def scene() -> None:
         opened = Opened(tmp_path)
         async with opened as queue:
-            put = await queue.put(event("a"), has_jobs=True, run_here=True)
+            put = await queue.put_event(event("a"), has_jobs=True, run_here=True)
             assert put.lease is not None
-            done = asyncio.ensure_future(queue.complete(put.lease))
+            done = asyncio.ensure_future(queue.complete_event(put.lease))
             await asyncio.sleep(0)
         assert await done is True
         for connection in (queue._connection, queue._reader):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.listener.queue.sqlite import inbox_events, inbox_file
-from callsheet.listener.verify.event import _digest
+from callsheet.listener.verify.event import _hex_digest
 from support.listening import run
 from support.waiting import PATIENCE
 
@@ -146,13 +146,13 @@ def test_an_inbox_of_an_earlier_version_is_read_as_it_is_and_upgraded_by_a_liste
     reading = inbox_events.FileInspection(str(path), write=False)
     assert [row["id"] for row in reading.list_events(None, 9)] == ["3", "2", "1"]
     assert [row["id"] for row in reading.list_events("waiting", 9)] == ["2"]
-    assert [row["key"] for row in reading.find("2")] == [2]
+    assert [row["key"] for row in reading.find_events("2")] == [2]
     reading.close()
     assert path.read_bytes() == before
     with contextlib.closing(inbox_file.open_inbox(str(path))) as connection:
-        assert inbox_events.counts(connection) == {"waiting": 1, "running": 1, "done": 1, "dead": 0}
+        assert inbox_events.count_by_state(connection) == {"waiting": 1, "running": 1, "done": 1, "dead": 0}
         made = names(connection)
-        assert all(inbox_events.add(connection, row(number)) is None for number in (1, 2, 3))
+        assert all(inbox_events.add_event(connection, row(number)) is None for number in (1, 2, 3))
     with contextlib.closing(inbox_file.open_inbox(str(tmp_path / "new"))) as connection:
         assert made - {"sqlite_autoindex_event_1"} == names(connection)
 
@@ -174,20 +174,20 @@ def test_each_identity_is_kept_once_whatever_it_is_made_of(tmp_path: Path, scrip
         with contextlib.closing(sqlite3.connect(path)) as old:
             old.executescript(f"{script} PRAGMA user_version = {versions[script]}")
     with contextlib.closing(inbox_file.open_inbox(str(path))) as connection:
-        assert [inbox_events.add(connection, each) is not None for each in identities()] == [
+        assert [inbox_events.add_event(connection, each) is not None for each in identities()] == [
             True,
             True,
             True,
             True,
             True,
         ]
-        assert [inbox_events.add(connection, each) for each in identities("other")] == [None] * 5
+        assert [inbox_events.add_event(connection, each) for each in identities("other")] == [None] * 5
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 def identities(unsigned: str = "one") -> list[inbox_events.Row]:
     """Events by id, of two types and of another source, and by digests of the body and of values."""
-    digest = _digest(b"body")
+    digest = _hex_digest(b"body")
     assert len(digest) == inbox_file._DIGEST_LENGTH
     known = [("lms/t/s1", '"1"'), ("lms/u/s1", '"1"'), ("crm/t/s1", '"1"')]
     digests = [(f"lms/t/{kind}{digest}", f'"{unsigned}"') for kind in "bh"]
@@ -214,7 +214,7 @@ def test_processes_that_start_at_once_make_one_inbox(tmp_path: Path) -> None:
         process.stdin.flush()
     assert [process.communicate(timeout=PATIENCE)[1] for process in started] == [""] * 4
     with contextlib.closing(inbox_file.open_existing(path, write=False)) as connection:
-        assert inbox_events.counts(connection) == dict.fromkeys(("waiting", "running", "done", "dead"), 0.0)
+        assert inbox_events.count_by_state(connection) == dict.fromkeys(("waiting", "running", "done", "dead"), 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +247,7 @@ def look_at_all(path: str, *, write: bool) -> None:
     with contextlib.closing(inbox_events.FileInspection(path, write=write)) as inbox:
         inbox.list_events(None, 100)
         inbox.list_events("dead", 100)
-        inbox.find("7")
+        inbox.find_events("7")
         if write:
-            inbox.replay([3])
-            inbox.purge("done", 5.0)
+            inbox.replay_events([3])
+            inbox.purge_events("done", 5.0)

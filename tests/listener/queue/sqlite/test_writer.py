@@ -45,11 +45,11 @@ def full(connection: sqlite3.Connection) -> None:
 def test_a_failing_disk_is_a_problem_until_something_is_written(tmp_path: Path) -> None:
     async def play(writer: InboxWriter) -> None:
         with pytest.raises(QueueFailed, match="disk is full"):
-            await writer.submit(full)
+            await writer.submit_change(full)
         assert writer.problem is not None
-        assert await writer.submit(lambda inbox: inbox.execute("SELECT count(*) FROM owner").fetchone()) == (0,)
+        assert await writer.submit_change(lambda inbox: inbox.execute("SELECT count(*) FROM owner").fetchone()) == (0,)
         assert writer.problem is not None  # to change nothing succeeds on a full disk too
-        await writer.submit(lambda inbox: inbox.execute("INSERT INTO owner VALUES ('x', 1)"))
+        await writer.submit_change(lambda inbox: inbox.execute("INSERT INTO owner VALUES ('x', 1)"))
         assert writer.problem is None
 
     with_writer(tmp_path / "in.db", play)
@@ -57,7 +57,7 @@ def test_a_failing_disk_is_a_problem_until_something_is_written(tmp_path: Path) 
 
 def test_changes_that_come_together_are_one_commit(tmp_path: Path) -> None:
     async def play(writer: InboxWriter) -> None:
-        await asyncio.gather(*(writer.submit(lambda _: None) for _ in range(200)))
+        await asyncio.gather(*(writer.submit_change(lambda _: None) for _ in range(200)))
 
     assert 1 <= with_writer(tmp_path / "in.db", play).count("COMMIT") < 50
 
@@ -78,11 +78,11 @@ def test_what_cannot_be_written_fails_alone(tmp_path_factory: pytest.TempPathFac
         return work
 
     async def play(writer: InboxWriter) -> None:
-        results = await asyncio.gather(*(writer.submit(change(n)) for n in range(60)), return_exceptions=True)
+        results = await asyncio.gather(*(writer.submit_change(change(n)) for n in range(60)), return_exceptions=True)
         assert {n for n, result in enumerate(results) if isinstance(result, Unstorable)} == bad
         assert [result for n, result in enumerate(results) if n not in bad] == [n for n in range(60) if n not in bad]
         assert writer.problem is None or len(bad) == 60
-        (count,) = await writer.submit(lambda inbox: inbox.execute("SELECT count(*) FROM owner").fetchone())
+        (count,) = await writer.submit_change(lambda inbox: inbox.execute("SELECT count(*) FROM owner").fetchone())
         assert count == 60 - len(bad)
 
     with pytest.MonkeyPatch.context() as patched:
@@ -95,12 +95,12 @@ def test_what_is_not_urgent_shares_the_commit_of_what_is(tmp_path: Path, monkeyp
     made: list[str] = []
 
     async def play(writer: InboxWriter) -> None:
-        first, second = (writer.submit(lambda _, n=n: made.append(n), is_urgent=False) for n in "ab")
+        first, second = (writer.submit_change(lambda _, n=n: made.append(n), is_urgent=False) for n in "ab")
         await all_turns()
         assert (made, first.done(), writer.batch) == ([], False, 0)
-        await writer.submit(lambda _: made.append("c"))
+        await writer.submit_change(lambda _: made.append("c"))
         assert (made, first.done(), second.done()) == (["a", "b", "c"], True, True)
-        writer.submit(lambda _: made.append("d"), is_urgent=False)  # the end waits for nothing
+        writer.submit_change(lambda _: made.append("d"), is_urgent=False)  # the end waits for nothing
 
     assert with_writer(tmp_path / "in.db", play).count("COMMIT") == 2
     assert made == ["a", "b", "c", "d"]
@@ -110,7 +110,7 @@ def test_what_is_not_urgent_joins_what_is_about_to_be_written(tmp_path: Path, mo
     monkeypatch.setattr(writer_module, "MAX_DELAY", 3600.0)
 
     async def play(writer: InboxWriter) -> None:
-        await asyncio.gather(*(writer.submit(lambda _: None, is_urgent=n % 2 == 0) for n in range(6)))
+        await asyncio.gather(*(writer.submit_change(lambda _: None, is_urgent=n % 2 == 0) for n in range(6)))
 
     assert with_writer(tmp_path / "in.db", play).count("COMMIT") == 1
 
@@ -120,14 +120,14 @@ def test_what_is_not_urgent_waits_a_moment_only(tmp_path: Path, monkeypatch: pyt
 
     async def play(writer: InboxWriter) -> None:
         for number in range(3):
-            assert await writer.submit(lambda _, number=number: number, is_urgent=False) == number
+            assert await writer.submit_change(lambda _, number=number: number, is_urgent=False) == number
 
     assert with_writer(tmp_path / "in.db", play).count("COMMIT") == 3
 
 
 def test_who_waits_no_more_keeps_no_answer_from_the_others(tmp_path: Path) -> None:
     async def play(writer: InboxWriter) -> None:
-        futures = [writer.submit(lambda _, n=n: n) for n in range(3)]
+        futures = [writer.submit_change(lambda _, n=n: n) for n in range(3)]
         futures[0].cancel()
         assert await asyncio.gather(*futures[1:]) == [1, 2]
 
@@ -145,7 +145,7 @@ async def play():
     writer = InboxWriter(connection)
     for number in range(400):  # each changes some pages: the log would have 3 MB
         row = (f"{number % 7}{number}" + "x" * 900,)
-        await writer.submit(lambda inbox: inbox.execute("INSERT INTO owner VALUES (?, 1)", row))
+        await writer.submit_change(lambda inbox: inbox.execute("INSERT INTO owner VALUES (?, 1)", row))
     print(writer.problem, connection.execute("SELECT count(*) FROM owner").fetchone())
     await writer.close()
 
@@ -173,10 +173,10 @@ def test_a_file_that_stays_full_is_not_tried_again_and_again(tmp_path: Path) -> 
         connection.execute("INSERT INTO succeeded VALUES (1, ?)", (large,))
 
     async def play(writer: InboxWriter) -> None:
-        await writer.submit(lambda inbox: inbox.execute("INSERT INTO succeeded VALUES (0, 'a')"))
-        await writer.submit(lambda inbox: inbox.execute("PRAGMA max_page_count = 1").fetchone())
+        await writer.submit_change(lambda inbox: inbox.execute("INSERT INTO succeeded VALUES (0, 'a')"))
+        await writer.submit_change(lambda inbox: inbox.execute("PRAGMA max_page_count = 1").fetchone())
         with pytest.raises(QueueFailed, match="full"):
-            await writer.submit(add)
+            await writer.submit_change(add)
 
     statements = with_writer(tmp_path / "in.db", play)
     assert sum(statement.startswith("INSERT INTO succeeded VALUES (1") for statement in statements) <= 4
@@ -188,7 +188,7 @@ def test_what_comes_while_another_process_writes_shares_one_commit(tmp_path: Pat
         other.execute("BEGIN IMMEDIATE")
         changes = []
         for _ in range(20):
-            changes.append(writer.submit(lambda inbox: inbox.execute("UPDATE tally SET events = events")))
+            changes.append(writer.submit_change(lambda inbox: inbox.execute("UPDATE tally SET events = events")))
             await all_turns()  # each is handed to the thread by itself, which took the first and waits for the other
             if len(changes) == 1:
                 await reach(writer._batches.empty)
@@ -210,10 +210,10 @@ def test_another_process_that_goes_on_writing_is_waited_for_so_long_only(
         other = inbox_file.open_inbox(str(tmp_path / "in.db"))
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(QueueFailed, match="database is locked"):
-            await writer.submit(lambda _: None)
+            await writer.submit_change(lambda _: None)
         assert writer.problem == "OperationalError: database is locked"
         other.close()
-        await writer.submit(lambda inbox: inbox.execute("UPDATE tally SET events = events"))
+        await writer.submit_change(lambda inbox: inbox.execute("UPDATE tally SET events = events"))
         assert writer.problem is None
 
     with_writer(tmp_path / "in.db", play)

@@ -15,14 +15,14 @@ from .jetstream_queue import ATTEMPTS, REASON, SUCCEEDED
 from .nats_connection import (
     QueueAccess,
     QueueNames,
-    checked,
-    connect,
+    checked_reply,
+    connect_to_server,
     credentials_of,
-    disconnect,
+    disconnect_from_server,
     parse_queue,
     tls_context,
 )
-from .nats_streams import guarantees, stream_info
+from .nats_streams import read_guarantees, stream_info
 from .queued_messages import MESSAGE_ID, Progress, ProgressStore, event_of
 
 if TYPE_CHECKING:
@@ -46,34 +46,34 @@ class JetStreamInspection:
         self._names = QueueNames(access.address.stream, definition["subject"])
         self._runner = asyncio.Runner()
         try:
-            self._connection = self._runner.run(connect(access, note))
+            self._connection = self._runner.run(connect_to_server(access, note))
             self._jetstream = self._connection.jetstream()
-            self._run(self._open())
+            self._run_in_loop(self._open_connection())
         except BaseException:
             self.close()
             raise
 
     _connection: Any = None
 
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def _run_in_loop(self, coroutine: Coroutine[Any, Any, T]) -> T:
         try:
             return self._runner.run(coroutine)
         except (QueueFailed, ValueError) as failed:  # others may have put anything there
             raise CallsheetError(f"queue {self._names.stream}: {failed}") from None
 
-    async def _open(self) -> None:
+    async def _open_connection(self) -> None:
         if await stream_info(self._jetstream, self._names.stream) is None:
             raise NotFound(f"no queue {self._names.stream} on the server", hint="`webhook listen --queue` makes it")
-        self._progress = ProgressStore(await checked(self._jetstream.key_value(self._names.state_bucket)))
+        self._progress = ProgressStore(await checked_reply(self._jetstream.key_value(self._names.state_bucket)))
 
     def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
-        return [_omit(_DETAILS, record) for record in self._run(self._list_events(state, limit))]
+        return [_without_members(_DETAILS, record) for record in self._run_in_loop(self._list_events(state, limit))]
 
-    def counts(self) -> Mapping[str, float]:
-        return self._run(self._counts())
+    def count_by_state(self) -> Mapping[str, float]:
+        return self._run_in_loop(self._count_by_state())
 
-    async def _counts(self) -> Mapping[str, float]:
-        consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+    async def _count_by_state(self) -> Mapping[str, float]:
+        consumer = await checked_reply(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
         dead = await stream_info(self._jetstream, self._names.dead_stream)
         return {
             "waiting": consumer.num_pending,
@@ -87,11 +87,11 @@ class JetStreamInspection:
             records += [record async for record in self._list_live(state, limit)]
         if state in (None, "dead"):
             newest = self._newest_first(self._names.dead_stream, self._names.dead_subject("*", "*"))
-            records += [_dead_record(message) async for message in _take(newest, limit)]
+            records += [_dead_record(message) async for message in _first_messages(newest, limit)]
         return sorted(records, key=lambda record: -record["key"])[:limit]
 
     async def _list_live(self, state: str | None, limit: int) -> AsyncIterator[dict[str, Any]]:
-        consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+        consumer = await checked_reply(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
         count = 0
         async for message in self._newest_first(self._names.stream, self._names.event_subject("*")):
             record = await self._live_record(message, consumer)
@@ -106,36 +106,36 @@ class JetStreamInspection:
         if message.seq <= _handled_up_to(consumer):
             return None
         if message.seq > consumer.delivered.stream_seq:
-            record = _record(message, message.seq, state="waiting")
+            record = _record_of_message(message, message.seq, state="waiting")
             return {**record, "due": record["received"]}
-        progress = await self._progress.read(message.seq, event_of(message))
+        progress = await self._progress.read_progress(message.seq, event_of(message))
         waits = progress.due is not None and progress.due > time.time()
-        return _record(message, message.seq, state="waiting" if waits else "running", progress=progress)
+        return _record_of_message(message, message.seq, state="waiting" if waits else "running", progress=progress)
 
     async def _newest_first(self, stream: str, subject: str) -> AsyncIterator[Any]:
         """From the end, in windows that grow: most numbers below it belong to events that were handled long ago."""
-        info = await checked(self._jetstream.stream_info(stream))
+        info = await checked_reply(self._jetstream.stream_info(stream))
         high, width = info.state.last_seq, _FIRST_WINDOW
         numbers = high - info.state.first_seq + 1
         parts = _AT_ONCE if info.state.messages * _AT_ONCE > numbers else 1
         while high >= info.state.first_seq and high > 0:
             low = max(info.state.first_seq, high - width + 1)
-            window = await self._window(stream, subject, low, high, parts)
+            window = await self._read_window(stream, subject, low, high, parts)
             for message in reversed(window):
                 yield message
             high, width = low - 1, width * 4 if len(window) < _FIRST_WINDOW // 4 else width
 
-    async def _window(self, stream: str, subject: str, low: int, high: int, parts: int) -> list[Any]:
+    async def _read_window(self, stream: str, subject: str, low: int, high: int, parts: int) -> list[Any]:
         """Where events are close together several are asked for at a time: no call gives more than one."""
         step = -(-(high - low + 1) // parts)
         starts = range(low, high + 1, step)
-        collected = [self._collect(stream, subject, start, min(high, start + step - 1)) for start in starts]
+        collected = [self._collect_messages(stream, subject, start, min(high, start + step - 1)) for start in starts]
         return [message for part in await asyncio.gather(*collected) for message in part]
 
-    async def _collect(self, stream: str, subject: str, low: int, high: int) -> list[Any]:
-        return [message async for message in self._messages(stream, subject, low, high)]
+    async def _collect_messages(self, stream: str, subject: str, low: int, high: int) -> list[Any]:
+        return [message async for message in self._iterate_messages(stream, subject, low, high)]
 
-    async def _messages(self, stream: str, subject: str, low: int, high: int) -> AsyncIterator[Any]:
+    async def _iterate_messages(self, stream: str, subject: str, low: int, high: int) -> AsyncIterator[Any]:
         while low <= high:
             message = await self._next_message(stream, subject, low)
             if message is None or message.seq > high:
@@ -147,39 +147,44 @@ class JetStreamInspection:
         from nats.js.errors import NotFoundError
 
         try:
-            return await checked(self._jetstream.get_msg(stream, seq=low, subject=subject, next=True), NotFoundError)
+            return await checked_reply(
+                self._jetstream.get_msg(stream, seq=low, subject=subject, next=True), NotFoundError
+            )
         except NotFoundError:
             return None
 
-    def find(self, word: str) -> list[dict[str, Any]]:
-        return [_omit(("message",), record) for record in self._run(self._find(word))]
+    def find_events(self, word: str) -> list[dict[str, Any]]:
+        return [_without_members(("message",), record) for record in self._run_in_loop(self._find_events(word))]
 
-    async def _find(self, word: str) -> list[dict[str, Any]]:
+    async def _find_events(self, word: str) -> list[dict[str, Any]]:
         texts = [json.dumps(word), *([word] if _is_number(word) else [])]
-        records = [record for text in texts for record in await self._matching(queued_messages.digest(text))]
+        records = [record for text in texts for record in await self._events_with_id(queued_messages.digest_word(text))]
         return records if records or not _is_number(word) else await self._by_key(int(word[:18]))
 
     async def _by_key(self, key: int) -> list[dict[str, Any]]:
         alive = await self._next_message(self._names.stream, self._names.event_subject("*"), key)
         if alive is not None and alive.seq == key:
-            consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+            consumer = await checked_reply(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
             if (record := await self._live_record(alive, consumer)) is not None:
                 return [record]
         dead = await self._next_message(self._names.dead_stream, self._names.dead_subject("*", key), 1)
         return [] if dead is None else [_dead_record(dead)]
 
-    async def _matching(self, id: str) -> list[dict[str, Any]]:
-        consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+    async def _events_with_id(self, id: str) -> list[dict[str, Any]]:
+        consumer = await checked_reply(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
         end = 2**62
-        alive = self._messages(self._names.stream, self._names.event_subject(id), 1, end)
-        dead = self._messages(self._names.dead_stream, self._names.dead_subject(id, "*"), 1, end)
+        alive = self._iterate_messages(self._names.stream, self._names.event_subject(id), 1, end)
+        dead = self._iterate_messages(self._names.dead_stream, self._names.dead_subject(id, "*"), 1, end)
         live = [await self._live_record(message, consumer) async for message in alive]
         return [*filter(None, live), *[_dead_record(message) async for message in dead]]
 
-    def replay(self, keys: Iterable[int]) -> list[dict[str, Any]]:
-        return [_omit(_DETAILS, record) for record in self._run(self._replay(list(dict.fromkeys(keys))))]
+    def replay_events(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+        return [
+            _without_members(_DETAILS, record)
+            for record in self._run_in_loop(self._replay_events(list(dict.fromkeys(keys))))
+        ]
 
-    async def _replay(self, keys: list[int]) -> list[dict[str, Any]]:
+    async def _replay_events(self, keys: list[int]) -> list[dict[str, Any]]:
         """Put again as a new message, then taken from where it was: in between it is there twice, never not at all."""
         records = []
         for record in [record for key in keys for record in await self._by_key(key)]:
@@ -188,35 +193,35 @@ class JetStreamInspection:
                 continue
             message = record["message"]
             subject = self._names.event_subject(message.subject.split(".")[-2 if record["state"] == "dead" else -1])
-            replayed = queued_messages.digest(f"{record['state']}-{record['key']}-{event_of(message)}")
+            replayed = queued_messages.digest_word(f"{record['state']}-{record['key']}-{event_of(message)}")
             headers = {MESSAGE_ID: f"replay-{replayed}"}  # as long as before, however often it is replayed
-            ack = await checked(self._jetstream.publish(subject, message.data, headers=headers))
+            ack = await checked_reply(self._jetstream.publish(subject, message.data, headers=headers))
             stream = self._names.dead_stream if record["state"] == "dead" else self._names.stream
-            await checked(self._jetstream.delete_msg(stream, message.seq))
+            await checked_reply(self._jetstream.delete_msg(stream, message.seq))
             changes = {"key": ack.seq, "state": "waiting", "attempts": 0, "due": time.time(), "error": None}
             records.append({**record, **changes})
         return records
 
-    def purge(self, state: str, before: float) -> int:
+    def purge_events(self, state: str, before: float) -> int:
         """Handled events leave the stream by themselves: only dead ones are kept."""
-        return self._run(self._purge(before)) if state == "dead" else 0
+        return self._run_in_loop(self._purge_dead(before)) if state == "dead" else 0
 
-    async def _purge(self, before: float) -> int:
+    async def _purge_dead(self, before: float) -> int:
         subject, count, low = self._names.dead_subject("*", "*"), 0, 1
         while (message := await self._next_message(self._names.dead_stream, subject, low)) is not None:
             low = message.seq + 1
             if _dead_record(message)["received"] < before:
-                await checked(self._jetstream.delete_msg(self._names.dead_stream, message.seq))
+                await checked_reply(self._jetstream.delete_msg(self._names.dead_stream, message.seq))
                 count += 1
         return count
 
     def close(self) -> None:
         if self._connection is not None:
-            self._runner.run(disconnect(self._connection))
+            self._runner.run(disconnect_from_server(self._connection))
         self._runner.close()
 
 
-async def _take(messages: AsyncIterator[Any], limit: int) -> AsyncIterator[Any]:
+async def _first_messages(messages: AsyncIterator[Any], limit: int) -> AsyncIterator[Any]:
     count = 0
     async for message in messages:
         yield message
@@ -241,13 +246,13 @@ def _dead_record(message: Any) -> dict[str, Any]:
         "", tuple(json.loads(headers.get(SUCCEEDED, "[]"))), int(headers.get(ATTEMPTS, 0)),
         error=json.loads(headers.get(REASON, "null")),
     )  # fmt: skip
-    return _record(message, int(message.subject.rpartition(".")[2]), state="dead", progress=progress)
+    return _record_of_message(message, int(message.subject.rpartition(".")[2]), state="dead", progress=progress)
 
 
-def _record(message: Any, key: int, *, state: str, progress: Progress | None = None) -> dict[str, Any]:
+def _record_of_message(message: Any, key: int, *, state: str, progress: Progress | None = None) -> dict[str, Any]:
     progress = progress or Progress("")
     try:
-        event = queued_messages.decode(message.data)
+        event = queued_messages.decode_event(message.data)
     except queued_messages.InvalidEnvelope as error:
         moment = message.time.timestamp()
         event = queued_messages.Envelope("", "", None, moment, [], b"", message.data, b"null")
@@ -270,7 +275,7 @@ def _record(message: Any, key: int, *, state: str, progress: Progress | None = N
     }
 
 
-def _omit(names: tuple[str, ...], record: dict[str, Any]) -> dict[str, Any]:
+def _without_members(names: tuple[str, ...], record: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name not in names}
 
 
@@ -282,25 +287,25 @@ Note = Callable[[str], None]
 class JetStream:
     """Addresses of a stream: `nats://HOST:PORT/STREAM`."""
 
-    def _access(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> QueueAccess:
+    def _queue_access(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> QueueAccess:
         """Credentials and certificates are read here, before anything is done."""
         address = parse_queue(url, definition["schemes"], environment.prefix)
         credentials = credentials_of(definition, environment)
         return QueueAccess(address, credentials, tls_context(definition, address.scheme), definition["connect_timeout"])
 
-    def queue(
+    def open_queue(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool
     ) -> Queue:
         from .jetstream_queue import JetStreamQueue
 
-        return JetStreamQueue(self._access(url, definition, environment), definition, note, consumes=consumes)
+        return JetStreamQueue(self._queue_access(url, definition, environment), definition, note, consumes=consumes)
 
-    def inspection(
+    def open_inspection(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
     ) -> Inspection:
-        return JetStreamInspection(self._access(url, definition, environment), definition, note)
+        return JetStreamInspection(self._queue_access(url, definition, environment), definition, note)
 
-    def guarantees(
+    def read_guarantees(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
     ) -> Guarantees:
-        return guarantees(self._access(url, definition, environment), definition, note)
+        return read_guarantees(self._queue_access(url, definition, environment), definition, note)

@@ -15,8 +15,8 @@ from ....errors import CallsheetError
 from ...asyncio_helpers import cancel_all
 from ..queue_port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed, TooLarge
 from . import queued_messages
-from .nats_connection import QueueAccess, QueueNames, checked, connect, disconnect
-from .nats_streams import HEADERS_RESERVE, missing, prepare
+from .nats_connection import QueueAccess, QueueNames, checked_reply, connect_to_server, disconnect_from_server
+from .nats_streams import HEADERS_RESERVE, missing_on_server, prepare_streams
 from .queued_messages import MESSAGE_ID, Holdings, Progress, ProgressStore, event_of
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ class Pull:
         self._refusal: str | None = None
 
     async def open(self) -> None:
-        await checked(self._connection.subscribe(self._inbox, cb=self._receive))
+        await checked_reply(self._connection.subscribe(self._inbox, cb=self._receive_message))
 
-    async def _receive(self, message: Any) -> None:
+    async def _receive_message(self, message: Any) -> None:
         now = monotonic()
         if self._heard_at is not None and now - self._heard_at > EXPIRES + _GRACE:
             self._on_silence(now - self._heard_at)
@@ -74,11 +74,11 @@ class Pull:
         self._heard_at = now if self._expected else None
         self._arrived.set()
 
-    async def fetch(self, count: int) -> list[Any]:
+    async def fetch_messages(self, count: int) -> list[Any]:
         """At most `count` messages; waits a second for the first. Raises `QueueFailed` where nobody gives any."""
         if not self._ready:
             self._arrived.clear()
-            await self._ask(count)
+            await self._ask_for_messages(count)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(EXPIRES + _GRACE):
                     await self._arrived.wait()
@@ -87,7 +87,7 @@ class Pull:
             raise QueueFailed(f"the server gives no events: {refusal}")
         return [self._ready.popleft() for _ in range(min(count, len(self._ready)))]
 
-    async def _ask(self, count: int) -> None:
+    async def _ask_for_messages(self, count: int) -> None:
         now = monotonic()
         reconnects = self._connection.stats["reconnects"]
         if self._expected and reconnects == self._reconnects and now - self._asked_at < _ASK_AGAIN:
@@ -95,7 +95,7 @@ class Pull:
         request = {"batch": count, "expires": int(EXPIRES * 1e9)}
         self._expected, self._asked_at, self._reconnects = count, now, reconnects
         self._heard_at = self._heard_at or now
-        await checked(self._connection.publish(self._subject, json.dumps(request).encode(), self._inbox))
+        await checked_reply(self._connection.publish(self._subject, json.dumps(request).encode(), self._inbox))
 
 
 TIMEOUT = 5.0
@@ -131,14 +131,14 @@ class JetStreamQueue:
         self._distrusts_until = 0.0
 
     async def open(self) -> None:
-        self._connection = await connect(self._access, self._note)
+        self._connection = await connect_to_server(self._access, self._note)
         self._jetstream = self._connection.jetstream(timeout=TIMEOUT)
-        self.renew_every = await prepare(self._jetstream, self.names, self._definition, self._note) / 3
-        self._progress = ProgressStore(await checked(self._jetstream.key_value(self.names.state_bucket)))
+        self.renew_every = await prepare_streams(self._jetstream, self.names, self._definition, self._note) / 3
+        self._progress = ProgressStore(await checked_reply(self._jetstream.key_value(self.names.state_bucket)))
         if self._consumes:
-            self._pull = Pull(self._connection, self.names, self._admit, self._on_silence)
+            self._pull = Pull(self._connection, self.names, self._admit_message, self._on_silence)
             await self._pull.open()
-        self._watch_task = asyncio.create_task(self._watch())
+        self._watch_task = asyncio.create_task(self._watch_connection())
 
     @property
     def problem(self) -> str | None:
@@ -150,21 +150,21 @@ class JetStreamQueue:
             self._failure = None
         return self._failure
 
-    def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
+    def put_event(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         """Nobody keeps a place for what he puts: workers take it from the server."""
         del run_here
-        return asyncio.ensure_future(self._publish(event) if has_jobs else _nothing_to_store())
+        return asyncio.ensure_future(self._publish_event(event) if has_jobs else _nothing_to_store())
 
-    async def _publish(self, event: Event) -> PutResult:
+    async def _publish_event(self, event: Event) -> PutResult:
         self._check_connected()
         if self._unusable is not None:
             raise QueueFailed(self._unusable)
         subject = self.names.event_subject(queued_messages.id_digest(event.id))
-        headers = {MESSAGE_ID: queued_messages.digest(event.key)}
-        data = queued_messages.encode(event)
+        headers = {MESSAGE_ID: queued_messages.digest_word(event.key)}
+        data = queued_messages.encode_event(event)
         self._check_size(len(data) + HEADERS_RESERVE)
         try:
-            ack = await checked(self._jetstream.publish(subject, data, timeout=TIMEOUT, headers=headers))
+            ack = await checked_reply(self._jetstream.publish(subject, data, timeout=TIMEOUT, headers=headers))
         except QueueFailed as error:
             self._failure, self._failed_at = str(error), time.monotonic()
             raise
@@ -181,12 +181,12 @@ class JetStreamQueue:
         if size > self._connection.max_payload:
             raise TooLarge("the event is larger than the server takes")
 
-    def _admit(self, message: Any) -> bool:
+    def _admit_message(self, message: Any) -> bool:
         """False for what is here already: the server sends it again where it heard of it too late, or forgot it."""
         if self._holdings.has_ended(message):
             self._send_soon(message, b"+ACK")
             return False
-        if self._holdings.add(message):
+        if self._holdings.add_message(message):
             return True
         self._send_soon(message, b"+WPI")
         return False
@@ -207,10 +207,10 @@ class JetStreamQueue:
         if duration > 1.5 * self.renew_every:
             self._distrusts_until = time.monotonic() + self.renew_every
 
-    async def fetch(self, count: int) -> list[QueuedEvent]:
+    async def fetch_events(self, count: int) -> list[QueuedEvent]:
         try:
             self._check_connected()
-            messages = [] if self._pull is None else await self._pull.fetch(count)
+            messages = [] if self._pull is None else await self._pull.fetch_messages(count)
         except QueueFailed as error:
             self._failure, self._failed_at = str(error), time.monotonic()
             raise
@@ -226,7 +226,7 @@ class JetStreamQueue:
         """Nothing where it cannot be read: then all of its jobs run, at least once."""
         event = event_of(message)
         try:
-            return await self._progress.read(message.metadata.sequence.stream, event)
+            return await self._progress.read_progress(message.metadata.sequence.stream, event)
         except QueueFailed:
             return Progress(event)
 
@@ -236,8 +236,8 @@ class JetStreamQueue:
             return False
         if progress.due is not None and progress.attempts >= message.metadata.num_delivered - 1:
             return False  # it failed, and nobody runs it
-        self._holdings.drop(message.metadata.sequence.stream)
-        self._send_soon(message, _nak(2 * self.renew_every))
+        self._holdings.drop_event(message.metadata.sequence.stream)
+        self._send_soon(message, _negative_acknowledgement(2 * self.renew_every))
         return True
 
     def _queued_event(self, message: Any, progress: Progress | None) -> QueuedEvent:
@@ -246,42 +246,44 @@ class JetStreamQueue:
         self._holdings.hand_over(key)
         lease = Lease(key, metadata.num_delivered, message)
         try:
-            event = queued_messages.decode(message.data)
+            event = queued_messages.decode_event(message.data)
         except queued_messages.InvalidEnvelope:
             return QueuedEvent(lease, "", [], b"", message.data, message.data, frozenset())
         succeeded = frozenset(progress.succeeded) if progress is not None else frozenset()
         return QueuedEvent(lease, event.source, event.headers, event.query, event.data, event.text, succeeded)
 
-    async def extend(self, leases: Sequence[Lease]) -> None:
-        self._holdings.keep(lease.key for lease in leases)
-        for message in self._holdings.messages():
-            await checked(self._connection.publish(message.reply, b"+WPI"))
+    async def extend_leases(self, leases: Sequence[Lease]) -> None:
+        self._holdings.keep_only(lease.key for lease in leases)
+        for message in self._holdings.held_messages():
+            await checked_reply(self._connection.publish(message.reply, b"+WPI"))
 
     async def record_success(self, lease: Lease, job: str) -> bool:
         self._check_connected()
         self._with_progress.add(lease.key)
-        await self._progress.add(lease.key, event_of(lease.token), succeeded=(job,), attempts=lease.attempts, due=None)
+        await self._progress.add_progress(
+            lease.key, event_of(lease.token), succeeded=(job,), attempts=lease.attempts, due=None
+        )
         return True
 
-    async def complete(self, lease: Lease) -> bool:
+    async def complete_event(self, lease: Lease) -> bool:
         """Answered by the server, so that nobody runs it again."""
-        await self._acknowledge(lease, b"+ACK")
-        self._holdings.end(lease.key, lease.token)
+        await self._acknowledge_message(lease, b"+ACK")
+        self._holdings.end_event(lease.key, lease.token)
         if lease.attempts > 1 or lease.key in self._with_progress:
             self._with_progress.discard(lease.key)
             with contextlib.suppress(QueueFailed):  # it expires
-                await self._progress.forget(lease.key)
+                await self._progress.forget_progress(lease.key)
         return True
 
-    async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
+    async def retry_later(self, lease: Lease, delay: float, reason: str) -> bool:
         self._check_connected()
         due = time.time() + delay
         changes = {"attempts": lease.attempts, "due": due, "error": reason}
-        await self._progress.add(lease.key, event_of(lease.token), **changes)
+        await self._progress.add_progress(lease.key, event_of(lease.token), **changes)
         self._with_progress.discard(lease.key)
-        message = self._holdings.newest(lease.key, lease.token)
-        self._holdings.drop(lease.key)  # it may come back before the answer does
-        await self._acknowledge(lease._replace(token=message), _nak(delay))
+        message = self._holdings.newest_delivery(lease.key, lease.token)
+        self._holdings.drop_event(lease.key)  # it may come back before the answer does
+        await self._acknowledge_message(lease._replace(token=message), _negative_acknowledgement(delay))
         return True
 
     async def give_up(self, lease: Lease, reason: str) -> bool:
@@ -295,67 +297,67 @@ class JetStreamQueue:
         if len(jobs) > room // 2:
             jobs = "[]"
         headers = {
-            MESSAGE_ID: f"{event_of(message)}-{lease.key}", REASON: _shortened(reason, room - len(jobs)),
+            MESSAGE_ID: f"{event_of(message)}-{lease.key}", REASON: _shortened_reason(reason, room - len(jobs)),
             ATTEMPTS: str(lease.attempts), SUCCEEDED: jobs,
         }  # fmt: skip
-        await checked(self._jetstream.publish(subject, message.data, timeout=TIMEOUT, headers=headers))
-        return await self.complete(lease)
+        await checked_reply(self._jetstream.publish(subject, message.data, timeout=TIMEOUT, headers=headers))
+        return await self.complete_event(lease)
 
     async def _read_succeeded(self, lease: Lease) -> tuple[str, ...]:
         with contextlib.suppress(QueueFailed):
-            return (await self._progress.read(lease.key, event_of(lease.token))).succeeded
+            return (await self._progress.read_progress(lease.key, event_of(lease.token))).succeeded
         return ()
 
-    async def _acknowledge(self, lease: Lease, payload: bytes) -> None:
+    async def _acknowledge_message(self, lease: Lease, payload: bytes) -> None:
         self._check_connected()
-        reply = self._holdings.newest(lease.key, lease.token).reply
-        await checked(self._connection.request(reply, payload, timeout=TIMEOUT))
+        reply = self._holdings.newest_delivery(lease.key, lease.token).reply
+        await checked_reply(self._connection.request(reply, payload, timeout=TIMEOUT))
 
-    async def release(self, leases: Sequence[Lease]) -> None:
+    async def release_leases(self, leases: Sequence[Lease]) -> None:
         if self._pull is None:
             return
-        held = (self._holdings.newest(lease.key, lease.token) for lease in leases)
-        for message in (*held, *self._holdings.waiting()):
-            await checked(self._connection.publish(message.reply, b"-NAK"))
-        await checked(self._connection.flush(timeout=TIMEOUT))
+        held = (self._holdings.newest_delivery(lease.key, lease.token) for lease in leases)
+        for message in (*held, *self._holdings.waiting_messages()):
+            await checked_reply(self._connection.publish(message.reply, b"-NAK"))
+        await checked_reply(self._connection.flush(timeout=TIMEOUT))
 
-    def depth(self) -> Mapping[str, float]:
+    def events_by_state(self) -> Mapping[str, float]:
         """As it was a moment ago. Handled events leave the server and are not counted."""
         return self._depth
 
-    async def _watch(self) -> None:
+    async def _watch_connection(self) -> None:
         while True:
             with contextlib.suppress(QueueFailed):
-                await self._look()
+                await self._look_at_stream()
             await asyncio.sleep(DEPTH_EVERY)
 
-    async def _look(self) -> None:
+    async def _look_at_stream(self) -> None:
         from nats.js.errors import NotFoundError
 
         try:
             self._depth = await self._fetch_depth()
-            await checked(self._jetstream.stream_info(f"KV_{self.names.state_bucket}"), NotFoundError)
+            await checked_reply(self._jetstream.stream_info(f"KV_{self.names.state_bucket}"), NotFoundError)
         except NotFoundError:
-            await self._restore()
+            await self._restore_queue()
         else:
             self._unusable = None
 
     async def _fetch_depth(self) -> Mapping[str, float]:
         from nats.js.errors import NotFoundError
 
-        work = await checked(self._jetstream.consumer_info(self.names.stream, self.names.consumer), NotFoundError)
-        dead = await checked(self._jetstream.stream_info(self.names.dead_stream), NotFoundError)
+        work = await checked_reply(self._jetstream.consumer_info(self.names.stream, self.names.consumer), NotFoundError)
+        dead = await checked_reply(self._jetstream.stream_info(self.names.dead_stream), NotFoundError)
         return {
             "waiting": float(work.num_pending),
             "running": float(work.num_ack_pending),
             "dead": float(dead.state.messages),
         }
 
-    async def _restore(self) -> None:
+    async def _restore_queue(self) -> None:
         """As at a start."""
-        gone = ", ".join(await missing(self._jetstream, self.names))
+        gone = ", ".join(await missing_on_server(self._jetstream, self.names))
         try:
-            self.renew_every = await prepare(self._jetstream, self.names, self._definition, self._note) / 3
+            self.renew_every = await prepare_streams(self._jetstream, self.names, self._definition, self._note) / 3
         except CallsheetError as error:
             before, self._unusable = self._unusable, error.message
             if before is None:
@@ -369,14 +371,14 @@ class JetStreamQueue:
         if self._watch_task is not None:
             await cancel_all([self._watch_task])
         if self._connection is not None:
-            await disconnect(self._connection)
+            await disconnect_from_server(self._connection)
 
 
-def _nak(delay: float) -> bytes:
+def _negative_acknowledgement(delay: float) -> bytes:
     return b"-NAK " + json.dumps({"delay": int(delay * 1e9)}).encode()
 
 
-def _shortened(reason: str, room: int) -> str:
+def _shortened_reason(reason: str, room: int) -> str:
     """As JSON, in which a letter can take six bytes."""
     while len(text := json.dumps(reason)) > room and reason:
         reason = reason[: len(reason) * 3 // 4]

@@ -16,7 +16,7 @@ from ....durations import duration_seconds
 from ....errors import CallsheetError, NetworkError, NotAllowed, UsageError
 from ....files import read_private
 from ....installation import how_to_add
-from ...asyncio_helpers import bounded
+from ...asyncio_helpers import ended_in_time
 from ...certificates import NamedFile, load_chain
 from ...verify.secret_options import refuse_byte_order_mark
 from ..queue_port import QueueEnvironment, QueueFailed, TooLarge
@@ -113,7 +113,7 @@ def tls_context(definition: QueueDefinition, scheme: str) -> ssl.SSLContext | No
         raise UsageError(f"tls.ca: {authority}: {error.strerror or error}") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if "cert" in asked:
-        _show(
+        _show_certificate(
             context,
             NamedFile("tls.cert", asked["cert"]),
             NamedFile("tls.key", asked["key"]) if "key" in asked else None,
@@ -123,7 +123,7 @@ def tls_context(definition: QueueDefinition, scheme: str) -> ssl.SSLContext | No
     return context
 
 
-def _show(context: ssl.SSLContext, certificate: NamedFile, key: NamedFile | None) -> None:
+def _show_certificate(context: ssl.SSLContext, certificate: NamedFile, key: NamedFile | None) -> None:
     certificate = certificate._replace(path=os.path.expanduser(certificate.path))
     key = key and key._replace(path=os.path.expanduser(key.path))
     secret = key or certificate
@@ -145,7 +145,7 @@ def credentials_of(definition: QueueDefinition, environment: QueueEnvironment) -
     """
     variable = f"{environment.prefix}_QUEUE_CREDENTIALS"
     if variable in environment.environ:
-        return _read(environment.environ[variable], variable, None)
+        return _read_credentials(environment.environ[variable], variable, None)
     named = f"{variable}_FILE"
     path = environment.environ.get(named, definition.get("credentials"))
     if path is None:
@@ -157,12 +157,12 @@ def credentials_of(definition: QueueDefinition, environment: QueueEnvironment) -
     data = read_private(path, f"{where}:")
     refuse_byte_order_mark(data, f"{where}: {path}")
     try:
-        return _read(data.decode(), f"{where}: {path}", path)
+        return _read_credentials(data.decode(), f"{where}: {path}", path)
     except UnicodeDecodeError:
         raise UsageError(f"{where}: {path}: not valid UTF-8") from None
 
 
-def _read(text: str, where: str, path: str | None) -> dict[str, Any]:
+def _read_credentials(text: str, where: str, path: str | None) -> dict[str, Any]:
     """The kind is told by the content. A file that signs is read again for each connection."""
     words = text.strip()
     if not words:
@@ -170,28 +170,28 @@ def _read(text: str, where: str, path: str | None) -> dict[str, Any]:
             f"{where}: contains no credentials", hint="a .creds file, an nkey seed, USER:PASSWORD or a token"
         )
     if _JWT in words:
-        return _creds(text, where, path)
+        return _credentials_file(text, where, path)
     if _NKEY.match(words):
         if not words.startswith("SU"):
             raise UsageError(f"{where}: that is the seed of an account or operator, not of a user")
-        return _signing({"nkeys_seed": path} if path else {"nkeys_seed_str": words})
+        return _signing_options({"nkeys_seed": path} if path else {"nkeys_seed_str": words})
     if len(words.splitlines()) > 1:
         raise UsageError(f"{where}: several lines, but not a .creds file")
     user, colon, password = words.partition(":")
     return {"user": user, "password": password} if colon else {"token": words}
 
 
-def _creds(text: str, where: str, path: str | None) -> dict[str, Any]:
+def _credentials_file(text: str, where: str, path: str | None) -> dict[str, Any]:
     if _SEED not in text:
         raise UsageError(f"{where}: holds a token of a user, but not the seed that goes with it")
     if path:
-        return _signing({"user_credentials": path})
+        return _signing_options({"user_credentials": path})
     from nats.aio.client import RawCredentials
 
-    return _signing({"user_credentials": RawCredentials(text)})
+    return _signing_options({"user_credentials": RawCredentials(text)})
 
 
-def _signing(found: Mapping[str, Any]) -> dict[str, Any]:
+def _signing_options(found: Mapping[str, Any]) -> dict[str, Any]:
     if find_spec("nkeys") is None:
         raise UsageError("--queue: what signs in with an nkey is not installed", hint="install callsheet[nats]")
     return dict(found)
@@ -300,7 +300,7 @@ class QueueAccess(NamedTuple):
     connect_timeout: str
 
 
-async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
+async def connect_to_server(access: QueueAccess, note: Callable[[str], None]) -> Any:
     """A connection that comes back by itself. Raises `CallsheetError` where the first attempt fails."""
     failure, was_connected, is_lost = "", False, False
 
@@ -345,14 +345,14 @@ async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
                 **access.credentials,
             )
     except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
-        await disconnect(client)
-        raise _explained(access.address, error, failure) from None
+        await disconnect_from_server(client)
+        raise _explained_failure(access.address, error, failure) from None
     was_connected, failure = True, ""
     return client
 
 
-def _explained(address: QueueAddress, error: Exception, failure: str) -> CallsheetError:
-    message = failure if _REFUSED in failure else str(error) or failure or _words(error)
+def _explained_failure(address: QueueAddress, error: Exception, failure: str) -> CallsheetError:
+    message = failure if _REFUSED in failure else str(error) or failure or _words_of_error(error)
     if type(error).__module__.partition(".")[0] == "nkeys":
         return NotAllowed(f"queue {address}: the nkey cannot be used: {message}")
     if _REFUSED in type(error).__name__ or _REFUSED in message:
@@ -360,11 +360,11 @@ def _explained(address: QueueAddress, error: Exception, failure: str) -> Callshe
     return NetworkError(f"queue {address}: {message}", hint="is the server running?")
 
 
-def _words(error: Exception) -> str:
+def _words_of_error(error: Exception) -> str:
     return "no answer" if isinstance(error, TimeoutError) else type(error).__name__
 
 
-async def checked(reply: Awaitable[T], *expected: type[Exception]) -> T:
+async def checked_reply(reply: Awaitable[T], *expected: type[Exception]) -> T:
     """What the server answers. Raises `QueueFailed` where it did not, or refused; what is expected is passed on."""
     from nats.errors import Error, MaxPayloadError
     from nats.errors import TimeoutError as NatsTimeout
@@ -388,7 +388,7 @@ async def checked(reply: Awaitable[T], *expected: type[Exception]) -> T:
         raise QueueFailed(str(error) or type(error).__name__) from None
 
 
-async def disconnect(connection: Any) -> None:
+async def disconnect_from_server(connection: Any) -> None:
     """Also where it is lost already, or the library waits for something that does not come."""
     with contextlib.suppress(Exception):
-        await bounded(connection.close(), _CLOSE_TIMEOUT)
+        await ended_in_time(connection.close(), _CLOSE_TIMEOUT)

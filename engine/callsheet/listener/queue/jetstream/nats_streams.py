@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ....durations import duration_seconds
 from ....errors import CallsheetError, UsageError, count_of
-from ...verify.key_set import check_url, fetcher
+from ...verify.key_set import check_url, make_fetcher
 from ..queue_port import Guarantees, QueueFailed
-from .nats_connection import QueueAccess, QueueNames, checked, connect, disconnect
+from .nats_connection import QueueAccess, QueueNames, checked_reply, connect_to_server, disconnect_from_server
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Settings of a stream that lose events which senders were told are kept.
 
 
-def losses(config: Any) -> Iterator[str]:
+def settings_that_lose_events(config: Any) -> Iterator[str]:
     """`config` is the client library's."""
     if config.storage != "file":
         yield "it is kept in memory: when the server ends, all events are lost"
@@ -49,7 +49,9 @@ _UNLIMITED = -1
 HEADERS_RESERVE = 2048
 
 
-async def prepare(jetstream: Any, names: QueueNames, definition: QueueDefinition, note: Callable[[str], None]) -> float:
+async def prepare_streams(
+    jetstream: Any, names: QueueNames, definition: QueueDefinition, note: Callable[[str], None]
+) -> float:
     """Returns for how long a lease holds, in seconds. Raises `CallsheetError` where the queue cannot be used.
 
     `note` is told of settings of a stream that lose events.
@@ -59,7 +61,7 @@ async def prepare(jetstream: Any, names: QueueNames, definition: QueueDefinition
             (names.stream, names.event_subject("*"), stream_settings(definition)),
             (names.dead_stream, names.dead_subject("*", "*"), dead_settings(definition)),
         ):
-            for text in losses(await _ensure_stream(jetstream, stream, subject, settings)):
+            for text in settings_that_lose_events(await _ensure_stream(jetstream, stream, subject, settings)):
                 note(f"warning: queue {stream}: {text}")
         await _ensure_bucket(jetstream, names, definition)
         return await _ensure_consumer(jetstream, names, definition)
@@ -67,7 +69,7 @@ async def prepare(jetstream: Any, names: QueueNames, definition: QueueDefinition
         raise CallsheetError(f"queue {names.stream}: {failed}") from None
 
 
-async def missing(jetstream: Any, names: QueueNames) -> list[str]:
+async def missing_on_server(jetstream: Any, names: QueueNames) -> list[str]:
     """What of a queue is not on the server, in words. Raises `QueueFailed`."""
     from nats.js.errors import NotFoundError
 
@@ -78,7 +80,7 @@ async def missing(jetstream: Any, names: QueueNames) -> list[str]:
     }
     found = [text for stream, text in streams.items() if await stream_info(jetstream, stream) is None]
     try:
-        await checked(jetstream.consumer_info(names.stream, names.consumer), NotFoundError)
+        await checked_reply(jetstream.consumer_info(names.stream, names.consumer), NotFoundError)
     except NotFoundError:
         found.append(f"consumer {names.consumer}")
     return found
@@ -110,7 +112,7 @@ async def stream_info(jetstream: Any, stream: str) -> Any | None:
     from nats.js.errors import NotFoundError
 
     try:
-        return await checked(jetstream.stream_info(stream), NotFoundError)
+        return await checked_reply(jetstream.stream_info(stream), NotFoundError)
     except NotFoundError:
         return None
 
@@ -121,14 +123,14 @@ async def _ensure_stream(jetstream: Any, name: str, subject: str, settings: dict
 
     found = await stream_info(jetstream, name)
     if found is None:
-        made = await checked(jetstream.add_stream(StreamConfig(name=name, subjects=[subject], **settings)))
+        made = await checked_reply(jetstream.add_stream(StreamConfig(name=name, subjects=[subject], **settings)))
         return made.config
-    if problem := unusable(found.config, subject, settings):
+    if problem := why_stream_is_unusable(found.config, subject, settings):
         raise UsageError(f"queue {name}: the stream exists, but {problem}", hint="name another stream")
     return found.config
 
 
-def unusable(config: Any, subject: str, settings: dict[str, Any]) -> str | None:
+def why_stream_is_unusable(config: Any, subject: str, settings: dict[str, Any]) -> str | None:
     """Why a stream that was made by others cannot be this queue."""
     if subject not in (config.subjects or ()):
         return f"it does not take {subject}"
@@ -165,7 +167,7 @@ async def _ensure_bucket(jetstream: Any, names: QueueNames, definition: QueueDef
             ttl=duration_seconds(definition["state_age"]),
             replicas=definition["replicas"],
         )
-        await checked(jetstream.create_key_value(config))
+        await checked_reply(jetstream.create_key_value(config))
 
 
 async def _ensure_consumer(jetstream: Any, names: QueueNames, definition: QueueDefinition) -> float:
@@ -173,7 +175,7 @@ async def _ensure_consumer(jetstream: Any, names: QueueNames, definition: QueueD
     from nats.js.errors import NotFoundError
 
     try:
-        info = await checked(jetstream.consumer_info(names.stream, names.consumer), NotFoundError)
+        info = await checked_reply(jetstream.consumer_info(names.stream, names.consumer), NotFoundError)
     except NotFoundError:
         config = ConsumerConfig(
             durable_name=names.consumer,
@@ -182,7 +184,7 @@ async def _ensure_consumer(jetstream: Any, names: QueueNames, definition: QueueD
             max_deliver=_UNLIMITED,
             max_ack_pending=definition["max_running"],
         )
-        info = await checked(jetstream.add_consumer(names.stream, config))
+        info = await checked_reply(jetstream.add_consumer(names.stream, config))
     if problem := unusable_consumer(info.config, names.event_subject("*")):
         hint = "delete it on the server; it is made again"
         raise UsageError(f"queue {names.stream}: the consumer {names.consumer} exists, but {problem}", hint=hint)
@@ -194,13 +196,13 @@ async def _ensure_consumer(jetstream: Any, names: QueueNames, definition: QueueD
 _NANOSECONDS = 1e9
 
 
-def guarantees(access: QueueAccess, definition: QueueDefinition, note: Callable[[str], None]) -> Guarantees:
-    return asyncio.run(_inspect(access, definition, note))
+def read_guarantees(access: QueueAccess, definition: QueueDefinition, note: Callable[[str], None]) -> Guarantees:
+    return asyncio.run(_inspect_server(access, definition, note))
 
 
-async def _inspect(access: QueueAccess, definition: QueueDefinition, note: Callable[[str], None]) -> Guarantees:
+async def _inspect_server(access: QueueAccess, definition: QueueDefinition, note: Callable[[str], None]) -> Guarantees:
     names = QueueNames(access.address.stream, definition["subject"])
-    connection = await connect(access, note)
+    connection = await connect_to_server(access, note)
     try:
         jetstream = connection.jetstream()
         info = await stream_info(jetstream, names.stream)
@@ -210,19 +212,19 @@ async def _inspect(access: QueueAccess, definition: QueueDefinition, note: Calla
             facts.append("the stream is not there yet; the first `webhook listen` or `webhook work` makes it")
             unsure = await _durability_warnings(definition["replicas"], definition.get("monitor"))
             return Guarantees(facts, unsure, [], duration_seconds(definition["dedup_window"]))
-        consumers = await checked(jetstream.consumers_info(names.stream))
+        consumers = await checked_reply(jetstream.consumers_info(names.stream))
         dead = await stream_info(jetstream, names.dead_stream)
         of_dead = [
             f"{names.dead_stream}: {text}" for text in (_dead_problems(dead.config, names, definition) if dead else ())
         ]
         unsure = await _durability_warnings(info.config.num_replicas or 1, definition.get("monitor"))
         return Guarantees(
-            [*facts, *_describe(info, connection.max_payload), *_describe_consumer(consumers, names)],
+            [*facts, *_describe_stream(info, connection.max_payload), *_describe_consumer(consumers, names)],
             [*_stream_warnings(info.config, definition), *unsure],
             [
-                *_refused(info.config, names, definition),
+                *_why_refused(info.config, names, definition),
                 *_refused_consumer(consumers, names),
-                *losses(info.config),
+                *settings_that_lose_events(info.config),
                 *consumer_losses(consumers, names.consumer),
                 *of_dead,
             ],
@@ -231,10 +233,10 @@ async def _inspect(access: QueueAccess, definition: QueueDefinition, note: Calla
     except QueueFailed as failed:
         raise CallsheetError(f"queue {names.stream}: {failed}") from None
     finally:
-        await disconnect(connection)
+        await disconnect_from_server(connection)
 
 
-def _describe(info: Any, max_payload: int) -> Iterator[str]:
+def _describe_stream(info: Any, max_payload: int) -> Iterator[str]:
     config = info.config
     limits = [f"{config.max_bytes} bytes"] if (config.max_bytes or -1) > 0 else []
     limits += [f"{config.max_msgs} events"] if (config.max_msgs or -1) > 0 else []
@@ -255,9 +257,9 @@ def _describe_consumer(consumers: list[Any], names: QueueNames) -> Iterator[str]
             yield f"at most {most} events run or wait for another attempt; until one of them ends no other is handled"
 
 
-def _refused(config: Any, names: QueueNames, definition: QueueDefinition) -> Iterator[str]:
+def _why_refused(config: Any, names: QueueNames, definition: QueueDefinition) -> Iterator[str]:
     """Why listeners and workers do not use it."""
-    if problem := unusable(config, names.event_subject("*"), stream_settings(definition)):
+    if problem := why_stream_is_unusable(config, names.event_subject("*"), stream_settings(definition)):
         yield f"it cannot be used: {problem}"
 
 
@@ -272,9 +274,9 @@ def _refused_consumer(consumers: list[Any], names: QueueNames) -> Iterator[str]:
 
 
 def _dead_problems(config: Any, names: QueueNames, definition: QueueDefinition) -> Iterator[str]:
-    if problem := unusable(config, names.dead_subject("*", "*"), dead_settings(definition)):
+    if problem := why_stream_is_unusable(config, names.dead_subject("*", "*"), dead_settings(definition)):
         yield f"{names.dead_stream} cannot be used: {problem}"
-    for text in losses(config):
+    for text in settings_that_lose_events(config):
         yield f"{names.dead_stream}: {text}"
 
 
@@ -287,7 +289,7 @@ async def _durability_warnings(replicas: int, monitor: str | None) -> list[str]:
     """A server says how often it syncs at its monitoring port only."""
     always, every = False, "every 2 minutes, unless its configuration says `sync_interval: always`"
     if monitor is not None:
-        always, every = await _syncs(monitor)
+        always, every = await _when_it_syncs(monitor)
     if always:
         return []
     if replicas > 1:
@@ -299,10 +301,10 @@ async def _durability_warnings(replicas: int, monitor: str | None) -> list[str]:
     return [f"one replica: {means}; it writes {every}{hint}"]
 
 
-async def _syncs(monitor: str) -> tuple[bool, str]:
+async def _when_it_syncs(monitor: str) -> tuple[bool, str]:
     """Whether before it acknowledges, and else how often. Raises `CallsheetError`."""
     check_url(monitor, "monitor")
-    fetch, close = fetcher(f"{monitor.rstrip('/')}/jsz?config=1")
+    fetch, close = make_fetcher(f"{monitor.rstrip('/')}/jsz?config=1")
     try:
         config = json.loads(await fetch())["config"]
         return bool(config.get("sync_always")), f"every {config['sync_interval'] / _NANOSECONDS:g} s"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..queue_port import QueueFailed, storable_headers
-from .nats_connection import checked
+from .nats_connection import checked_reply
 
 if TYPE_CHECKING:
     from ...verify.event import Event
@@ -36,7 +36,7 @@ class Envelope(NamedTuple):
     text: bytes
 
 
-def encode(event: Event) -> bytes:
+def encode_event(event: Event) -> bytes:
     same, headers = event.text is event.data, storable_headers(event.headers)
     head = {
         "v": VERSION, "source": event.source.name, "type": event.type, "id": event.id, "received": time.time(),
@@ -46,7 +46,7 @@ def encode(event: Event) -> bytes:
     return json.dumps(head, separators=(",", ":")).encode() + b"\n" + event.data + (b"" if same else event.text)
 
 
-def decode(message: bytes) -> Envelope:
+def decode_event(message: bytes) -> Envelope:
     """Raises `InvalidEnvelope` for what was not made by `encode`."""
     line, _, rest = message.partition(b"\n")
     try:
@@ -64,13 +64,13 @@ def decode(message: bytes) -> Envelope:
         raise InvalidEnvelope(f"not an event of this program: {type(error).__name__} {error}") from None
 
 
-def digest(text: str) -> str:
+def digest_word(text: str) -> str:
     """A word of a subject or message id for any text: ids hold dots, spaces and line ends."""
     return hashlib.blake2b(text.encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()
 
 
 def id_digest(id: str | int | None) -> str:
-    return digest(json.dumps(id))
+    return digest_word(json.dumps(id))
 
 
 # The events that this process has, so that none of them is run a second time where the server sends it again.
@@ -87,7 +87,7 @@ class Holdings:
         self._waiting: set[int] = set()  # that nobody runs yet
         self._ended: dict[int, str] = {}
 
-    def add(self, message: Any) -> bool:
+    def add_message(self, message: Any) -> bool:
         """False where it is here already."""
         key = message.metadata.sequence.stream
         held = self._messages.get(key)
@@ -101,7 +101,7 @@ class Holdings:
         """Whether it was handled here, and the server knew that once."""
         return self._ended.get(message.metadata.sequence.stream) == event_of(message)
 
-    def newest(self, key: int, message: Any) -> Any:
+    def newest_delivery(self, key: int, message: Any) -> Any:
         held = self._messages.get(key)
         return held if held is not None and event_of(held) == event_of(message) else message
 
@@ -109,26 +109,26 @@ class Holdings:
         """To whoever runs it."""
         self._waiting.discard(key)
 
-    def drop(self, key: int) -> None:
+    def drop_event(self, key: int) -> None:
         self._messages.pop(key, None)
         self._waiting.discard(key)
 
-    def end(self, key: int, message: Any) -> None:
-        self.drop(key)
+    def end_event(self, key: int, message: Any) -> None:
+        self.drop_event(key)
         self._ended[key] = event_of(message)
         if len(self._ended) > _REMEMBERED:
             del self._ended[next(iter(self._ended))]
 
-    def keep(self, keys: Iterable[int]) -> None:
+    def keep_only(self, keys: Iterable[int]) -> None:
         """All others that were handed over are let go."""
         kept = self._waiting.union(keys)
         for key in [key for key in self._messages if key not in kept]:
             del self._messages[key]
 
-    def messages(self) -> list[Any]:
+    def held_messages(self) -> list[Any]:
         return list(self._messages.values())
 
-    def waiting(self) -> list[Any]:
+    def waiting_messages(self) -> list[Any]:
         return [self._messages[key] for key in self._waiting]
 
 
@@ -158,14 +158,14 @@ class ProgressStore:
     def __init__(self, bucket: Any) -> None:
         self._bucket = bucket
 
-    async def read(self, sequence: int, event: str) -> Progress:
-        return (await self._read(sequence, event))[0]
+    async def read_progress(self, sequence: int, event: str) -> Progress:
+        return (await self._read_message(sequence, event))[0]
 
-    async def _read(self, sequence: int, event: str) -> tuple[Progress, int | None]:
+    async def _read_message(self, sequence: int, event: str) -> tuple[Progress, int | None]:
         from nats.js.errors import KeyNotFoundError
 
         try:
-            entry = await checked(self._bucket.get(str(sequence)), KeyNotFoundError)
+            entry = await checked_reply(self._bucket.get(str(sequence)), KeyNotFoundError)
         except KeyNotFoundError:
             return Progress(event), None
         try:
@@ -175,23 +175,25 @@ class ProgressStore:
             progress = Progress(event)
         return progress if progress.event == event else Progress(event), entry.revision
 
-    async def add(self, sequence: int, event: str, **changes: Any) -> None:
+    async def add_progress(self, sequence: int, event: str, **changes: Any) -> None:
         """`succeeded` is joined with what is there, all else replaces it. Raises `QueueFailed`."""
         from nats.js.errors import KeyWrongLastSequenceError
 
         for _ in range(_MAX_TRIES):
-            current, revision = await self._read(sequence, event)
+            current, revision = await self._read_message(sequence, event)
             jobs = tuple(dict.fromkeys((*current.succeeded, *changes.get("succeeded", ()))))
             text = json.dumps(current._replace(**{**changes, "succeeded": jobs})._asdict()).encode()
             try:
                 if revision is None:
-                    await checked(self._bucket.create(str(sequence), text), KeyWrongLastSequenceError)
+                    await checked_reply(self._bucket.create(str(sequence), text), KeyWrongLastSequenceError)
                 else:
-                    await checked(self._bucket.update(str(sequence), text, last=revision), KeyWrongLastSequenceError)
+                    await checked_reply(
+                        self._bucket.update(str(sequence), text, last=revision), KeyWrongLastSequenceError
+                    )
             except KeyWrongLastSequenceError:
                 continue
             return
         raise QueueFailed("another process keeps writing about the same event")
 
-    async def forget(self, sequence: int) -> None:
-        await checked(self._bucket.purge(str(sequence)))
+    async def forget_progress(self, sequence: int) -> None:
+        await checked_reply(self._bucket.purge(str(sequence)))

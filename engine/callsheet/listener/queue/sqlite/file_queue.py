@@ -17,7 +17,7 @@ from ....errors import CallsheetError, UsageError, count_of
 from ....files import PRIVATE
 from ..queue_port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import inbox_events, inbox_file
-from .inbox_events import counts
+from .inbox_events import count_by_state
 from .inbox_file import Whereabouts
 from .inbox_writer import Damaged, InboxWriter
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 if sys.platform == "win32":
 
-    def _lock(descriptor: int, *, alone: bool) -> bool:  # noqa: ARG001 - there is no lock that several can have
+    def _lock_descriptor(descriptor: int, *, alone: bool) -> bool:  # noqa: ARG001 - there is no lock that several can have
         return True
 
 else:
     import fcntl
 
-    def _lock(descriptor: int, *, alone: bool) -> bool:
+    def _lock_descriptor(descriptor: int, *, alone: bool) -> bool:
         try:
             fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         except OSError:
@@ -50,25 +50,25 @@ class Sharing:
         self._alone = False
         self._descriptor: int | None = None
 
-    def claim(self, *, alone: bool) -> None:
+    def claim_file(self, *, alone: bool) -> None:
         """Beside others, or `alone` from now on. Raises `UsageError` where others are there, or one that is alone."""
         alone = self._alone = alone or self._alone
         try:
-            descriptor = self._open()
+            descriptor = self._open_lock_file()
         except OSError as error:
             if alone:
                 raise UsageError(f"inbox {self._path}: cannot lock it: {error.strerror}") from None
             return  # on a full disk; senders are told
-        if _lock(descriptor, alone=alone):
+        if _lock_descriptor(descriptor, alone=alone):
             return
         self._alone = False
-        if alone and _lock(descriptor, alone=False):  # a lock that is not changed may be lost
+        if alone and _lock_descriptor(descriptor, alone=False):  # a lock that is not changed may be lost
             problem = "a route has `order`, which holds in one process only, and another one uses the inbox"
         else:
             problem = "another process uses it alone, because a route there has `order`"
         raise UsageError(f"inbox {self._path}: {problem}", hint="stop the other one, or give each an inbox of its own")
 
-    def _open(self) -> int:
+    def _open_lock_file(self) -> int:
         if self._descriptor is None:
             self._descriptor = os.open(f"{self._path}-lock", os.O_RDWR | os.O_CREAT, PRIVATE)
         return self._descriptor
@@ -135,7 +135,7 @@ class FileQueue:
     async def open(self) -> None:
         """What cannot be written now can be later: until then `problem` says why, and each `extend` tries again."""
         try:
-            await self.extend(())
+            await self.extend_leases(())
         except Damaged as error:
             raise UsageError(f"inbox {self._path}: {error}") from None
         except QueueFailed:
@@ -154,35 +154,37 @@ class FileQueue:
     def problem(self) -> str | None:
         return self._unopened or self._misplaced or (None if self._writer is None else self._writer.problem)
 
-    def _submit(self, operation: Callable[[sqlite3.Connection], T], *, is_urgent: bool = True) -> asyncio.Future[T]:
+    def _submit_change(
+        self, operation: Callable[[sqlite3.Connection], T], *, is_urgent: bool = True
+    ) -> asyncio.Future[T]:
         if self._writer is None:
             raise QueueFailed(self._unopened or "not open")
-        return self._writer.submit(operation, is_urgent=is_urgent)
+        return self._writer.submit_change(operation, is_urgent=is_urgent)
 
-    def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
+    def put_event(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         if self._misplaced is not None:
             raise QueueFailed(self._misplaced)
         state = ("running" if run_here else "waiting") if has_jobs else "done"
-        row = inbox_events.row(event, state, self._owner if state == "running" else None, time.time())
-        future = self._submit(partial(self._add, row=row, state=state))
+        row = inbox_events.row_of_event(event, state, self._owner if state == "running" else None, time.time())
+        future = self._submit_change(partial(self._add_event, row=row, state=state))
         if state == "waiting":
-            future.add_done_callback(lambda _: self.wake())
+            future.add_done_callback(lambda _: self.wake_worker())
         return future
 
-    def _add(self, connection: sqlite3.Connection, row: inbox_events.Row, state: str) -> PutResult:
-        key = inbox_events.add(connection, row)
+    def _add_event(self, connection: sqlite3.Connection, row: inbox_events.Row, state: str) -> PutResult:
+        key = inbox_events.add_event(connection, row)
         if key is None:
             return DUPLICATE
         return PutResult(stored=True, lease=Lease(key, 1) if state == "running" else None)
 
-    def wake(self) -> None:
+    def wake_worker(self) -> None:
         """There may be something to take."""
         self._work_available.set()
 
-    async def fetch(self, count: int) -> list[QueuedEvent]:
+    async def fetch_events(self, count: int) -> list[QueuedEvent]:
         self._work_available.clear()
-        operation = partial(inbox_events.claim, count=count, owner=self._owner, now=time.time())
-        events, due = await self._submit(operation)
+        operation = partial(inbox_events.claim_events, count=count, owner=self._owner, now=time.time())
+        events, due = await self._submit_change(operation)
         self._with_successes.update(event.lease.key for event in events if event.succeeded)
         if not events:
             wait = LONGEST_SLEEP if due is None else min(LONGEST_SLEEP, max(0.01, due - time.time()))
@@ -191,7 +193,7 @@ class FileQueue:
                     await self._work_available.wait()
         return events
 
-    async def extend(self, leases: Sequence[Lease]) -> None:
+    async def extend_leases(self, leases: Sequence[Lease]) -> None:
         """One row speaks for all that this process holds.
 
         Where that row could not be written for a while (a full disk, a computer that slept), the rows of others could
@@ -204,35 +206,37 @@ class FileQueue:
         longest_gap = LEASE - 2 * self.renew_every
         if self._last_heartbeat is not None and not 0 <= now - self._last_heartbeat <= longest_gap:
             self._trusts_until = now + LEASE
-        rescheduled = await self._submit(partial(self._beat, now=now, judges=now >= self._trusts_until))
+        rescheduled = await self._submit_change(
+            partial(self._write_heartbeat, now=now, judges=now >= self._trusts_until)
+        )
         self._last_heartbeat = now
         self._whereabouts = self._whereabouts or Whereabouts(self._path)
         if rescheduled:
             self._note(f"inbox: {count_of(rescheduled, 'event')} of a process that ended: handled again")
-            self.wake()
+            self.wake_worker()
         self._heartbeats += 1
         if self._heartbeats % PURGE_EVERY == 0:
-            await self._purge()
+            await self._purge_done()
 
-    def _beat(self, connection: sqlite3.Connection, now: float, *, judges: bool) -> int:
+    def _write_heartbeat(self, connection: sqlite3.Connection, now: float, *, judges: bool) -> int:
         """In the writer's thread, because a disk may hang."""
         before = self._misplaced
         self._misplaced = None if self._whereabouts is None else self._whereabouts.problem()
         if self._misplaced != before:
             self._note(f"inbox: {self._misplaced or 'it is back'}")
-        return inbox_events.heartbeat(connection, self._lease_holder, now, judges=judges)
+        return inbox_events.write_heartbeat(connection, self._lease_holder, now, judges=judges)
 
-    async def _purge(self) -> None:
+    async def _purge_done(self) -> None:
         before = time.time() - self._window
-        operation = partial(inbox_events.purge, state="done", before=before, limit=PURGE_BATCH)
-        while await self._submit(operation) == PURGE_BATCH:  # in parts: senders come first
+        operation = partial(inbox_events.purge_events, state="done", before=before, limit=PURGE_BATCH)
+        while await self._submit_change(operation) == PURGE_BATCH:  # in parts: senders come first
             pass
 
     def record_success(self, lease: Lease, job: str) -> asyncio.Future[bool]:
         self._with_successes.add(lease.key)
-        return self._submit(partial(inbox_events.record_success, lease=lease, owner=self._owner, job=job))
+        return self._submit_change(partial(inbox_events.record_success, lease=lease, owner=self._owner, job=job))
 
-    def complete(self, lease: Lease) -> asyncio.Future[bool]:
+    def complete_event(self, lease: Lease) -> asyncio.Future[bool]:
         """All that end before the next commit are one change."""
         completion = self._completion
         if self._writer is None or completion is None or completion.batch != self._writer.batch:
@@ -243,15 +247,15 @@ class FileQueue:
 
     def _new_completion(self) -> _Completion:
         waiting: list[tuple[Lease, asyncio.Future[bool]]] = []
-        future = self._submit(partial(self._complete, waiting=waiting, now=time.time()), is_urgent=False)
+        future = self._submit_change(partial(self._complete_waiting, waiting=waiting, now=time.time()), is_urgent=False)
         future.add_done_callback(partial(self._on_completed, waiting))
         return _Completion(0 if self._writer is None else self._writer.batch, waiting)
 
-    def _complete(
+    def _complete_waiting(
         self, connection: sqlite3.Connection, waiting: Sequence[tuple[Lease, object]], now: float
     ) -> list[bool]:
         leases = [lease for lease, _ in waiting]
-        return inbox_events.complete(connection, leases, self._owner, now, noted=self._with_successes)
+        return inbox_events.complete_events(connection, leases, self._owner, now, noted=self._with_successes)
 
     def _on_completed(
         self, waiting: Sequence[tuple[Lease, asyncio.Future[bool]]], completed: asyncio.Future[list[bool]]
@@ -267,28 +271,28 @@ class FileQueue:
             else:
                 future.set_exception(error)
 
-    async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
-        changed = await self._reschedule(lease, time.time() + delay, reason)
-        self.wake()
+    async def retry_later(self, lease: Lease, delay: float, reason: str) -> bool:
+        changed = await self._reschedule_event(lease, time.time() + delay, reason)
+        self.wake_worker()
         return changed
 
     async def give_up(self, lease: Lease, reason: str) -> bool:
-        return await self._reschedule(lease, None, reason)
+        return await self._reschedule_event(lease, None, reason)
 
-    async def _reschedule(self, lease: Lease, due: float | None, reason: str) -> bool:
+    async def _reschedule_event(self, lease: Lease, due: float | None, reason: str) -> bool:
         self._with_successes.discard(lease.key)  # whoever takes it again finds them
-        error = inbox_events.storable(reason)
-        changed = partial(inbox_events.reschedule, lease=lease, owner=self._owner, due=due, error=error)
-        return await self._submit(changed)
+        error = inbox_events.storable_text(reason)
+        changed = partial(inbox_events.reschedule_event, lease=lease, owner=self._owner, due=due, error=error)
+        return await self._submit_change(changed)
 
-    async def release(self, leases: Sequence[Lease]) -> None:
+    async def release_leases(self, leases: Sequence[Lease]) -> None:
         del leases
-        await self._submit(partial(inbox_events.release, owner=self._owner, now=time.time()))
+        await self._submit_change(partial(inbox_events.release_events, owner=self._owner, now=time.time()))
 
-    def depth(self) -> Mapping[str, float]:
+    def events_by_state(self) -> Mapping[str, float]:
         if self._reader is not None:
             with contextlib.suppress(sqlite3.Error):
-                self._depth = counts(self._reader)
+                self._depth = count_by_state(self._reader)
         return self._depth
 
     async def close(self) -> None:

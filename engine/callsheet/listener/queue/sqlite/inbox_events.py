@@ -41,35 +41,38 @@ class LeaseHolder(NamedTuple):
     longest: float = 3600.0
 
 
-def row(event: Event, state: str, owner: str | None, now: float) -> Row:
+def row_of_event(event: Event, state: str, owner: str | None, now: float) -> Row:
     """A new event as it is kept: nothing in it can be refused by the database."""
     return (
-        event.key, event.source.name, storable(event.type), json.dumps(event.id), now, pack(event.headers), event.query,
+        event.key, event.source.name, storable_text(event.type), json.dumps(event.id), now,
+        pack_headers(event.headers), event.query,
         event.data, None if event.text is event.data else event.text,
         state, 1 if state == "running" else 0, now, now if state == "done" else None, owner,
     )  # fmt: skip
 
 
-def storable(text: str) -> str:
+def storable_text(text: str) -> str:
     """Half of a surrogate pair is a JSON text, but no UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def pack(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+def pack_headers(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return b"\n".join(name + b":" + value for name, value in storable_headers(headers))
 
 
-def unpack(packed: bytes) -> list[tuple[bytes, bytes]]:
+def unpack_headers(packed: bytes) -> list[tuple[bytes, bytes]]:
     return [(name, value) for line in packed.split(b"\n") for name, _, value in [line.partition(b":")] if name]
 
 
-def add(connection: sqlite3.Connection, row: Row) -> int | None:
+def add_event(connection: sqlite3.Connection, row: Row) -> int | None:
     """The key of a new event; nothing when it is there already."""
     cursor = connection.execute(_INSERT, row)
     return cursor.lastrowid if cursor.rowcount else None
 
 
-def claim(connection: sqlite3.Connection, count: int, owner: str, now: float) -> tuple[list[QueuedEvent], float | None]:
+def claim_events(
+    connection: sqlite3.Connection, count: int, owner: str, now: float
+) -> tuple[list[QueuedEvent], float | None]:
     """Take events that are due, and say when the next one is where there are not enough.
 
     No other process gets them while this one is alive.
@@ -89,7 +92,7 @@ def _queued_event(connection: sqlite3.Connection, row: Sequence[Any]) -> QueuedE
     jobs = connection.execute("SELECT job FROM succeeded WHERE key = ?", (key,)).fetchall()
     succeeded = frozenset(job for (job,) in jobs)
     payload = data if text is None else text
-    return QueuedEvent(Lease(key, attempts), source, unpack(headers), query, data, payload, succeeded)
+    return QueuedEvent(Lease(key, attempts), source, unpack_headers(headers), query, data, payload, succeeded)
 
 
 def next_due(connection: sqlite3.Connection) -> float | None:
@@ -105,7 +108,7 @@ def record_success(connection: sqlite3.Connection, lease: Lease, owner: str, job
     return is_held is not None
 
 
-def complete(
+def complete_events(
     connection: sqlite3.Connection, leases: Iterable[Lease], owner: str, now: float, noted: Container[int]
 ) -> list[bool]:
     """Which of these were held still. `noted`: the keys of events of which single jobs may have been noted."""
@@ -119,7 +122,7 @@ def complete(
     return changed
 
 
-def reschedule(connection: sqlite3.Connection, lease: Lease, owner: str, due: float | None, error: str) -> bool:
+def reschedule_event(connection: sqlite3.Connection, lease: Lease, owner: str, due: float | None, error: str) -> bool:
     """For a later attempt, or for good where `due` is absent."""
     changed = connection.execute(
         f"UPDATE event SET state = ?, due = coalesce(?, due), error = ?, owner = NULL WHERE {_HELD}",  # noqa: S608 - a constant
@@ -128,7 +131,7 @@ def reschedule(connection: sqlite3.Connection, lease: Lease, owner: str, due: fl
     return bool(changed.rowcount)
 
 
-def heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: float, *, judges: bool = True) -> int:
+def write_heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: float, *, judges: bool = True) -> int:
     """Say that this process lives; one that `judges` frees what processes held that do not. Returns how many events.
 
     Times further ahead than any that are written were written before the clock was set back: nothing waits for them.
@@ -152,7 +155,7 @@ def heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: float, *
     return rescheduled.rowcount
 
 
-def release(connection: sqlite3.Connection, owner: str, now: float) -> None:
+def release_events(connection: sqlite3.Connection, owner: str, now: float) -> None:
     """Give back at once what this process still holds."""
     connection.execute(
         "UPDATE event INDEXED BY event_running SET state = 'waiting', owner = NULL, due = ?"
@@ -162,7 +165,7 @@ def release(connection: sqlite3.Connection, owner: str, now: float) -> None:
     connection.execute("DELETE FROM owner WHERE id = ?", (owner,))
 
 
-def replay(connection: sqlite3.Connection, keys: Iterable[int], now: float) -> None:
+def replay_events(connection: sqlite3.Connection, keys: Iterable[int], now: float) -> None:
     """From the beginning: every job, the full number of attempts. What runs just now is left alone."""
     for key in keys:
         changed = connection.execute(
@@ -180,7 +183,7 @@ _PURGED = {
 }
 
 
-def purge(connection: sqlite3.Connection, state: str, before: float, limit: int = -1) -> int:
+def purge_events(connection: sqlite3.Connection, state: str, before: float, limit: int = -1) -> int:
     """Delete events that were done, or that arrived and were given up, before a time; returns how many."""
     sql = _PURGED[state]
     connection.execute(f"DELETE FROM succeeded WHERE key IN ({sql})", (before, limit))  # noqa: S608 - a constant
@@ -208,7 +211,7 @@ _LISTED: dict[str | None, str] = {
 _SELECT_FULL = f"SELECT {_COLUMNS}, coalesce(text, data), headers FROM event"  # noqa: S608 - constants
 
 
-def counts(connection: sqlite3.Connection) -> Mapping[str, float]:
+def count_by_state(connection: sqlite3.Connection) -> Mapping[str, float]:
     """Events by state."""
     by_state = dict(connection.execute("SELECT state, events FROM tally"))
     by_state["running"] = connection.execute("SELECT count(*) FROM event WHERE state = 'running'").fetchone()[0]
@@ -216,26 +219,30 @@ def counts(connection: sqlite3.Connection) -> Mapping[str, float]:
 
 
 def list_events(connection: sqlite3.Connection, state: str | None, limit: int) -> list[dict[str, Any]]:
-    return [_record(row) for row in connection.execute(_LISTED[state], (limit,))]
+    return [_record_of_row(row) for row in connection.execute(_LISTED[state], (limit,))]
 
 
 def events_by_key(connection: sqlite3.Connection, keys: Iterable[int]) -> list[dict[str, Any]]:
-    return [_record(row) for key in keys for row in connection.execute(f"{_SELECT} WHERE key = ?", (key,))]
+    return [_record_of_row(row) for key in keys for row in connection.execute(f"{_SELECT} WHERE key = ?", (key,))]
 
 
-def find(connection: sqlite3.Connection, word: str) -> list[dict[str, Any]]:
-    rows = connection.execute(f"{_SELECT_FULL} WHERE id = ? OR id = ?", (json.dumps(word), storable(word))).fetchall()
+def find_events(connection: sqlite3.Connection, word: str) -> list[dict[str, Any]]:
+    rows = connection.execute(
+        f"{_SELECT_FULL} WHERE id = ? OR id = ?", (json.dumps(word), storable_text(word))
+    ).fetchall()
     if not rows and word.isascii() and word.isdigit():
         rows = connection.execute(f"{_SELECT_FULL} WHERE key = ?", (int(word[:18]),)).fetchall()
     records = []
     for row in rows:
         jobs = connection.execute("SELECT job FROM succeeded WHERE key = ? ORDER BY job", (row[0],)).fetchall()
-        names = sorted({name.decode("latin-1") for name, _ in unpack(row[-1])})
-        records.append({**_record(row), "succeeded": [job for (job,) in jobs], "headers": names, "payload": row[-2]})
+        names = sorted({name.decode("latin-1") for name, _ in unpack_headers(row[-1])})
+        records.append(
+            {**_record_of_row(row), "succeeded": [job for (job,) in jobs], "headers": names, "payload": row[-2]}
+        )
     return records
 
 
-def _record(row: Sequence[Any]) -> dict[str, Any]:
+def _record_of_row(row: Sequence[Any]) -> dict[str, Any]:
     record = dict(zip(_COLUMNS.split(", "), row, strict=False))
     return {**record, "id": json.loads(record["id"])}
 
@@ -248,25 +255,27 @@ class FileInspection:
         self._connection = inbox_file.open_existing(path, write=write)
 
     def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
-        return self._checked(lambda: list_events(self._connection, state, limit))
+        return self._run_checked(lambda: list_events(self._connection, state, limit))
 
-    def counts(self) -> Mapping[str, float]:
-        return self._checked(lambda: counts(self._connection))
+    def count_by_state(self) -> Mapping[str, float]:
+        return self._run_checked(lambda: count_by_state(self._connection))
 
-    def find(self, word: str) -> list[dict[str, Any]]:
-        return self._checked(lambda: find(self._connection, word))
+    def find_events(self, word: str) -> list[dict[str, Any]]:
+        return self._run_checked(lambda: find_events(self._connection, word))
 
-    def replay(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+    def replay_events(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         unique_keys = list(dict.fromkeys(keys))
-        self._checked(lambda: self._in_transaction(lambda: replay(self._connection, unique_keys, time.time())))
-        return self._checked(lambda: events_by_key(self._connection, unique_keys))
+        self._run_checked(
+            lambda: self._in_transaction(lambda: replay_events(self._connection, unique_keys, time.time()))
+        )
+        return self._run_checked(lambda: events_by_key(self._connection, unique_keys))
 
-    def purge(self, state: str, before: float) -> int:
+    def purge_events(self, state: str, before: float) -> int:
         """A part at a time: whoever puts events into the file meanwhile waits for one part, not for all."""
         total = 0
         while True:
-            purged = self._checked(
-                lambda: self._in_transaction(lambda: purge(self._connection, state, before, PURGE_BATCH))
+            purged = self._run_checked(
+                lambda: self._in_transaction(lambda: purge_events(self._connection, state, before, PURGE_BATCH))
             )
             total += purged
             if purged < PURGE_BATCH:
@@ -279,7 +288,7 @@ class FileInspection:
         self._connection.execute("COMMIT")
         return result
 
-    def _checked(self, operation: Callable[[], T]) -> T:
+    def _run_checked(self, operation: Callable[[], T]) -> T:
         try:
             return operation()
         except (sqlite3.Error, ValueError, TypeError, AttributeError) as error:  # a damaged file holds anything

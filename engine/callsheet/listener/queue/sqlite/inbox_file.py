@@ -93,7 +93,7 @@ def open_inbox(path: str) -> sqlite3.Connection:
         check_is_inbox(path, allow_new=True)
         if not os.path.exists(path):
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        return _connect(path, "rw", _prepare)
+        return _connect_to_file(path, "rw", _prepare_tables)
     except OSError as error:
         raise (Unwritable if error.errno in _NO_SPACE else CallsheetError)(
             f"inbox {path}: {error.strerror or error}"
@@ -106,7 +106,7 @@ def open_existing(path: str, *, write: bool) -> sqlite3.Connection:
         check_is_inbox(path, allow_new=False)
     except OSError as error:
         raise CallsheetError(f"inbox {path}: {error.strerror or error}") from None
-    return _connect(path, "rw", _prepare) if write else open_reader(path)
+    return _connect_to_file(path, "rw", _prepare_tables) if write else open_reader(path)
 
 
 def open_reader(path: str) -> sqlite3.Connection:
@@ -115,7 +115,7 @@ def open_reader(path: str) -> sqlite3.Connection:
     A process that closes any file loses its locks on it. Without these, the next program that is done with the inbox
     deletes the log under this one.
     """
-    return _connect(path, "ro", lambda _: None)
+    return _connect_to_file(path, "ro", lambda _: None)
 
 
 def check_is_inbox(path: str, *, allow_new: bool) -> None:
@@ -135,27 +135,29 @@ def check_is_inbox(path: str, *, allow_new: bool) -> None:
     if magic != b"SQLite format 3\0":
         raise UsageError(f"{path} is not an inbox: {'it is empty' if not magic else 'it is not a database'}")
     # The log beside the file may hold all of a young inbox; it is only read where there is one.
-    parameters = "mode=ro" if _size(f"{path}-wal") else "immutable=1"
+    parameters = "mode=ro" if _size_of_file(f"{path}-wal") else "immutable=1"
     try:
-        with contextlib.closing(sqlite3.connect(_uri(path, parameters), uri=True, timeout=BUSY_WAIT)) as connection:
+        with contextlib.closing(
+            sqlite3.connect(_sqlite_uri(path, parameters), uri=True, timeout=BUSY_WAIT)
+        ) as connection:
             _check_tables(connection, path, allow_new=allow_new)
     except (sqlite3.Error, ValueError) as error:
-        raise _explained(path, error) from None
+        raise _explained_error(path, error) from None
 
 
-def _explained(path: str, error: Exception) -> CallsheetError:
+def _explained_error(path: str, error: Exception) -> CallsheetError:
     is_disk = getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
     return (Unwritable if is_disk else UsageError)(f"inbox {path}: {error}")
 
 
-def _size(path: str) -> int:
+def _size_of_file(path: str) -> int:
     try:
         return os.path.getsize(path)
     except OSError:
         return 0
 
 
-def _uri(path: str, parameters: str) -> str:
+def _sqlite_uri(path: str, parameters: str) -> str:
     full = os.path.abspath(path).replace(os.sep, "/")
     return f"file:{quote(full if full.startswith('/') else f'/{full}')}?{parameters}"
 
@@ -173,22 +175,22 @@ def _check_tables(connection: sqlite3.Connection, path: str, *, allow_new: bool)
         raise UsageError(f"inbox {path}: it was written by another version of this program ({version})")
 
 
-def _connect(path: str, mode: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+def _connect_to_file(path: str, mode: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        _uri(path, f"mode={mode}"), uri=True, timeout=BUSY_WAIT, isolation_level=None, check_same_thread=False
+        _sqlite_uri(path, f"mode={mode}"), uri=True, timeout=BUSY_WAIT, isolation_level=None, check_same_thread=False
     )
     try:
         prepare(connection)
     except (sqlite3.Error, ValueError) as error:
         connection.close()
-        raise _explained(path, error) from None
+        raise _explained_error(path, error) from None
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
+def _prepare_tables(connection: sqlite3.Connection) -> None:
     """Tables first, the write-ahead log afterwards: so the file itself always says that it is an inbox."""
     connection.execute("PRAGMA synchronous = FULL")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -256,7 +258,7 @@ class Contents:
         """To be asked inside a transaction that writes: nobody else adds to the log meanwhile. Damage lasts."""
         if self._problem is None:
             try:
-                name = self._damaged()
+                name = self._is_damaged()
             except OSError:  # a disk that fails is noticed by what is written
                 return None
             if name is not None:
@@ -266,15 +268,15 @@ class Contents:
                 )
         return self._problem
 
-    def _damaged(self) -> str | None:
+    def _is_damaged(self) -> str | None:
         header = self._read_header()
-        if not _continues(self._header, header):
+        if not _is_continued_by(self._header, header):
             return self._names[0]
         self._header = header
         return None if self._log_is_whole() else self._names[1]
 
     def _read_header(self) -> _Header | None:
-        data = self._read(0, 0, _HEADER)
+        data = self._read_at(0, 0, _HEADER)
         if len(data) < _HEADER:
             return None
         (page_size,) = struct.unpack_from(">H", data, 16)
@@ -285,21 +287,21 @@ class Contents:
 
     def _log_is_whole(self) -> bool:
         """Every frame up to the last that counts bears the mark of the log as it is now."""
-        index = self._read(2, 0, _INDEX_HEADER)
+        index = self._read_at(2, 0, _INDEX_HEADER)
         if len(index) < _INDEX_HEADER:
             return True
         page_size, frames = struct.unpack_from("=HI", index, 14)
         mark = index[32:40]
         if not frames:
             return True
-        header = self._read(1, 0, _WAL_HEADER)
+        header = self._read_at(1, 0, _WAL_HEADER)
         if len(header) < _WAL_HEADER or struct.unpack_from(">I", header)[0] not in _WAL_MAGIC or header[16:24] != mark:
             return False
         frame_size = _FRAME_HEADER + (65536 if page_size == 1 else page_size)
         looked_at = (*range(0, frames - 1, max(1, frames // _SAMPLES)), frames - 1)
-        return all(self._read(1, _WAL_HEADER + frame * frame_size + 8, 8) == mark for frame in looked_at)
+        return all(self._read_at(1, _WAL_HEADER + frame * frame_size + 8, 8) == mark for frame in looked_at)
 
-    def _read(self, file: int, position: int, size: int) -> bytes:
+    def _read_at(self, file: int, position: int, size: int) -> bytes:
         os.lseek(self._files[file], position, os.SEEK_SET)
         return os.read(self._files[file], size)
 
@@ -309,7 +311,7 @@ class Contents:
             os.close(file)
 
 
-def _continues(before: _Header | None, now: _Header | None) -> bool:
+def _is_continued_by(before: _Header | None, now: _Header | None) -> bool:
     """A file grows after its header says so, and shrinks (VACUUM) after its header says so."""
     if before is None or now is None:
         return before is None
@@ -327,13 +329,13 @@ class Whereabouts:
     """`path` is open, and so is the log beside it."""
 
     def __init__(self, path: str) -> None:
-        self._found = {name: _identity(name) for name in (path, f"{path}-wal")}
+        self._found = {name: _identity_of_file(name) for name in (path, f"{path}-wal")}
         self._contents = Contents(path)
 
     def problem(self) -> str | None:
         """To be asked inside a transaction that writes."""
         for name, found in self._found.items():
-            if _identity(name, found) != found:
+            if _identity_of_file(name, found) != found:
                 return f"{name} was moved, replaced or deleted: put it back, or start the listener again"
         return self._contents.problem()
 
@@ -342,7 +344,7 @@ class Whereabouts:
         self._contents.close()
 
 
-def _identity(path: str, otherwise: _Identity | None = None) -> _Identity | None:
+def _identity_of_file(path: str, otherwise: _Identity | None = None) -> _Identity | None:
     """Nothing where there is no file; `otherwise` where that cannot be seen now."""
     try:
         found = os.stat(path)

@@ -52,10 +52,12 @@ class InboxWriter:
         self._batches: SimpleQueue[list[_Change] | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
         connection.execute("PRAGMA busy_timeout = 0")  # it is waited for here
-        self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
+        self._thread = threading.Thread(target=self._write_batches, name="inbox", daemon=True)
         self._thread.start()
 
-    def submit(self, operation: Callable[[sqlite3.Connection], T], *, is_urgent: bool = True) -> asyncio.Future[T]:
+    def submit_change(
+        self, operation: Callable[[sqlite3.Connection], T], *, is_urgent: bool = True
+    ) -> asyncio.Future[T]:
         """Done when the change is on the disk, or with `QueueFailed`. Nobody has to wait for it.
 
         One that is not urgent waits a moment for one that is, so that both share a commit.
@@ -63,7 +65,7 @@ class InboxWriter:
         future: asyncio.Future[T] = self._loop.create_future()
         self._changes.append(_Change(operation, future))
         if self._sending is None and not is_urgent:
-            self._sending = self._loop.call_later(MAX_DELAY, self._send)
+            self._sending = self._loop.call_later(MAX_DELAY, self._send_results)
         elif self._sending is None or (is_urgent and not self._is_urgent):
             self._send_soon()
         return future
@@ -72,25 +74,25 @@ class InboxWriter:
         """What else this turn of the loop brings goes into the same commit."""
         if self._sending is not None:
             self._sending.cancel()
-        self._sending, self._is_urgent = self._loop.call_soon(self._send), True
+        self._sending, self._is_urgent = self._loop.call_soon(self._send_results), True
 
-    def _send(self) -> None:
+    def _send_results(self) -> None:
         self._sending, self._is_urgent = None, False
         self.batch += 1
         changes, self._changes = self._changes, []
         self._batches.put(changes)
 
-    def _run(self) -> None:
+    def _write_batches(self) -> None:
         while (batch := self._batches.get()) is not None:
-            is_last = not self._extend(batch)
+            is_last = not self._extend_batch(batch)
             if batch:
-                problem = self._begin()
-                is_last = is_last or not self._extend(batch)  # what came while another process was writing
-                self._deliver(batch, [problem] * len(batch) if problem else self._write(batch))
+                problem = self._begin_transaction()
+                is_last = is_last or not self._extend_batch(batch)  # what came while another process was writing
+                self._deliver_results(batch, [problem] * len(batch) if problem else self._write_changes(batch))
             if is_last:
                 return
 
-    def _extend(self, batch: list[_Change]) -> bool:
+    def _extend_batch(self, batch: list[_Change]) -> bool:
         """Add what came meanwhile; whether more may come."""
         with contextlib.suppress(Empty):
             while (changes := self._batches.get_nowait()) is not None:
@@ -98,7 +100,7 @@ class InboxWriter:
             return False
         return True
 
-    def _begin(self) -> QueueFailed | None:
+    def _begin_transaction(self) -> QueueFailed | None:
         """Why nothing can be written: it is locked, or there is no disk."""
         if self._is_full:  # what was freed meanwhile is for the events first
             self._empty_log()
@@ -108,22 +110,22 @@ class InboxWriter:
                 self._connection.execute("BEGIN IMMEDIATE")
             except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
                 if not _is_busy(error) or time.monotonic() > patience:
-                    return self._classify(error)
+                    return self._classify_error(error)
                 time.sleep(_BUSY_DELAY)
             else:
                 return None
 
-    def _write(self, batch: list[_Change]) -> list[Any]:
+    def _write_changes(self, batch: list[_Change]) -> list[Any]:
         """Results and failures in the order of the changes, in the transaction that has begun."""
-        return self._try(batch, time.monotonic() + SPLIT_TIMEOUT)
+        return self._try_batch(batch, time.monotonic() + SPLIT_TIMEOUT)
 
     def _write_again(self, batch: list[_Change], deadline: float, *, was_emptied: bool = False) -> list[Any]:
         if time.monotonic() > deadline:
             return [QueueFailed("not written in time")] * len(batch)
-        problem = self._begin()
-        return [problem] * len(batch) if problem else self._try(batch, deadline, was_emptied=was_emptied)
+        problem = self._begin_transaction()
+        return [problem] * len(batch) if problem else self._try_batch(batch, deadline, was_emptied=was_emptied)
 
-    def _try(self, batch: list[_Change], deadline: float, *, was_emptied: bool = False) -> list[Any]:
+    def _try_batch(self, batch: list[_Change], deadline: float, *, was_emptied: bool = False) -> list[Any]:
         """What cannot be written fails alone.
 
         `was_emptied`: it was tried already, and the log emptied for it. That a second time would help is not likely.
@@ -138,7 +140,7 @@ class InboxWriter:
             if self._is_full and not was_emptied and self._empty_log():
                 return self._write_again(batch, deadline, was_emptied=True)
             if len(batch) == 1:
-                return [self._classify(error)] * len(batch)
+                return [self._classify_error(error)] * len(batch)
             half = len(batch) // 2
             return self._write_again(batch[:half], deadline) + self._write_again(batch[half:], deadline)
         if self._connection.total_changes > changed_before:  # to change nothing succeeds on a full disk too
@@ -168,19 +170,19 @@ class InboxWriter:
         self._is_full = not is_empty
         return is_empty and frames > 0
 
-    def _classify(self, error: Exception) -> QueueFailed:
+    def _classify_error(self, error: Exception) -> QueueFailed:
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, _DATA_ERRORS):
             self.problem = f"{type(error).__name__}: {error}"
             return (Damaged if _primary_code(error) in _DAMAGE else QueueFailed)(str(error))
         return Unstorable(f"{type(error).__name__}: {error}")
 
-    def _deliver(self, batch: list[_Change], results: list[Any]) -> None:
+    def _deliver_results(self, batch: list[_Change], results: list[Any]) -> None:
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_resolve, batch, results)
+            self._loop.call_soon_threadsafe(_resolve_futures, batch, results)
 
     async def close(self) -> bool:
         """Whether the file is closed: a disk that hangs does not keep the process from ending."""
-        self._send()
+        self._send_results()
         self._batches.put(None)
         await asyncio.to_thread(self._thread.join, _CLOSE_TIMEOUT)
         if self._thread.is_alive():
@@ -207,7 +209,7 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _DATA_ERRORS = (sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.IntegrityError)
 
 
-def _resolve(batch: list[_Change], results: list[Any]) -> None:
+def _resolve_futures(batch: list[_Change], results: list[Any]) -> None:
     for change, result in zip(batch, results, strict=True):
         if change.future.done():
             continue
