@@ -151,6 +151,7 @@ class RabbitMQ(Broker):
             "RABBITMQ_CONFIG_FILE": str(given),
             "ERL_EPMD_PORT": str(self._names),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "ERL_EPMD_RELAXED_COMMAND_CHECK": "1",  # it can be ended while a killed node is listed still
             "RABBITMQ_NODENAME": f"events{self.port}@localhost",
             "RABBITMQ_DIST_PORT": str(self._between),
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
@@ -184,7 +185,7 @@ class RabbitMQ(Broker):
     def kill(self) -> None:
         super().kill()
         environ = os.environ | {"ERL_EPMD_PORT": str(self._names)}  # the daemon has a session of its own
-        subprocess.run(["epmd", "-kill"], env=environ, capture_output=True, check=False)
+        subprocess.run(["epmd", "-kill"], env=environ, capture_output=True, check=False)  # none, if it never started
 
 
 class Kafka(Broker):
