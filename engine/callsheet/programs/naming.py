@@ -252,6 +252,8 @@ class _Reader:
             yield (*nouns[first:], end)
         one, many = self.words.nouns.singular(nouns[-1]), nouns[-1]
         rest = re.sub(rf"(?:^|-)(?:{re.escape(many)}|{re.escape(one)})(?=-|$)", "", self.id_word).strip("-")
+        # Generated ids begin with the method, some with the version behind it: what it does is said in our words.
+        rest = re.sub(rf"^{self.method.lower()}\d*(?=-|$)", end, rest)
         yield (*nouns[max(start, len(nouns) - _KEPT) :], rest or self.id_word)
 
     def _plain_verb(self, verb: str) -> str:
@@ -266,14 +268,19 @@ class _Reader:
             return "download"
         if self.method in ("GET", "HEAD", "QUERY"):
             more = next((each for each in self.said if each not in _USUAL), "")
-            if (self.is_list or self.has_items) and not self.path.of_item:
+            if self._answers_list():
                 return "list"
             return more if more in {*_READING} - {*self.path.nouns} else "get"
         usual = "update" if self.method == "POST" and self.path.of_item else _OF_METHOD.get(self.method, "get")
-        if usual == "delete" and not self.said and not self.path.of_item and self._is_many():
+        is_whole = not self.path.of_item and not self.path.action
+        if usual == "delete" and not self.said and is_whole and self._is_many():
             return "delete-all"
         said = next(iter(self.said), usual)
         return usual if usual in self.said or (self.method == "DELETE" and said in _READING) else said
+
+    def _answers_list(self) -> bool:
+        """Below what a parameter names (`/repositories/{owner}`) only where single things are there, too."""
+        return (self.is_list and self.has_items) if self.path.of_item else self.is_list or self.has_items
 
     def _is_many(self) -> bool:
         last = self.path.nouns[-1:] or ("",)
@@ -283,7 +290,7 @@ class _Reader:
         if self.verb in ("upload", "download"):
             return self.verb
         if self.method == "GET":
-            return "list" if self.is_list and not self.path.of_item else "get"
+            return "list" if self.is_list and self._answers_list() else "get"
         return self.verb if self.verb in ("create", "update", "delete") else "act"
 
 
