@@ -141,7 +141,7 @@ def test_many_threads_at_once_all_read_the_same(environ: dict[str, str]) -> None
 @pytest.mark.slow
 def test_many_processes_at_once_all_read_a_whole_catalog(environ: dict[str, str]) -> None:
     program = (
-        "from callsheet.catalog.catalog import open_catalog as o; print(o('lms').get('operation', 'getOrder')['title'])"
+        "from callsheet.catalog.catalog import open_catalog as o; print(o('lms').operations.get('getOrder')['title'])"
     )
     command = [sys.executable, "-c", program]
     running = [

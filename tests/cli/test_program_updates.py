@@ -228,7 +228,7 @@ def test_words_that_mean_something_already_make_no_dead_program(tmp_path: Path) 
             name: {"type": "string"} for name in names
         }
     save(machine, made)
-    assert machine("new", "odd", "--from", str(tmp_path / "zoo.json")) == 0
+    assert machine("new", "odd", "--from", str(tmp_path / "zoo.json")) == 0, machine.err
     assert "left out" not in machine.err
     assert machine.out.startswith(f"odd: {2 * len(words)} commands for {2 * len(words)} operations")
     assert machine("odd-setup", "list", "--o-param", "1", "--help", program="odd") == 0

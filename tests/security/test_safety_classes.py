@@ -70,7 +70,7 @@ def spellings(path: str) -> list[str]:
 def test_every_spelling_of_an_operation_has_its_class(catalog: Catalog) -> None:
     """Or a worse one. Of those that read by POST, the plain spelling is known for what it is."""
     everything = Kept(catalog)
-    builder, kept = Builder(everything, FakeSite(), "suite"), everything.all("operation")  # type: ignore[arg-type]
+    builder, kept = Builder(everything, FakeSite(), "suite"), everything.records_of_kind("operation")  # type: ignore[arg-type]
     unusual = [id for id, operation in kept.items() if operation.get("safety") and not operation.get("hidden")]
     usual = [id for id in list(kept)[::24] if not kept[id].get("hidden")]
     assert len(unusual) > 40

@@ -151,6 +151,7 @@ def _command_definitions(
     tree = [each for (kind, _), each in below.items() if kind in ("group", "command")]
     words = {each.id.split()[0] for each in tree}
     words |= {alias for each in tree if " " not in each.id for alias in each.table.get("aliases", ())}
+    words |= {id.partition("_")[0] for kind, id in below if kind == "tool"}  # `inbox list` would be `inbox_list`, too
     taken = TakenNames(
         program,
         words | {alias for table in programs for alias in table.get("aliases", ())},

@@ -156,11 +156,11 @@ PROGRAM = textwrap.dedent(
     site, definitions = FakeSite(url), Definitions(DEFINITIONS)
     builder = Builder(definitions, site, "suite")
     with Client(site, definitions) as client:
-        client.send(builder.build("getItem", {"id": "1"}))
+        client.send(builder.build_request("getItem", {"id": "1"}))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        save_to(client, builder.build("getPicture", {"id": "1"}), path)
-        client.send(builder.build("putPicture", {"id": "1"}, files=[path]))
-        client.send(builder.build("attach", {"id": "1"}, files=[path]))
+        save_to(client, builder.build_request("getPicture", {"id": "1"}), path)
+        client.send(builder.build_request("putPicture", {"id": "1"}, files=[path]))
+        client.send(builder.build_request("attach", {"id": "1"}, files=[path]))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     unit = 1 if sys.platform == "darwin" else 1024
     print((after - before) * unit)

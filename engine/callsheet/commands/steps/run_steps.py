@@ -642,7 +642,9 @@ class Run(StepRun):
         """Raises `CallsheetError` for an answer that is not the thing which a command shows."""
         if found is None and any("save" in step for step in self.command.get("step", ())):
             return None  # it was written to standard output
-        if self.view is not None and "id" in self.view and self.answer is not NOT_SENT and not self.failures:
+        if found is None and any("each" in step for step in self.command.get("step", ())):
+            return None  # there was nothing to do any more, or nothing of it succeeded
+        if self.view is not None and "id" in self.view and self.answer is not NOT_SENT:
             thing_in_answer(found, self.view["id"], is_changed=self.changes)
         return found
 
