@@ -346,4 +346,4 @@ def test_pages_by_offset_without_a_total_come_several_at_once_and_few_too_many()
     assert len(site.asked) <= 2 + 131 + 20  # three new items each, behind the last one of the page before
     few = Site(list(range(11)))
     assert few.read("rows") == few.ids
-    assert len(few.asked) <= 5
+    assert len(few.asked) <= 7  # four pages; which others are asked for before the last has come is chance
