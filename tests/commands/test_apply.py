@@ -316,6 +316,15 @@ HOSTILE = [
 ]
 
 
+def test_a_title_that_is_too_long_stops_its_page_before_anything_is_sent(site: Site) -> None:
+    site.write("long.md", f"---\ntitle: {'x' * 256}\n---\n\nWords.\n")
+    site.write("short.md", "# Short\n\nWords.\n")
+    assert site.apply() == 5
+    assert "long.md: title: expected at most 255 characters, not 256" in site.err
+    titles = [row["title"] for row in site.rows("pages", "list", "--space", "DOC")]
+    assert [title for title in titles if title == "Short" or title.startswith("xx")] == ["Short"]
+
+
 def test_titles_of_others_choose_no_path_outside(cloud: Site) -> None:
     for number, title in enumerate(HOSTILE):
         body = {"spaceId": "98305", "title": title, "body": {"representation": "storage", "value": f"<p>{number}</p>"}}

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..durations import duration_seconds
-from ..errors import CallsheetError, NoMatch, UsageError, count_of, did_you_mean
+from ..errors import NoMatch, UsageError, count_of, did_you_mean
 from ..language.desugar import plural_of, title_of
 from ..language.merge import check_available, on_deployment
 from ..language.parameters import to_identifier
@@ -293,18 +293,18 @@ class Things:
             call["call"], fill_template(call.get("args", {}), scope) or {}, body, files
         )
 
-    def find_unfit(self, fields: Fields, parents: Parents, *, are_all: bool) -> CallsheetError | None:
-        """What the document does not allow of these fields of a thing; unless they are all, one may be missing."""
+    def find_unfit(self, fields: Fields, parents: Parents, *, are_all: bool) -> list[str]:
+        """What the document does not allow of these fields, in words; unless they are all, one may be missing."""
         from ..client.request.json_body import UnfitBody
 
         if "body" not in self.definition.get("create", {}):
-            return None
+            return []
         try:
             self.request_of_verb("create", {**self.expression_scope(parents), "fields": dict(fields), "files": []})
         except UnfitBody as error:
-            if are_all or not all(fault.missing for fault in error.faults):
-                return error
-        return None
+            faults = [fault for fault in error.faults if are_all or not fault.missing]
+            return [fault.in_words(".".join(map(str, fault.path)) or "body") for fault in faults]
+        return []
 
     def _send_change(self, verb: Verb, scope: Mapping[str, Any]) -> Any:
         request, operation = self.request_of_verb(verb, scope), self._call_of_verb(verb)["call"]

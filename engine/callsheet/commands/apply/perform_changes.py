@@ -161,8 +161,8 @@ def stop_unfit(things_of: Callable[[str], Things], changes: Sequence[PlannedChan
             parents = {resource: _known(id) for resource, id in change.parents.items()}
             waits = any(isinstance(part.wanted, Of) for part in change.fields.values())
             are_all = change.verb == "create" and not waits
-            if error := things[change.resource].find_unfit(fields, parents, are_all=are_all):
-                change.conflict = error.message
+            if unfit := things[change.resource].find_unfit(fields, parents, are_all=are_all):
+                change.conflict = "; ".join(unfit)
 
 
 def _known(value: Any) -> Any:
