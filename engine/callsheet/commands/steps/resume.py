@@ -76,6 +76,10 @@ class ResumedRun(Run):
     def ask_about(self, each: Each, items: list[Any], bulk: InBulk | None) -> None:
         """The person agreed to the run that this one goes on with."""
 
+    def checked_result(self, found: Any) -> Any:
+        """Where nothing is left to do there is no result."""
+        return None if found is None else super().checked_result(found)
+
     def numbered_items(self, items: list[Any]) -> list[Numbered]:
         del items
         pairs = enumerate(zip(self.found.items, self.found.entries, strict=True))

@@ -630,20 +630,20 @@ class Run(StepRun):
             items = evaluate_part(self.command["items"], answer, self.scope)
             show_part(self.context, self.output, items, self.extent, self.command["items"])
         elif "result" in self.command:
-            print_value(self.output, self._check_result(self._command_result()))
+            print_value(self.output, self.checked_result(self._command_result()))
         elif (
             self.command.get("pages") and self.answer is not NOT_SENT and not isinstance(answer, int)
         ):  # which counts them
             show_part(self.context, self.output, answer, self.extent)
         else:
-            print_value(self.output, self._check_result(answer))
+            print_value(self.output, self.checked_result(answer))
 
-    def _check_result(self, found: Any) -> Any:
+    def checked_result(self, found: Any) -> Any:
         """Raises `CallsheetError` for an answer that is not the thing which a command shows."""
         if found is None and any("save" in step for step in self.command.get("step", ())):
             return None  # it was written to standard output
-        if found is None and any("each" in step for step in self.command.get("step", ())):
-            return None  # there was nothing to do any more, or nothing of it succeeded
+        if found is None and self.failures:
+            return None  # nothing of it succeeded
         if self.view is not None and "id" in self.view and self.answer is not NOT_SENT:
             thing_in_answer(found, self.view["id"], is_changed=self.changes)
         return found
