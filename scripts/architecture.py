@@ -50,10 +50,15 @@ def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
     return {room: others - {end for other in others for end in below(other)} for room, others in graph.items()}
 
 
+def is_package(room: str) -> bool:
+    """A directory alone may be what Python left of one that is gone."""
+    return (PACKAGE / room / "__init__.py").exists()
+
+
 def packages() -> dict[str, set[str]]:
     """Package → the packages it imports from, but for those that follow."""
     graph = rooms()
-    found = {room for room in graph if (PACKAGE / room).is_dir()}
+    found = {room for room in graph if is_package(room)}
     return reduced({room: others & found for room, others in graph.items() if room in found})
 
 
@@ -73,9 +78,8 @@ def table() -> str:
     lines = ["| room | holds |", "|---|---|"]
     for room in order():
         path = PACKAGE / room
-        lines.append(
-            f"| **{room}** | {first_line(path / '__init__.py' if path.is_dir() else path.with_suffix('.py'))} |"
-        )
+        described = path / "__init__.py" if is_package(room) else path.with_suffix(".py")
+        lines.append(f"| **{room}** | {first_line(described)} |")
         parts = sorted(part for part in path.glob("*/") if (part / "__init__.py").exists())
         lines += [f"| {room}/{part.name} | {first_line(part / '__init__.py')} |" for part in parts]
     return "\n".join([*lines, ""])

@@ -23,13 +23,15 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_pip_of_the_same_python(prefix: Path) -> None:
-    assert how_to_add(extra="mcp") == 'install it with: "/opt/some place/python" -m pip install "callsheet[mcp]"'
+    """The packages of an extra by their names: an index may have none of ours, or somebody else's."""
+    expected = 'install it with: "/opt/some place/python" -m pip install "socksio<2,>=1"'
+    assert how_to_add(extra="socks") == expected
     assert how_to_add("jq") == 'install it with: "/opt/some place/python" -m pip install jq'
 
 
 def test_an_environment_of_uv_has_no_pip(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    expected = 'install it with: uv pip install --python "/opt/some place/python" "callsheet[nats]"'
+    expected = 'install it with: uv pip install --python "/opt/some place/python" "nats-py[nkeys]>=2.16"'
     assert how_to_add(extra="nats") == expected
 
 

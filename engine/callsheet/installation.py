@@ -14,14 +14,15 @@ _PIPX, _UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"
 def how_to_add(*requirements: str, extra: str | None = None) -> str:
     """The command that adds packages, or those of an `extra` of this distribution, to this installation.
 
-    It is a line for a shell, quoted so that every usual shell reads it, those of Windows too.
+    It is a line for a shell, quoted so that every usual shell reads it, those of Windows too. Where packages are added
+    to what is there, they are named themselves: an index may have none of our name, or somebody else's.
     """
     named = requirements or (f"{distribution_name()}[{extra}]",)
+    added_here = requirements or _requirements_of(extra)
     if is_single_file():
         return f"a program in a single file takes no packages; install it with: pipx install {_quoted_command(named)}"
     if _left_by(_PIPX):
-        wanted = _quoted_command(requirements or _requirements_of(extra))
-        return f"install it with: pipx inject {distribution_name()} {wanted}"
+        return f"install it with: pipx inject {distribution_name()} {_quoted_command(added_here)}"
     if _left_by(_UV_TOOL):
         added = " ".join(f"--with {_quoted_command([each])}" for each in requirements)
         target = f"{added} {distribution_name()}" if requirements else _quoted_command(named)
@@ -29,8 +30,8 @@ def how_to_add(*requirements: str, extra: str | None = None) -> str:
     if _is_managed_by_the_system():
         return f"install it in an environment of its own: pipx install {_quoted_command(named)}"
     if _has_pip():
-        return f'install it with: "{sys.executable}" -m pip install {_quoted_command(named)}'
-    return f'install it with: uv pip install --python "{sys.executable}" {_quoted_command(named)}'
+        return f'install it with: "{sys.executable}" -m pip install {_quoted_command(added_here)}'
+    return f'install it with: uv pip install --python "{sys.executable}" {_quoted_command(added_here)}'
 
 
 def own_command(program: str) -> list[str]:

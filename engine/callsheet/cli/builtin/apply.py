@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...commands.apply.declared_things import DeclaredThings, read_declared
 from ...commands.apply.page_changes import Pages, document_resource, folder_settings, page_target, read_settings
-from ...commands.apply.perform_changes import Lock, Performing, stop_unfit
+from ...commands.apply.perform_changes import Lock, Performing, refuse_unfit_changes
 from ...commands.apply.planned_changes import (
     plan_markdown,
     plan_summary,
@@ -234,7 +234,7 @@ def _compare_files(context: Context, dispatcher: StepDispatcher, values: Paramet
             context.note(text)
     elif not declared:
         context.note(f"{os.path.normpath(directory.root)} has no page, and no file that names a resource")
-    stop_unfit(directory.things_of, changes)
+    refuse_unfit_changes(directory.things_of, changes)
     return _Comparison(compared, changes)
 
 

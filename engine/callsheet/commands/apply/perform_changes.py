@@ -151,7 +151,7 @@ _CONFLICT = 409
 _VERBS: dict[str, Verb] = {"create": "create", "update": "update", "remove": "delete"}
 
 
-def stop_unfit(things_of: Callable[[str], Things], changes: Sequence[PlannedChange]) -> None:
+def refuse_unfit_changes(things_of: Callable[[str], Things], changes: Sequence[PlannedChange]) -> None:
     """A change that the service's document does not allow is a conflict, before anything is sent."""
     things = {resource: things_of(resource) for resource in {change.resource for change in changes}}
     for change in changes:

@@ -232,8 +232,8 @@ class Kafka(Broker):
     async def send(self, message: Message) -> Any:
         headers = [(name, text.encode()) for name, text in message.headers.items()]
         key = None if message.key is None else message.key.encode("utf-8", "replace")
-        told = await self._producer.send_and_wait(self.target.name, message.data, key, headers=headers)
-        return {"partition": told.partition, "offset": told.offset}
+        answer = await self._producer.send_and_wait(self.target.name, message.data, key, headers=headers)
+        return {"partition": answer.partition, "offset": answer.offset}
 
     async def close(self) -> None:
         if self._producer is not None:
@@ -271,10 +271,10 @@ class Sqs(Broker):
             given = {"MessageGroupId": message.key or "callsheet", "MessageDeduplicationId": _digest(message.id)}
         elif message.key:
             given = {"MessageGroupId": message.key}
-        told = await asyncio.to_thread(
+        answer = await asyncio.to_thread(
             self._client.send_message, QueueUrl=self._url, MessageBody=text, MessageAttributes=attributes, **given
         )
-        return {"id": told["MessageId"]}
+        return {"id": answer["MessageId"]}
 
 
 class PubSub(Broker):
@@ -301,8 +301,8 @@ class PubSub(Broker):
         from google.pubsub_v1 import PubsubMessage
 
         made = PubsubMessage(data=message.data, attributes=dict(message.headers), ordering_key=message.key or "")
-        told = await self._client.publish(topic=self._topic, messages=[made], retry=None, timeout=self.target.timeout)
-        return {"id": told.message_ids[0]}
+        answer = await self._client.publish(topic=self._topic, messages=[made], retry=None, timeout=self.target.timeout)
+        return {"id": answer.message_ids[0]}
 
     async def close(self) -> None:
         await self._client.transport.close()
@@ -314,7 +314,7 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-async def end(broker: Broker) -> None:
+async def close_broker(broker: Broker) -> None:
     """Also where its connection is lost already."""
     with suppress(Exception):
         await ended_in_time(broker.close(), _CLOSE_TIMEOUT)

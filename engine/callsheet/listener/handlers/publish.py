@@ -101,7 +101,7 @@ class Publish(Base):
             async with asyncio.timeout(self.timeout):
                 # It goes on being made for others if this run ends.
                 broker = await asyncio.shield(connected)
-                told = await broker.send(message)
+                answer = await broker.send(message)
         except HandlerFailed as error:
             raise type(error)(f"{self.shown}: {error}") from None
         except TimeoutError:
@@ -109,8 +109,8 @@ class Publish(Base):
             raise HandlerFailed(f"{self.shown}: no answer after {self.timeout:g} s") from None
         except Exception as error:  # noqa: BLE001 - each client raises its own, the system's and those of TLS
             await self._disconnect(connected)
-            raise HandlerFailed(f"{self.shown}: {self._words(error)}") from None
-        return self.check_result(event, told)
+            raise HandlerFailed(f"{self.shown}: {self._error_text(error)}") from None
+        return self.check_result(event, answer)
 
     def _message(self, event: Event) -> Message:
         """Raises `CannotSend` for an event that the broker does not take."""
@@ -125,10 +125,10 @@ class Publish(Base):
         if most is not None and len(data) > most:
             raise CannotSend(f"{self.shown}: {len(data)} bytes, more than {most}")
         key = to_text(fill_text(self.table["key"], event.scope)) if "key" in self.table else None
-        named = {self._renamed(name.decode()): text.decode("latin-1") for name, text in headers.items()}
+        named = {self._header_name(name.decode()): text.decode("latin-1") for name, text in headers.items()}
         return Message(data, named, key, event.key)
 
-    def _renamed(self, name: str) -> str:
+    def _header_name(self, name: str) -> str:
         for prefix, other in self.definition.get("header_prefixes", {}).items():
             if name.startswith(prefix):
                 return other + name.removeprefix(prefix)
@@ -141,19 +141,19 @@ class Publish(Base):
         return self._connected
 
     async def _connect(self) -> Broker:
-        from .brokers import end
+        from .brokers import close_broker
 
         broker = self._make(self.target)
         try:
             await broker.connect()
         except BaseException:
-            await end(broker)
+            await close_broker(broker)
             raise
         return broker
 
     async def _disconnect(self, connected: asyncio.Task[Broker]) -> None:
         """Whatever else waits there fails too, and is repeated. The next run makes a new one."""
-        from .brokers import end
+        from .brokers import close_broker
 
         if self._connected is not connected:
             return
@@ -161,9 +161,9 @@ class Publish(Base):
         connected.cancel()
         await asyncio.wait([connected])
         if not connected.cancelled() and connected.exception() is None:
-            await end(connected.result())
+            await close_broker(connected.result())
 
-    def _words(self, error: Exception) -> str:
+    def _error_text(self, error: Exception) -> str:
         """What an error says, in one line and without the password, whatever a client writes."""
         from ...client.http.retry import system_reason
 

@@ -193,7 +193,7 @@ def _credentials_file(text: str, where: str, path: str | None) -> dict[str, Any]
 
 def _signing_options(found: Mapping[str, Any]) -> dict[str, Any]:
     if find_spec("nkeys") is None:
-        raise UsageError("--queue: what signs in with an nkey is not installed", hint="install callsheet[nats]")
+        raise UsageError("--queue: what signs in with an nkey is not installed", hint=how_to_add(extra="nats"))
     return dict(found)
 
 
