@@ -93,6 +93,8 @@ class Broker:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
+            # Who waits for the leader of a group does not wait for its children, and one of them may hold the port.
+            until(lambda: not self._answers(), f"the end of {self.name}")
 
     def close(self) -> None:
         self.kill()
@@ -152,7 +154,7 @@ class RabbitMQ(Broker):
             "ERL_EPMD_PORT": str(self._names),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
             "ERL_EPMD_RELAXED_COMMAND_CHECK": "1",  # it can be ended while a killed node is listed still
-            "RABBITMQ_NODENAME": f"events{self.port}@localhost",
+            "RABBITMQ_NODENAME": f"broker{self.port}@localhost",
             "RABBITMQ_DIST_PORT": str(self._between),
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
             **{f"RABBITMQ_{name}": str(self.folder / file) for name, file in at.items()},
@@ -163,6 +165,9 @@ class RabbitMQ(Broker):
             await channel.declare_queue("events", durable=True)
 
         asyncio.run(self._with_channel(declare))
+        # It says that there is a queue before it has written that down: killed in between, it knows none afterwards.
+        written = self.folder / "data"
+        until(lambda: any(b"events" in each.read_bytes() for each in written.rglob("*.LOG")), "the queue in its files")
 
     def received(self) -> list[tuple[bytes, dict[str, str]]]:
         found = []
