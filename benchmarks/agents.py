@@ -2,10 +2,11 @@
 
     python benchmarks/agents.py                            # bytes, and the first answer beside the library's import
     python benchmarks/agents.py --tokenizer FOLDER         # tokens too: a folder with the npm package gpt-tokenizer
-    python benchmarks/agents.py --tasks                    # twenty tasks: calls and sizes, after `suite sandbox start`
+    python benchmarks/agents.py --tasks                    # forty tasks: calls, refused ones, tokens of answers
+    python benchmarks/agents.py --tasks --beside PROGRAM   # beside those of mcp-atlassian, which PROGRAM starts
     python benchmarks/agents.py --calls 10000              # random calls with `destroy=deny`: none may destroy
 
-The site is a small server of this script; that of --tasks is a new sandbox.
+The site is a small server of this script; that of --tasks is a new sandbox of a data center.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import threading
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -38,6 +39,7 @@ BYTES_OF_A_TOKEN = 4  # about
 SUITE = Path(sys.executable).parent / "suite"
 DEFAULTS: dict[str, Any] = {"tools": None, "read-only": False, "write": None, "max-bytes": 16384}
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"}}
+OTHER = {"PERSONAL_TOKEN": "sandbox"}
 TOKENS = """
 const { encode } = await import(process.argv[1] + "/node_modules/gpt-tokenizer/esm/encoding/o200k_base.js");
 let text = ""; for await (const piece of process.stdin) text += piece;
@@ -191,26 +193,110 @@ def odd_call(toolbox: Toolbox, chance: random.Random) -> str:
     return "questions"
 
 
-def tasks() -> None:
-    """What each task takes: the shortest known calls, refusals among them, and how much the answers say."""
-    table = tomllib.loads((ROOT / "tests" / "cases" / "agent_tasks.toml").read_text(encoding="utf-8"))["task"]
-    context = Context("suite", {**os.environ, "SUITE_SITE": "sandbox"})
-    toolbox = toolbox_of(context, DEFAULTS)
-    sizes = []
-    for task in table:
-        said, kept = [], {}
-        for call in task["calls"]:
-            given = {
-                name: text.format(**kept) if isinstance(text, str) else text for name, text in call["with"].items()
-            }
-            said.append(toolbox.call_tool(call["tool"], given))
-            kept |= {name: (re.search(part, said[-1].text) or "?")[1] for name, part in call.get("keep", {}).items()}
-        tokens = [len(answer.text.encode()) // BYTES_OF_A_TOKEN for answer in said]
-        sizes += tokens
-        refused = sum(answer.is_error for answer in said)
-        print(f"{len(said)} calls, {refused} refused, {sum(tokens):5} tokens  {task['asks']}")
-    context.close()
-    print(f"{len(table)} tasks, {len(sizes)} calls, {statistics.median(sizes):.0f} tokens of a result in the median")
+class ToolServer:
+    """A process that offers tools over its standard input and output; its questions are answered with yes."""
+
+    def __init__(self, command: list[str], environ: Mapping[str, str]) -> None:
+        self.number = 0
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            command, env=environ, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+        )
+        self.ask("initialize", HELLO | {"capabilities": {"elicitation": {}}})
+        self.tell(method="notifications/initialized")
+
+    def tell(self, **message: Any) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        self.number += 1
+        self.tell(id=self.number, method=method, params=params)
+        for line in self.process.stdout or ():
+            message = json.loads(line)
+            if message.get("method") == "elicitation/create":
+                self.tell(id=message["id"], result={"action": "accept", "content": {"confirm": True}})
+            elif message.get("id") == self.number:
+                return message.get("result") or {"isError": True, "content": [{"text": compact(message["error"])}]}
+        raise SystemExit("the server of tools has ended")
+
+    def call(self, name: str, given: Mapping[str, Any]) -> tuple[str, bool]:
+        """What it answers, and whether it refused: by its mark, or by an object that only says what failed."""
+        answer = self.ask("tools/call", {"name": name, "arguments": given})
+        text = "\n".join(part.get("text", "") for part in answer["content"])
+        return text, bool(answer.get("isError")) or bool(re.match(r'\{\s*"(error|success": false)', text))
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def play(server: ToolServer, calls: Iterable[Mapping[str, Any]]) -> tuple[list[int], int]:
+    """How many tokens each answer has, and how many calls were refused."""
+    sizes, refused = [], 0
+    kept: dict[str, str] = {}
+
+    def kept_for(part: re.Match[str]) -> str:
+        return kept.get(part[1], part[0])
+
+    for call in calls:
+        given = {
+            name: re.sub(r"\{(\w+)\}", kept_for, value) if isinstance(value, str) else value
+            for name, value in call["with"].items()
+        }
+        text, wrong = server.call(call["tool"], given)
+        kept |= {name: (re.search(part, text) or "?")[1] for name, part in call.get("keep", {}).items()}
+        sizes.append(len(text.encode()) // BYTES_OF_A_TOKEN)
+        refused += wrong
+    return sizes, refused
+
+
+def tasks(other: str | None) -> None:
+    """What each task takes, side by side; each server and each list begins with a new site."""
+    shortest = tomllib.loads((ROOT / "tests" / "cases" / "agent_tasks.toml").read_text(encoding="utf-8"))["task"]
+    table = tomllib.loads(Path(__file__).with_name("agent_tasks.toml").read_text(encoding="utf-8"))
+    known = [{**task, "suite": first["calls"]} for task, first in zip(table["known"], shortest, strict=True)]
+    servers = ["suite", *(["mcp-atlassian"] if other else [])]
+    with tempfile.TemporaryDirectory() as home:
+        environ = {**os.environ, "CALLSHEET_HOME": home, "SUITE_SITE": "sandbox"}
+        for title, listed in (("shortest known calls", known), ("calls by the descriptions alone", table["read"])):
+            found = {name: played(name, listed, environ, other) for name in servers}
+            print(f"\n{title}: calls, refused ones, tokens of the answers ({', '.join(servers)})")
+            for place, task in enumerate(listed):
+                shown = [
+                    f"{len(sizes):2} {refused} {sum(sizes):5}" if sizes else "    no tool"
+                    for sizes, refused in (found[name][place] for name in servers)
+                ]
+                print("   ".join(shown), "  ", task["asks"])
+            for name in servers:
+                sizes = [size for each, _ in found[name] for size in each]
+                refused = sum(count for _, count in found[name])
+                print(
+                    f"{name}: {len(sizes)} calls, {refused} refused,",
+                    f"{statistics.median(sizes):.0f} tokens of an answer in the median, {sum(sizes)} in all",
+                )
+        print("the shortest known ways of the second list take", sum(task["fewest"] for task in table["read"]), "calls")
+
+
+def played(
+    name: str, listed: list[dict[str, Any]], environ: dict[str, str], other: str | None
+) -> list[tuple[list[int], int]]:
+    start = [str(SUITE), "sandbox", "start", "--deployment", "datacenter", "--quiet", "-o", "json", "--jq", ".base_url"]
+    url = subprocess.run(start, env=environ, check=True, capture_output=True, text=True).stdout.strip()
+    if name == "suite":
+        server = ToolServer([str(SUITE), "mcp", "start"], environ)
+    else:
+        site = {f"{app}_{key}": value for app in ("JIRA", "CONFLUENCE") for key, value in OTHER.items()}
+        address = {"JIRA_URL": url, "CONFLUENCE_URL": url, "TOOLSETS": "all"}
+        server = ToolServer([str(other)], environ | site | address)
+    tools = server.ask("tools/list", {})["tools"]
+    sent = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in tools]
+    print(f"{name}: {len(tools)} tools, {len(compact(sent).encode()) // BYTES_OF_A_TOKEN} tokens of descriptions")
+    found = [play(server, task[name]) for task in listed]
+    server.close()
+    subprocess.run([str(SUITE), "sandbox", "stop", "--quiet"], env=environ, check=True)
+    return found
 
 
 def main() -> None:
@@ -219,9 +305,10 @@ def main() -> None:
     parser.add_argument("--calls", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tasks", action="store_true")
+    parser.add_argument("--beside", metavar="PROGRAM")
     asked = parser.parse_args()
     if asked.tasks:
-        tasks()
+        tasks(asked.beside)
         return
     with site() as environ:
         if asked.calls:

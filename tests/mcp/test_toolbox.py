@@ -148,7 +148,7 @@ def test_on_a_service_desk_it_has_to_be_said_who_sees_a_comment(
     toolbox = make()
     refused = toolbox.call_tool(name, given)
     assert refused.is_error
-    assert "who sees a comment: pass internal (only agents) or public (the customer too" in refused.text
+    assert "say who sees a comment on a service desk" in refused.text
     assert "HELP-1" in refused.text
     assert "POST" not in tracker.methods
     for internal in (True, False):

@@ -180,7 +180,8 @@ def nearest_word(
 ) -> str | None:
     """A hint with the word that was meant, where the site's answer is about a parameter that lists its words.
 
-    The site is asked for them only then: it checks words itself, and most commands are right.
+    Where the answer is about a parameter that was left out, the hint names that. The site is asked for its words
+    only then: it checks words itself, and most commands are right.
     """
     if isinstance(error, NoMatch):
         refusal, unknown = error.message, True
@@ -198,6 +199,8 @@ def nearest_word(
             if about and (found := _closest_word(context, param, params, values, word, unknown=unknown)):
                 shown = argument_name(param) if param.get("kind") == "argument" else f"--{param['name']}"
                 return f"{shown}: did you mean {found!r}?"
+        if not unknown and not values.get(param["name"]) and refusal.strip().startswith(f"{param['name']}:"):
+            return f"pass --{param['name']}"
     return _word_of_query(context, params, values, quoted)
 
 
