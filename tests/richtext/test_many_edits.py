@@ -119,6 +119,17 @@ def test_what_must_hold_something_holds_an_empty_paragraph(gone: str) -> None:
             ],
             id="a quote of other lines, beside a line that was put into one",
         ),
+        pytest.param(
+            '<h2>one two three</h2><blockquote data-n="1"><p>four five six</p></blockquote><p>seven eight nine</p>',
+            [("> four five six\n\nseven eight nine", "> seven eight nine\n\nfour five six")],
+            id="a quote that holds other lines, its own in their place",
+        ),
+        pytest.param(
+            '<p data-n="1"><strong>one</strong></p><p>three four five</p><ul><li><p>six</p></li></ul>'
+            '<p data-n="2">one two</p>',
+            [("**one**\n", "one two\n"), ("- six\n\none two", "- six\n\n  **one**")],
+            id="a line of two words that was moved to where one like it was",
+        ),
     ],
 )
 def test_what_was_not_touched_keeps_its_ids(body: str, edits: list[tuple[str, str]]) -> None:

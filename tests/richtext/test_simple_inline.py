@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from callsheet.richtext.markdown.block_reader import BlockReader
-from callsheet.richtext.markdown.inline_writer import SpanWriter
+from callsheet.richtext.markdown.inline_writer import SIGN_LEVEL, SpanWriter
 from callsheet.richtext.node_rules import Rules
 from callsheet.richtext.tree import Losses, Mark, Node, merge_runs, text_node
 from support.richtext import nodes
@@ -77,17 +77,29 @@ WORDS = (
     .map("".join)
     .filter(str.strip)
 )
-RUNS = st.builds(text_node, WORDS, st.sampled_from([*MARKS, (LINK,), (LINK, Mark("codespan", {}))]))
+LINKED = [(LINK,), *((LINK, *marks) for marks in MARKS[2:]), (*MARKS[2], LINK), (*MARKS[6], *MARKS[2])]
+RUNS = st.builds(text_node, WORDS, st.sampled_from([*MARKS, *LINKED]))
+NODES = [Node("break"), *INLINE_READER.read_inline(":tada:"), *INLINE_READER.read_inline("{status:green|X}")]
 WRITER = SpanWriter(Rules(nodes()), INLINE_READER, Losses(), lossless=False)
 
 
 @settings(max_examples=600)
-@given(content=st.lists(RUNS | st.just(Node("break")), min_size=1, max_size=4), single=st.booleans())
+@given(content=st.lists(RUNS | RUNS | st.sampled_from(NODES), min_size=1, max_size=4), single=st.booleans())
 @example(content=[text_node("A note:", MARKS[2]), text_node(" b")], single=False)
+@example(content=[text_node("a^"), text_node("b", (LINK,))], single=False)
 def test_what_is_certain_reads_back_as_it_is(content: list[Node], *, single: bool) -> None:
-    words = WRITER._certain(content, single=single)
+    words, certain = WRITER._spans(content, SIGN_LEVEL, single=single)
     edges = any(
         space in f"\n{words}\n" for space in ("\n ", " \\\n", " \n", " <br>", "<br> ", " `<br>", "<br>` ")
     )  # left out by Markdown
-    if words is not None and not edges:
+    if certain and not edges:
         assert INLINE_READER.read_inline(words) == content
+
+
+def test_most_lines_are_certain() -> None:
+    for words in (
+        *("**Note:** use `a`, [`b`](https://e.org/c) or *d*.", "(*e*)", "see https://e.org/f.", "**[g](h)** i"),
+        *("[j **k**](l)", "m :tada:, {status:green|X}", "a**b**c", "**n `o`:**", "`$p` `$q`"),
+    ):
+        content = INLINE_READER.read_inline(words)
+        assert WRITER._spans(content, SIGN_LEVEL, single=False) == (words, True)

@@ -79,7 +79,7 @@ def _rename(tree: Node, rules: Rules, to_format: str, losses: Losses) -> None:
     from .tree import walk_nodes
 
     kinds = rules.names_in_format(to_format)
-    for node in (found for found in walk_nodes(tree) if found.kind in kinds) if kinds else ():
+    for node in [found for found in walk_nodes(tree) if found.kind in kinds] if kinds else ():
         for attr, names in kinds[node.kind].items():
             value = node.attrs.get(attr)
             if isinstance(value, str):

@@ -64,9 +64,14 @@ class AttrField:
         self.types = TYPES[rule.get("type", "string")]
         self.pattern = re.compile(rule["pattern"]) if "pattern" in rule else None
         self.values = rule.get("values")
+        self.enum, self.least_length = rule.get("enum"), rule.get("min_length", 0)
+        self.is_any_text = self.types == (str,) and not {"values", "enum", "min_length", "pattern"} & rule.keys()
+        self.is_same = self.values is None and not {"codec", "before"} & rule.keys()  # the neutral value is the value
 
     def is_valid(self, value: Any) -> bool:
         """Whether the format takes this value."""
+        if self.is_any_text:
+            return isinstance(value, str)
         if not isinstance(value, self.types) or (
             isinstance(value, bool) and bool not in self.types and self.types != (object,)
         ):
@@ -86,10 +91,9 @@ class AttrField:
         return (least is None or least <= value) and (most is None or value <= most)
 
     def _valid_text(self, value: str) -> bool:
-        rule = self.rule
         if self.values is not None:
             return value in self.values
-        if len(value) < rule.get("min_length", 0) or ("enum" in rule and value not in rule["enum"]):
+        if len(value) < self.least_length or (self.enum is not None and value not in self.enum):
             return False
         return self.pattern is None or bool(self.pattern.fullmatch(value))
 

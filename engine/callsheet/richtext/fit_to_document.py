@@ -164,10 +164,8 @@ class Fitter:
             self.losses.note(f"{child.kind} is not possible in {parent.kind}: only its content is kept")
 
     def _sayable(self, node: Node) -> bool:
-        if node.kind == "text":
-            return bool(node.text)
         if node.kind in self.rules.always_sayable:
-            return True
+            return node.kind != "text" or bool(node.text)
         found = form_of(self.rules, node.kind, node.attrs) if self.rules.forms[node.kind][0].fields else None
         form = found[0] if found else self.rules.forms[node.kind][0]
         if found is None and form.fields:
@@ -203,14 +201,16 @@ class Fitter:
     # --- a node that may stand where it is ---
 
     def _settled(self, node: Node, parent: Node) -> list[Node]:
-        fitted = self.with_marks(node, parent)
+        fitted = self.with_marks(node, parent) if node.marks else node
         if fitted is node and isinstance(node, Verbatim):
             return [node]
         node = fitted
         if not self.rules.holds.get(node.kind):
             return [node.with_content([])] if node.content else [node]
-        result: list[Node] = []
         pieces = self._pieces(node)
+        if len(pieces) == 1 and not isinstance(pieces[0], Up):
+            return pieces
+        result: list[Node] = []
         pieces.reverse()
         while pieces:
             piece = pieces.pop()  # what went up goes when it is placed: a paragraph may be nothing but images
@@ -222,13 +222,20 @@ class Fitter:
 
     def _pieces(self, node: Node) -> list[Node]:
         """The node split around whatever must leave it."""
-        leaves = self.rules.leaves_in.get(node.kind, ())
-        if leaves and node.content and all(child.kind in leaves and not child.content for child in node.content):
-            return [self._inline(node)]
+        children = node.content
+        leaves = self.rules.leaves_in.get(node.kind)
+        if leaves is None:
+            children = _wrapped(node, self.rules)
+        elif children:
+            for child in children:
+                if child.kind not in leaves or child.content:
+                    children = self._row(node).content
+                    break
+            else:
+                return [self._inline(node)]
         pieces: list[Node] = []
         current: list[Node] = []
         ended = False
-        children = _wrapped(self._row(node), self.rules)
         for place, child in enumerate(children, 1):
             for part in self.place_child(child, node, last=place == len(children)):
                 if isinstance(part, Up) or ended:
@@ -273,7 +280,7 @@ class Fitter:
         if form.table.get("plain"):
             words = "".join(child.text for child in node.content)
             return node.with_content([text_node(words)] if words else [])
-        if not any(child.marks for child in node.content):
+        if not [child for child in node.content if child.marks]:
             return _holding(node, merge_runs(node.content))
         content = [self.with_marks(child, node) if child.marks else child for child in node.content]
         changed = any(new is not old for new, old in zip(content, node.content, strict=True))
@@ -355,7 +362,7 @@ def _weaker(mark: Mark, node: Node, rules: Rules) -> bool:
 
 def _holding(node: Node, content: list[Node]) -> Node:
     """The node around this content: itself where that is its own, so that a tree that fits is not made twice."""
-    same = len(content) == len(node.content) and all(map(is_, content, node.content))
+    same = content is node.content or (len(content) == len(node.content) and all(map(is_, content, node.content)))
     return node if same else node.with_content(content)
 
 
@@ -370,7 +377,7 @@ def _up(node: Node) -> Up:
 def _wrapped(node: Node, rules: Rules) -> list[Node]:
     """The children, with runs of inline ones in a paragraph where only blocks may stand."""
     holds = rules.holds.get(node.kind, frozenset())
-    if "text" in holds or "paragraph" not in holds:
+    if "text" in holds or "paragraph" not in holds or rules.inline.isdisjoint([child.kind for child in node.content]):
         return node.content
     result: list[Node] = []
     run: list[Node] = []

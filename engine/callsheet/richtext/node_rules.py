@@ -33,6 +33,9 @@ class NodeForm:
         self.least = table.get("least", 0)
         self.most = table.get("most", 0)
         self.address = table.get("address")
+        values = {field.outer: field.default for field in self.fields if field.needed}
+        # What is written where a node says nothing; None where that is not enough.
+        self.defaults = None if self.address or None in values.values() else {**self.fixed, **values}
 
 
 def with_bases(nodes: Definitions) -> dict[str, shape.NodeDefinition]:

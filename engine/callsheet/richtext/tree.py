@@ -69,9 +69,14 @@ def walk_nodes(node: Node) -> Iterator[Node]:
 
 
 def merge_runs(nodes: list[Node]) -> list[Node]:
-    """Neighbouring runs of text with the same marks made one; empty ones left out."""
-    if len(nodes) == 1 and nodes[0].text:
-        return nodes.copy()
+    """Neighbouring runs of text with the same marks as one, without empty ones; the same list where there are none."""
+    before: Node | None = None
+    for node in nodes:
+        if node.kind == "text" and (not node.text or (before is not None and before.marks == node.marks)):
+            break
+        before = node if node.kind == "text" else None
+    else:
+        return nodes
     result: list[Node] = []
     run: list[str] = []  # the words of the last node where they are several: joined once, not one by one
     for node in nodes:
@@ -91,7 +96,7 @@ def merge_runs(nodes: list[Node]) -> list[Node]:
 
 def trim_inline(nodes: list[Node]) -> list[Node]:
     """Inline content without white space and line breaks at its edges."""
-    result = merge_runs(nodes)
+    result = merge_runs(nodes).copy()
     while result and _blank(result[0]):
         result.pop(0)
     while result and _blank(result[-1]):
@@ -123,7 +128,7 @@ def _blank(node: Node) -> bool:
 def spaces_out(nodes: list[Node]) -> list[Node]:
     """White space at the edges of marked text left out of the marks that start or end there; runs are merged."""
     nodes = merge_runs(nodes)
-    if not any(node.marks and node.kind == "text" and node.text.strip() != node.text for node in nodes):
+    if not [1 for node in nodes if node.marks and node.kind == "text" and node.text.strip() != node.text]:
         return nodes
     result: list[Node] = []
     for index, node in enumerate(nodes):

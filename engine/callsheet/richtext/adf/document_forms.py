@@ -67,6 +67,8 @@ def numbered_attributes(kind: str, attrs: Attrs, counts: dict[str, int], taken: 
 def form_of(rules: Rules, kind: str, attrs: Attrs) -> tuple[NodeForm, Attrs] | None:
     """The first form that can say these attributes, and how; None when none can."""
     for form in rules.forms.get(kind, ()):
+        if not attrs and form.defaults is not None:
+            return form, form.defaults.copy()
         given = attrs
         if form.address:
             match = address_pattern(form.address).fullmatch(str(attrs.get("url", "")))
@@ -75,7 +77,7 @@ def form_of(rules: Rules, kind: str, attrs: Attrs) -> tuple[NodeForm, Attrs] | N
             given = {**attrs, **{name: unquote(value) for name, value in match.groupdict().items()}}
         written = dict(form.fixed)
         for field in form.fields:
-            value = field.outer_value(given) if given else field.default
+            value = field.outer_value(given)
             if value is not None:
                 written[field.outer] = value
             elif field.needed:

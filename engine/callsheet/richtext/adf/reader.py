@@ -94,7 +94,10 @@ class DocumentReader:
         for name, value in raw.items() if isinstance(raw, dict) else ():
             field = form.known.get(name)
             if field and field.is_valid(value):
-                result |= field.neutral_attributes(value)
+                if field.is_same:
+                    result[field.name] = value
+                else:
+                    result |= field.neutral_attributes(value)
             elif name not in form.fixed and value is not None:
                 self.losses.note(f"{form.type}: attribute {name!r} is unknown or out of range")
         if form.address:
@@ -113,10 +116,11 @@ class DocumentReader:
                 result += bare
                 continue
             form = self.form_of_object(mark, mark=True) if isinstance(mark, dict) else None
-            if form is None or not is_complete(form, mark.get("attrs") or {}):
+            attrs = self.read_attributes(form, mark.get("attrs")) if form else {}
+            if form is None or not all(field.name in attrs or field.outer in attrs for field in form.demands):
                 self.losses.note(f"unknown mark {mark.get('type') if isinstance(mark, dict) else mark!r} left out")
                 continue
-            result += (Mark(form.kind, self.read_attributes(form, mark.get("attrs"))),)
+            result += (Mark(form.kind, attrs),)
         return result
 
     def _of_type(self, name: Any) -> tuple[Mark, ...]:

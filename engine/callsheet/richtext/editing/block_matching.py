@@ -293,7 +293,7 @@ def likest_in_order(old: list[Block], new: list[Block]) -> list[tuple[Block, Blo
 
 
 def _least(old: Block, new: Block) -> float:
-    return HOLDING_ALIKE if new.family == "blocks" and old.kind == new.kind else ALIKE
+    return HOLDING_ALIKE if new.family in ("blocks", "row") and old.kind == new.kind else ALIKE
 
 
 def _reach(reached: list[int], best: list[tuple[float, int]], place: int, link: tuple[float, int]) -> None:
@@ -329,7 +329,7 @@ class Matcher:
     def match_all(self) -> None:
         _pair(self.old, self.new)
         self._pair_references()
-        self._pair_unique()
+        _pair_unique(*([b for b in side if _can_move(b) and b.said >= FEW_WORDS] for side in (self._olds, self._news)))
         self._pair_titled()
         self._align(self.old, self.new)
         self._pair_alike()
@@ -337,6 +337,7 @@ class Matcher:
         for of_another_kind in (False, True):  # what stands in its place is itself before it is what became another
             self._pair_by_content(of_another_kind=of_another_kind)
             self._pair_by_place(self.old, self.new)
+        self._pair_left()
 
     # --- what reads alike ---
 
@@ -349,14 +350,6 @@ class Matcher:
         for block in self._news:
             if block.kind == "reference" and (found := named.get(block.family)):
                 _pair(found.pop(0), block)
-
-    def _pair_unique(self) -> None:
-        """What stands once in the old and once in the new is the same, wherever it is."""
-        olds, news = ([b for b in side if _can_move(b)] for side in (self._olds, self._news))
-        once_old, once_new = _once(olds), _once(news)
-        for block in news:
-            if block.match is None and block.key in once_new and (found := once_old.get(block.key)) and not found.match:
-                _pair(found, block)
 
     def _pair_titled(self) -> None:
         """What holds blocks under a title that no other one has is the same, whatever came and went in it."""
@@ -381,6 +374,7 @@ class Matcher:
         )
         for i, j in pairs:
             _pair(old.children[i], new.children[j])
+        _pair_unique(*([child for child in _free(side.children) if _can_move(child)] for side in (old, new)))
         edges = [(-1, -1), *pairs, (len(old.children), len(new.children))]
         for (a, b), (c, d) in pairwise(edges):
             gone = [block for block in old.children[a + 1 : c] if block.match is None]
@@ -469,6 +463,15 @@ class Matcher:
                         if _replaced(one, other) or _is_only_child(one, other):
                             _pair(one, other)
                             self._align(one, other)
+
+    def _pair_left(self) -> None:
+        """Pairs what all blocks have left with the one of its kind in its place that others were put into."""
+        for new in _free(self._news):
+            home = new.parent.match if new.parent is not None and new.children else None
+            stood = [old for old in _free(home.children) if old.kind == new.kind] if home is not None else []
+            left = [old for old in stood if old.children and all(child.match for child in old.children)]
+            if len(left) == 1:
+                _pair(left[0], new)
 
     def _pair_lines(self) -> None:
         """Lines that were split or joined: a line that came has words of one that stayed, or one that went is in it."""
@@ -582,9 +585,13 @@ def _can_be_home(old: Block, new: Block) -> bool:
     return tables[0] is not None and tables[0].match is tables[1]
 
 
-def _once(blocks: list[Block]) -> dict[int, Block]:
-    count = Counter(block.key for block in blocks)
-    return {block.key: block for block in blocks if count[block.key] == 1 and block.said >= FEW_WORDS}
+def _pair_unique(olds: list[Block], news: list[Block]) -> None:
+    """What stands once in the old and once in the new is the same, wherever it is."""
+    counts = [Counter(block.key for block in side) for side in (olds, news)]
+    known = {block.key: block for block in olds}
+    for block in news:
+        if counts[0][block.key] == counts[1][block.key] == 1 and block.match is None and not known[block.key].match:
+            _pair(known[block.key], block)
 
 
 def _mark(block: Block, other_parent: Block) -> Any:

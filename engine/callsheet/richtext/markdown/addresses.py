@@ -35,15 +35,19 @@ def replace_relative_addresses(
     With `own`, an image that is a bare file name belongs to what the text is for, and is no loss.
     """
     kind = _page_kind(rules, target) if beside is not None else None
+    figures: list[Node] = []
     for node in walk_nodes(root):
-        if not node.content:
-            continue
-        if any("href" in mark.attrs for child in node.content if child.marks for mark in child.marks):
-            node.content = _linked(node.content, rules, losses, kind, beside)
-        for image in [child for child in node.content if child.kind == "image"]:
-            _image(image, losses, target=target, own=own, beside=beside)
-            if node.kind == "figure" and image.kind == "text":
-                _become_words(node, image.text)  # a caption needs its image
+        for child in node.content:
+            if child.marks and any("href" in mark.attrs for mark in child.marks):
+                node.content = _linked(node.content, rules, losses, kind, beside)
+                break
+        if node.kind == "image":
+            _image(node, losses, target=target, own=own, beside=beside)
+        elif node.kind == "figure":
+            figures.append(node)
+    for node in figures:
+        for image in [child for child in node.content if child.kind == "text"]:
+            _become_words(node, image.text)  # a caption needs its image
 
 
 def _image(node: Node, losses: Losses, *, target: str | None, own: bool, beside: Beside | None) -> None:

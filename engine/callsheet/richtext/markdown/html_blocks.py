@@ -77,6 +77,8 @@ def in_lists(nodes: list[Node], rules: Rules) -> list[Node]:
 GROUP = "group"  # what stands in the tree for one while it is open
 MOST = 30  # elements in one another; what is deeper has no element of its own
 SPACE = re.compile(r"[ \t\n\r\f]+")
+BARE_TAG = re.compile(r"<(/?)(table|thead|tbody|tr|td|th|div|details)>\s*")
+BARE_TAGS = re.compile(f"(?:{BARE_TAG.pattern})+")
 LANGUAGE_CLASS = re.compile(r"(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]+)")
 
 
@@ -116,6 +118,12 @@ class HtmlBuilder(HTMLParser):
             self._ours(words)
         elif re.fullmatch(r"<br\s*/?>", words, re.IGNORECASE):
             self._block(Node("paragraph"))
+        elif BARE_TAGS.fullmatch(words) and not self.hidden:  # as of every table in HTML: faster than the parser
+            for closing, tag in BARE_TAG.findall(words):
+                if closing:
+                    self.handle_endtag(tag)
+                else:
+                    self.handle_starttag(tag, [])
         else:
             self.feed(without_open_tags(node.text))
             self.close()
@@ -162,7 +170,7 @@ class HtmlBuilder(HTMLParser):
         kind = self.tags.kind(tag)
         if tag in SHOWN_BY_ADDRESS:
             self._by_address(given)
-        elif box := checkbox_sign(self.get_starttag_text() or ""):
+        elif tag == "input" and (box := checkbox_sign(self.get_starttag_text() or "")):
             self._holder().content.append(text_node(box, self._marks()))
         elif kind in self.rules.inline or tag in VOID:
             self._leaf(tag, kind, given)

@@ -7,7 +7,7 @@ where it does not say the same: first with signs, then with HTML tags, and in lo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from string import punctuation
 from typing import Any
 
 from .. import lossless_markers
@@ -21,7 +21,7 @@ from .text_patterns import Patterns, link_address, said_by
 SPECIAL = re.compile(  # each alternative begins with its sign, so that `re` looks for these signs alone
     r"\\|`|\*(?<!\s\*)|\*(?!\s)|\*$"
     r"|_(?<![^\W_]_)|_(?![^\W_])"  # an underscore inside a word is none of emphasis
-    r"|\^(?=\[)|\[(?=[~!^])|\](?=[(\[:])|!(?=\[|$)"
+    r"|\^(?=\[|$)|\[(?=[~!^])|\](?=[(\[:])|!(?=\[|$)"
     r"|<(?=[A-Za-z/!?>]|$)|&(?=#|[A-Za-z])"
     r"|~(?=~|$)|~(?<=~~)|~(?<![\s\S]~)"
     r"|\$(?=\S[^$]*\$)|\$(?<!\d\$)$|\{(?=[#.:]|[\w:-]+=)"
@@ -112,13 +112,13 @@ def link_title(words: str) -> str:
     return ' "' + re.sub(r'(["\\&])', r"\\\1", clean) + '"'
 
 
+EMPHASIS = frozenset("*_~")
 SIGNS = {"strong": "**", "em": "*", "strike": "~~"}
 UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
 SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL, CARRY_LEVEL = range(4)
 READABLE = (SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL)
 LINK_ATTRS = frozenset({"href", "title"})
-CLINGING = frozenset("*_~`{([")  # beside a sign of emphasis, these could belong to it
-STARTING, ENDING = frozenset("\"'({@/."), frozenset(".,:;!?)}\"'")
+BEHIND_ADDRESS, BEHIND_WORDS = re.compile(r"[.,:;!?)]*(?:\s|\Z)"), re.compile(r"[\s.,;!?)]")
 LONG = 20_000  # plain text beyond it is not read back
 
 
@@ -133,82 +133,25 @@ class SpanWriter:
 
     def write_inline(self, content: list[Node], *, single: bool = False) -> str:
         """One paragraph's content; `single` where it must stay on one line."""
-        if self.lossless:
-            if len(content) == 1 and self._is_plain(content[0]):
-                return self._lines(content[0].text, single=single)
-            nodes = merge_runs(content)
-        else:
-            nodes, words = content, self._certain(content, single=single)
-            if words is None:
-                nodes = self._readable(content)
-                words = self._certain(nodes, single=single)
-            if words is not None:
+        if self.lossless and len(content) == 1 and self._is_plain(content[0]):
+            return self._lines(content[0].text, single=single)
+        if not self.lossless:
+            words, certain = self._spans(content, SIGN_LEVEL, single=single)
+            if certain:
                 return self._lines(words, single=single)
+        nodes = merge_runs(content) if self.lossless else self._readable(content)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
             return self._lines(escape_markdown(nodes[0].text, self.reader.patterns), single=single)
-        wanted = [self._shape(node) for node in nodes]
-        levels = (*READABLE, CARRY_LEVEL) if self.lossless else READABLE
-        words = ""
-        for level in levels:
-            words = self._lines(self._spans(nodes, level, single=single), single=single)
+        wanted: list[Any] = []
+        for level in (*READABLE, CARRY_LEVEL) if self.lossless else READABLE:
+            spans, certain = self._spans(nodes, level, single=single)
+            words = self._lines(spans, single=single)
+            if certain:
+                break
+            wanted = wanted or [self._shape(node) for node in nodes]
             if [self._shape(node) for node in self.reader.read_inline(words)] == wanted:
                 break
         return words
-
-    def _certain(self, content: list[Node], *, single: bool) -> str | None:
-        """Content that reads back as it is whatever its neighbours, as most does; None for any other.
-
-        No neighbours have the same marks, and no mark has white space at an edge. Emphasis has letters or digits inside
-        of its signs and none, nor further signs, outside; beside white space it may start and end with others.
-        """
-        patterns = self.reader.patterns
-        parts: list[str] = []
-        before: tuple[Mark, ...] | None = None  # marks of the words before
-        edge = ""  # what stands before
-        after: Callable[[str], bool] | None = None  # what must stand behind
-        has_signs, dollars = False, 0  # a formula may begin in one text and end in another
-        for node in content:
-            words, marks = node.text, node.marks
-            if node.kind == "break" and not marks and not node.attrs and node is not content[-1]:
-                parts.append("<br>" if single else "\\\n")
-                before, edge, after = None, "", None
-                continue
-            if node.kind != "text" or node.attrs or not words or marks == before:
-                return None
-            if (before and marks and marks[0] == before[0]) or (after is not None and (marks or not after(words[0]))):
-                return None
-            before, after = marks, None
-            dollars += "$" in words
-            if not marks:
-                parts.append(escape_markdown(words, patterns))
-                edge = words[-1]
-                continue
-            mark, code = marks[0], marks[-1].kind == "codespan"
-            if len(marks) > 1 and not (code and len(marks) == 2 and mark.kind == "link"):
-                return None
-            if mark.kind == "codespan":
-                parts.append(code_span(words))
-            elif words[0].isspace() or words[-1].isspace() or not self._is_said(mark):
-                return None
-            elif mark.kind in SIGNS:
-                after = _is_apart if words[-1].isalnum() else str.isspace
-                if not (after is _is_apart or words[-1] in ENDING) or not _is_apart(edge):
-                    return None
-                if not words[0].isalnum() and (words[0] not in STARTING or not (edge.isspace() or not edge)):
-                    return None
-                parts += (SIGNS[mark.kind], escape_markdown(words, patterns), SIGNS[mark.kind])
-                has_signs = True
-            elif mark.attrs.get("href") == words:
-                if (edge and not edge.isspace()) or not self._bare(node):
-                    return None
-                parts.append(words)
-                after = str.isspace
-            else:
-                inner = code_span(words) if code else escape_markdown(words, patterns, linked=mark.kind == "link")
-                parts += (self._mark(mark, SIGN_LEVEL, opening=True), inner)
-                parts.append(self._mark(mark, SIGN_LEVEL, opening=False))
-            edge = "*"
-        return None if dollars > (not has_signs) else "".join(parts)
 
     def _is_plain(self, node: Node) -> bool:
         """Whether a node is words that need no escape wherever they stand on their line."""
@@ -254,8 +197,9 @@ class SpanWriter:
         if self._constructed(node) is not None:
             said = self.reader.patterns.written_words(node.kind, node.attrs)
             form = self.links.get(node.kind)
-            self._tell(node, {*(said[1] if said else ()), *(said_by(form) if form else ()), "text"})
-            return [Node(node.kind, node.attrs, [], "", marks)]
+            names = {*(said[1] if said else ()), *(said_by(form) if form else ()), "text"}
+            self._tell(node, names)
+            return [Node(node.kind, {name: node.attrs[name] for name in names & node.attrs.keys()}, [], "", marks)]
         self.losses.note(f"{name_of_node(node)} became text")
         words = visible_text(node, self.rules)
         if node.kind == "card" and words:
@@ -290,41 +234,89 @@ class SpanWriter:
 
     # --- writing ---
 
-    def _spans(self, nodes: list[Node], level: int, *, single: bool) -> str:
+    def _spans(self, nodes: list[Node], level: int, *, single: bool) -> tuple[str, bool]:
+        """Nodes with their marks as a level has them, and whether that is certain to read back as it is."""
+        patterns = self.reader.patterns
         parts: list[str] = []
-        opened: list[Mark] = []
+        opened: tuple[Mark, ...] = ()
+        signs: list[tuple[int, bool]] = []  # where a sign of emphasis stands, and whether it opens
+        apart: list[tuple[int, re.Pattern[str]]] = []  # what white space or the like must be around
+        certain = level == SIGN_LEVEL and not self.lossless
+        before: tuple[Mark, ...] | None = None  # marks of the text before
         for index, node in enumerate(nodes):
-            last = index == len(nodes) - 1
-            if not node.marks and not opened:
-                parts.append(
-                    escape_markdown(node.text, self.reader.patterns)
-                    if node.kind == "text"
-                    else self._node(node, level, single=single or last, linked=False)
-                )
-                continue
-            if not opened and node.kind == "text" and len(node.marks) == 1 and node.marks[0].kind == "codespan":
-                parts.append(code_span(node.text))
-                continue
-            marks = [mark for mark in node.marks if mark.kind != "codespan"]
-            bare = self._bare(node) if marks and level < TAG_LEVEL else None
-            marks = marks[:-1] if bare else marks
-            same = 0
-            while same < len(opened) and same < len(marks) and opened[same] == marks[same]:
-                same += 1
-            parts += [self._mark(mark, level, opening=False) for mark in reversed(opened[same:])]
-            parts += [self._mark(mark, level, opening=True) for mark in marks[same:]]
-            opened = marks
-            linked = bool(marks) and any(mark.kind == "link" for mark in marks)
-            if node.kind == "text":
-                is_code = not bare and len(marks) < len(node.marks)
-                words = (
-                    code_span(node.text) if is_code else escape_markdown(node.text, self.reader.patterns, linked=linked)
-                )
-                parts.append(bare or words)
+            marks, kind, words = node.marks, node.kind, node.text
+            if kind != "text":
+                before = None
+            elif not words or marks == before or node.attrs:
+                certain = False
             else:
-                parts.append(self._node(node, level, single=single or last, linked=linked))
-        parts += [self._mark(mark, level, opening=False) for mark in reversed(opened)]
-        return "".join(parts)
+                before = marks
+                if not marks and not opened:
+                    parts.append(escape_markdown(words, patterns))
+                    continue
+            bare, is_code, linked = None, False, False
+            if marks:
+                kinds = [mark.kind for mark in marks]
+                linked = "link" in kinds
+                if "codespan" in kinds:
+                    is_code = kind == "text"
+                    marks = tuple([mark for mark in marks if mark.kind != "codespan"])
+                if linked and level < TAG_LEVEL and node.marks[-1].attrs.get("href") == words:
+                    bare = self._bare(node)
+                    marks = marks[:-1] if bare else marks
+            if marks != opened:
+                same = 0
+                while same < len(opened) and same < len(marks) and opened[same] == marks[same]:
+                    same += 1
+                certain = certain and not (same < len(opened) and parts[-1][-1:].isspace())
+                certain = certain and not (same < len(marks) and words[:1].isspace())
+                self._turn(opened[same:][::-1], level, parts, signs, opening=False)
+                self._turn(marks[same:], level, parts, signs, opening=True)
+                certain = certain and all(map(self._is_said, marks[same:]))
+                certain = certain and (len(marks) < 2 or sum(mark.kind in SIGNS for mark in marks) < 2)
+                opened = marks
+            if bare:
+                apart.append((len(parts), BEHIND_ADDRESS))
+                parts.append(bare)
+            elif is_code:
+                certain = certain and not (parts and parts[-1].endswith("`"))
+                parts.append(code_span(words))
+            elif kind == "text":
+                parts.append(escape_markdown(words, patterns, linked=linked))
+            else:
+                is_last = index == len(nodes) - 1
+                parts.append(self._node(node, level, single=single or is_last, linked=linked))
+                if kind == "break":
+                    certain = certain and not marks and not node.attrs and not is_last
+                else:
+                    apart.append((len(parts) - 1, BEHIND_WORDS))
+                    certain = certain and not node.marks and self._is_worded(node, parts[-1], nodes)
+        certain = certain and not (opened and parts[-1][-1:].isspace())
+        self._turn(opened[::-1], level, parts, signs, opening=False)
+        found = "".join(parts)
+        if "$" in found:
+            certain = certain and not _may_be_formula(parts, signs, nodes)
+        return found, certain and (not (signs or apart) or _are_apart(parts, signs, apart))
+
+    def _turn(
+        self, marks: tuple[Mark, ...], level: int, parts: list[str], signs: list[tuple[int, bool]], *, opening: bool
+    ) -> None:
+        """Opens or closes marks, in this order; `signs` learns where those of emphasis are among the parts."""
+        for mark in marks:
+            if mark.kind in SIGNS:
+                signs.append((len(parts), opening))
+            parts.append(self._mark(mark, level, opening=opening))
+
+    def _is_worded(self, node: Node, words: str, nodes: list[Node]) -> bool:
+        """Whether a node is words that read back as it is, and no other words around could begin such a node."""
+        patterns = self.reader.patterns
+        said = patterns.written_words(node.kind, node.attrs) if node.kind not in self.links else None
+        return (
+            said is not None
+            and node.attrs.keys() <= {*said[1], "text"}
+            and not SPECIAL.search(words)
+            and all(one.kind != "text" or patterns.signs.isdisjoint(one.text) for one in nodes)
+        )
 
     def _bare(self, node: Node) -> str | None:
         """An address that is its own link, and reads back so."""
@@ -379,9 +371,32 @@ class SpanWriter:
         return "attachment" if is_media(url, self.rules) and not self.lossless else ""
 
 
-def _is_apart(sign: str) -> bool:
-    """Whether a character beside a sign of emphasis, or none, cannot belong to it."""
-    return not sign.isalnum() and sign not in CLINGING
+def _may_be_formula(parts: list[str], signs: list[tuple[int, bool]], nodes: list[Node]) -> bool:
+    """Whether a dollar sign in words has another one, or a sign of emphasis, to go with."""
+    return "".join(parts).count("$") > (not signs) and any(
+        "$" in node.text and all(mark.kind != "codespan" for mark in node.marks) for node in nodes
+    )
+
+
+def _are_apart(parts: list[str], signs: list[tuple[int, bool]], apart: list[tuple[int, re.Pattern[str]]]) -> bool:
+    """Whether nothing beside signs of emphasis, bare addresses and nodes that are words changes what they mean.
+
+    A sign opens or closes beside a letter or digit; beside anything else only where the other side is white space,
+    punctuation or an end. No two signs may touch.
+    """
+    edged = ["", *parts, ""]
+    for place, opens in signs:
+        before, after = edged[place][-1:], edged[place + 2][:1]
+        inner, outer = (after, before) if opens else (before, after)
+        if not inner or inner.isspace() or outer in EMPHASIS:
+            return False
+        if not (inner.isalnum() or not outer or outer.isspace() or outer in punctuation):
+            return False
+    for place, behind in apart:
+        before, after = edged[place][-1:], edged[place + 2]
+        if not (not before or before.isspace() or before == "(") or not (not after or behind.match(after)):
+            return False
+    return True
 
 
 def code_span(words: str) -> str:

@@ -112,7 +112,7 @@ class PlaceReader:
                 self._cell_of(token)
             if opener == "heading_open":
                 self._headings.append(token)
-                token.meta["opener"] = self._last
+                token.meta = {"opener": self._last}
             else:
                 if "{" in token.content:
                     self._found.names.update(NAMED.findall(token.content))
@@ -135,7 +135,7 @@ class PlaceReader:
         assert token.map  # noqa: S101 -- the caller looked
         row = self._lines[token.map[0]]
         found = self._source.find(token.content.replace("|", "\\|"), max(row, self._cell))
-        token.meta["cell"] = found
+        token.meta = {"cell": found}
         self._cell = found + len(token.content) if found >= 0 else row
 
     def _heading(self, token: Token) -> None:
