@@ -549,12 +549,12 @@ def test_an_older_journal_is_not_taken_for_that_of_the_last_change(settled: Desk
 
 
 def test_of_a_change_that_has_no_undo_no_journal_is_promised(settled: Desk) -> None:
-    """What was added stays, also with `journal = always`, and no setting is named that would change it."""
+    """What was deleted stays so, also with `journal = always`, and no setting is named that would change it."""
     settled.environ = {**settled.environ, "SUITE_JOURNAL": "always"}
-    assert settled.run("issues", "comment", "DEMO-1", "x").exit == 0
+    assert settled.run("issues", "delete", "DEMO-4", "--yes").exit == 0
     done = settled.run("undo", "last", "--yes")
     assert done.exit == 2
-    assert "error: the last change cannot be undone: `suite issues comment` of 20" in done.stderr
+    assert "error: the last change cannot be undone: `suite issues delete` of 20" in done.stderr
     assert "hint: suite journals list shows those of earlier changes" in done.stderr
 
 

@@ -395,7 +395,7 @@ def run_command(context: Context, command: CompiledCommand, values: ParameterVal
 
 
 def _run_steps(context: Context, command: CompiledCommand, values: ParameterValues) -> None:
-    from ..commands.steps.start import run_steps
+    from ..commands.run_command import run_steps
 
     for param in command.get("params", []):
         if param.get("type") != "path":

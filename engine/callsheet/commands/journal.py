@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, BinaryIO, Self, cast
+from typing import Any, BinaryIO, NamedTuple, Self, cast
 
 from ..errors import CallsheetError, UsageError
 from ..files import (
@@ -124,6 +124,19 @@ def _last_change(environ: Mapping[str, str], program: str) -> dict[str, Any] | N
     return change if known else None
 
 
+class MadeThing(NamedTuple):
+    """A thing that was not there before. `parents` are ids by the resources that it belongs to."""
+
+    resource: str
+    id: str
+    parents: dict[str, str]
+    name: str | None
+
+    @property
+    def words(self) -> str:
+        return self.name or " of ".join([self.id, *list(self.parents.values())[:1]])
+
+
 # Writing a journal: JSON lines in a private file, each of them on its way to the disk before the next request.
 
 
@@ -163,6 +176,10 @@ class Journal:
     def write_states(self, values: Iterable[tuple[int, Any, Any]]) -> None:
         """What items are after the change: the number, the item and the value of each."""
         self._write_lines(*({"n": number, "item": item, "now": value} for number, item, value in values))
+
+    def thing_made(self, thing: MadeThing, now: Any = None) -> None:
+        """`now` is what it is after the change."""
+        self._write_lines({"made": thing._asdict(), **({} if now is None else {"now": now})})
 
     def write_counts(self, **counts: int) -> None:
         self._write_lines({"ended": time_of_entry(), **counts})
@@ -204,7 +221,7 @@ def new_journal(path: str) -> Iterator[Journal]:
     try:
         descriptor = os.open(path, flags, PRIVATE)
     except FileExistsError:
-        raise UsageError(f"{path} already exists", hint="name a new file, or continue this one with --resume") from None
+        raise UsageError(f"{path} already exists", hint="name a new file") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot write {path}: {_error_reason(error)}") from None
     with _journal_of_descriptor(path, descriptor) as journal:
@@ -314,6 +331,8 @@ class Recorded:
         self.items: list[Any] = _read_items(path, next(lines, None))
         self.entries = [JournalEntry() for _ in self.items]
         self.ended: str | None = None
+        self.made: dict[tuple[str, str], MadeThing] = {}
+        self._states_of_made: dict[tuple[str, str], int] = {}
         for line in lines:
             self._take_line(*line)
         self.size = self._file.seek(0, os.SEEK_END)
@@ -337,6 +356,10 @@ class Recorded:
 
     def state_after(self, number: int) -> Any:
         return self._line_at(self.entries[number].now_at).get("now")
+
+    def state_of_made(self, thing: MadeThing) -> Any:
+        """What it was after the change; None where that is not known."""
+        return self._line_at(self._states_of_made[thing.resource, thing.id]).get("now")
 
     def _line_at(self, place: int) -> dict[str, Any]:
         with self._reading:
@@ -362,6 +385,13 @@ class Recorded:
             self.ended = str(line["ended"])
             return
         self.ended = None
+        if isinstance(line, dict) and "made" in line:
+            made = _made_thing(line["made"])
+            if made is None:
+                raise _unreadable_error(self.path, number, "expected the resource, id and parents of what was made")
+            self.made[made.resource, made.id] = made
+            self._states_of_made[made.resource, made.id] = place
+            return
         which = line.get("n") if isinstance(line, dict) else None
         if type(which) is not int or not 0 <= which < len(self.entries):
             raise _unreadable_error(self.path, number, f"expected n, a number below {len(self.entries)}")
@@ -373,6 +403,16 @@ class Recorded:
             _advance_entry(entry, line, place)
         else:
             raise _unreadable_error(self.path, number, f"expected a state: {STARTED}, {DONE}, {FAILED} or {UNKNOWN}")
+
+
+def _made_thing(found: Any) -> MadeThing | None:
+    """None for what is no such line."""
+    if not isinstance(found, dict) or found.keys() != {*MadeThing._fields}:
+        return None
+    parents, texts = found["parents"], [found["resource"], found["id"]]
+    if not isinstance(parents, dict) or not all(isinstance(text, str) for text in (*texts, *parents.values())):
+        return None
+    return MadeThing(**found) if isinstance(found["name"], str | None) else None
 
 
 def _advance_entry(entry: JournalEntry, line: dict[str, Any], place: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from json import dumps
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +11,7 @@ from ..language.merge import on_deployment
 from ..language.parameters import to_identifier
 from .execute import check_operation, refuse_when_read_only
 from .journal import DONE, UNDER_WAY, Recorded, fresh_path, hold_journal, new_journal
+from .made_things import Removal, value_differences
 from .resources import Things
 from .steps.converters import calls_of, item_name
 from .steps.dispatcher import StepDispatcher
@@ -48,9 +49,20 @@ def undo_changes(
     if "step" not in command:
         raise UsageError(f"{found.path}: `{found.command_words}` keeps no journal")
     with hold_journal(found.path):
+        removal = Removal(context, found, force=force)
         here = on_deployment(command, context.site().deployment)
         resource = found.head["values"]["resource"] if of_things else None
-        return UndoRun(context, here, found, force=force, path=path, resource=resource).run_undo()
+        if not removal.made:
+            return UndoRun(context, here, found, force=force, path=path, resource=resource).run_undo()
+        run = None
+        if any(entry.was_at >= 0 for entry in found.entries):
+            run = UndoRun(context, here, found, force=force, path=path)
+            run.check_undo()
+        removal.check_before_sending()
+        context.confirm(f"Remove {removal.words}, made by `{found.command_words}` of {found.head['started']}?")
+        rows, failure = removal.remove_all()
+        more, other = run.run_undo() if run is not None else ([], None)
+        return [*rows, *more], failure or other
 
 
 def _of_things(context: Context, found: Recorded) -> CompiledCommand | None:
@@ -94,13 +106,21 @@ class UndoRun(StepRun):
         self.back: Each = {**self.step["each"], "step": steps, "done": "restored {done} of {total}"}
         self.path = path or fresh_path(context.environ, context.program, f"undo {found.head['command']}")
 
+    def check_undo(self) -> None:
+        """Raises what is refused, before anything is sent."""
+        self._check_policy()
+        self._check_requests(self._items_changed())
+
     def run_undo(self) -> tuple[Rows, CallsheetError | None]:
         items = self._items_changed()
         self._check_policy()
+        calls = [call for step in self.back["step"] for call in calls_of(cast("StepDefinition", step))]
+        removes = "destroy" in map(self.dispatcher.safety_of, calls)
         total = len(items)
         what = "1 item" if total == 1 else f"{total} items"
-        if not self.context.literal:  # who names the journal of one change by its whole name means that one
-            made = sum(self.is_made(each) for each in items)
+        made = sum(self.is_made(each) for each in items)
+        # Who names the journal of one change by its whole name means that one.
+        if made or removes or not self.context.literal:
             removed = f": {made} of them {'is' if made == 1 else 'are'} removed" if made else ""
             self._agree_to_undo(
                 f"{what} as before `{self.found.command_words}` of {self.found.head['started']}{removed}"
@@ -111,7 +131,7 @@ class UndoRun(StepRun):
         with new_journal(self.path) as journal:
             head = {**head_of(self, self.step), "undo": True, "of": self.found.path}
             journal.write_head(head, self.found.items)
-            self.context.note(self.context.journaling.journal_note(self.path, has_undo=True))
+            self.context.note(self.context.journaling.journal_note(self.path, has_undo=not removes))
             again = f"to continue: {self.context.program} undo {shown_path(self.found.path)}"
             with follow_record(self, journal, self.step["each"], again) as record:
                 return self._restore_items(items, record)
@@ -227,12 +247,3 @@ class _Restoring:
             if current != left:
                 raise Conflict(f"changed since: {', '.join(value_differences(left, current))}", hint=_FORCE)
         return False
-
-
-def value_differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """Where two values differ, by the keys that lead there."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in dict.fromkeys((*old, *new)):
-            yield from value_differences(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
-    elif old != new:
-        yield path or "its value"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _KEPT = ("keep", "undo")
+_JOURNAL = "journal"  # the option that names one
 _ONE = "kept"  # what the answer for the one thing is called
 
 
@@ -28,6 +29,7 @@ def complete_commands(definitions: Definitions) -> None:
     """Every command that calls something gets `step`s, and `pages` with its options where it prints a list."""
     _name_program(definitions)
     paging, journal = _params_of_programs(definitions, "paging"), _params_of_programs(definitions, "journal")
+    makers = _making_operations(definitions)
     for definition in definitions.values():
         table = definition.table
         if definition.kind == "command" and "builtin" not in table:
@@ -40,13 +42,12 @@ def complete_commands(definitions: Definitions) -> None:
                     table
                 )  # else the word is its own, with a meaning of its own
                 _add_params(table, paging)
-            if (
-                journal
-                and not _taken_names(table) & _taken_names({"params": journal})
-                and _changes_items(definitions, table)
-            ):
+            kept = journal
+            if not _changes_items(definitions, table):
+                kept = [param for param in journal if param["name"] == _JOURNAL] if _makes(table, makers) else []
+            if kept and not _taken_names(table) & _taken_names({"params": kept}):
                 table["journal"] = definition.id
-                _add_params(table, journal)
+                _add_params(table, kept)
 
 
 def _name_program(definitions: Definitions) -> None:
@@ -86,6 +87,19 @@ def _changes_items(definitions: Definitions, table: Table) -> bool:
     calls = [part["call"] for step in steps for part in step["each"]["step"] if "call" in part]
     operations = [operation for call in calls if (operation := _operation_of(definitions, call)) is not None]
     return any(class_of_operation(operation.table) in CHANGES for operation in operations)
+
+
+def _making_operations(definitions: Definitions) -> set[str]:
+    """The operations that make things which can be read and deleted."""
+    resources = [each.table for each in definitions.values() if each.kind == RESOURCE]
+    every = [here for table in resources for here in (table, *deployment_variants(table).values())]
+    return {here["create"]["call"] for here in every if here.keys() >= {"create", "read", "delete"}}
+
+
+def _makes(table: Table, makers: set[str]) -> bool:
+    """Whether it makes something that an undo can remove, wherever it runs."""
+    variants = (table, *deployment_variants(table).values())
+    return all(any(step.get("call") in makers for step in here["step"]) for here in variants)
 
 
 def _differences_on(table: Table, deployment: str) -> Table:

@@ -60,8 +60,8 @@ def _journal_summary(found: Recorded) -> dict[str, Any]:
         "site": found.head["site"],
         "started": found.head["started"],
         "ended": found.ended,
-        "total": len(found.items),
-        "done": found.count_states(DONE),
+        "total": len(found.items) or len(found.made),
+        "done": found.count_states(DONE) if found.items else len(found.made),
         "failed": found.count_states(FAILED),
         "unknown": found.count_states(*UNDER_WAY),
         "left": found.count_states(LEFT),
@@ -73,4 +73,6 @@ def show_journal(context: Context, values: ParameterValues) -> None:
     output = context.output(context.catalog.views.get("journal-item"))
     with read_journal(found_journal(context.environ, context.program, values["file"])) as found:
         rows = zip(found.items, found.entries, strict=True)
-        output.print_items([{"item": item, "state": entry.state, "why": entry.why} for item, entry in rows])
+        items = [{"item": item, "state": entry.state, "why": entry.why} for item, entry in rows]
+        made = [{"item": f"{each.resource} {each.words}", "state": "made", "why": ""} for each in found.made.values()]
+        output.print_items([*items, *made])

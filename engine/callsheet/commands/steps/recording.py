@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import CallsheetError, NetworkError, count_of
@@ -14,6 +14,7 @@ from .each_item import Numbered, OutcomeUnknown
 from .snapshot import MISSING, Snapshots, undo_steps
 
 if TYPE_CHECKING:
+    from ...client.request.http_request import Request
     from ...language.shape.commands import CompiledCommand
     from ...language.shape.steps import Each, ItemStep, StepDefinition
     from ...language.template import Scope
@@ -120,6 +121,16 @@ JOURNAL, RESUME = "journal", "resume"
 _OF_THE_RUN = frozenset({"site", "output", JOURNAL, RESUME})  # what another run has of its own
 
 
+class Making(Protocol):
+    """Who writes down what the requests of a run make."""
+
+    def can_make(self, steps: Sequence[ItemStep]) -> bool: ...
+    def in_journal(self, journal: Journal | None, *, can_undo: bool) -> AbstractContextManager[None]: ...
+    def in_own_journal(self) -> AbstractContextManager[None]: ...
+    def before_sending(self, step: ItemStep, request: Request) -> Any: ...
+    def add_answer(self, things: Any, arguments: Mapping[str, Any], answer: Any) -> None: ...
+
+
 class Recording(Protocol):
     """The run whose items are written down."""
 
@@ -128,6 +139,9 @@ class Recording(Protocol):
     dispatcher: StepDispatcher
     steps: list[StepDefinition]
     scope: Scope
+    making: Making | None
+
+    def can_undo(self, each: Each) -> bool: ...
 
 
 @contextmanager
@@ -135,15 +149,25 @@ def record_items(run: Recording, step: StepDefinition, items: list[Any]) -> Iter
     """Where what becomes of the items is written down; None where no journal is kept."""
     path = _journal_path(run, step, items)
     if path is None:
-        yield None
+        with _making_in(run, step, None):
+            yield None
         return
     with new_journal(path) as journal:
         journal.write_head(head_of(run, step), items)
-        run.context.note(
-            run.context.journaling.journal_note(path, has_undo=bool(undo_steps(run.context, step["each"])))
-        )
-        with follow_record(run, journal, step["each"], how_to_go_on(run, path)) as record:
+        can_undo = run.can_undo(step["each"])
+        if can_undo == bool(undo_steps(run.context, step["each"])):  # else it depends on what will be made
+            run.context.note_once(run.context.journaling.journal_note(path, has_undo=can_undo))
+        with (
+            follow_record(run, journal, step["each"], how_to_go_on(run, path)) as record,
+            _making_in(run, step, journal),
+        ):
             yield record
+
+
+def _making_in(run: Recording, step: StepDefinition, journal: Journal | None) -> AbstractContextManager[None]:
+    if run.making is None:
+        return nullcontext()
+    return run.making.in_journal(journal, can_undo=bool(undo_steps(run.context, step["each"])))
 
 
 @contextmanager
@@ -153,6 +177,7 @@ def resume_record(run: Recording, step: StepDefinition, found: Recorded) -> Iter
     with (
         continue_journal(found.path, found.length, found.size) as journal,
         follow_record(run, journal, step["each"], advice, found) as record,
+        _making_in(run, step, journal),
     ):
         yield record
 
@@ -179,7 +204,7 @@ def _journal_path(run: Recording, step: StepDefinition, items: list[Any]) -> str
         return None
     if run.scope.get(JOURNAL):
         return str(run.scope[JOURNAL])
-    keeps = run.context.journaling.keeps_journal(len(items), has_undo=bool(undo_steps(run.context, step["each"])))
+    keeps = run.context.journaling.keeps_journal(len(items), has_undo=run.can_undo(step["each"]))
     return new_path(run.context, run.command["journal"]) if keeps else None
 
 

@@ -56,7 +56,7 @@ from .each_item import (
 )
 from .lookup import Lookups, condition_holds_here, explain_missing_arguments, explained_body, precompute_each
 from .parameter_scope import convert_values, resolve_values, scope_of
-from .snapshot import ask_about, is_same, on_conflict
+from .snapshot import ask_about, is_same, on_conflict, undo_steps
 
 if TYPE_CHECKING:
     from ...client.request.http_request import Request
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from ...output import Output
     from ..context import Context, ParameterValues
     from ..dump import Dump
+    from .recording import Making
 
 
 # Steps taken in order, in one scope: those of a whole command, or those for one item of a list.
@@ -83,6 +84,7 @@ class StepRun:
         self.steps = steps
         self.scope = scope
         self.lookups: Lookups
+        self.making: Making | None = None
         self.named_files: frozenset[Any] = frozenset()  # paths that a person gave
         self.answer: Any = None
         self.answered = False
@@ -272,6 +274,11 @@ class StepRun:
         del step, items
         return nullcontext()
 
+    def can_undo(self, each: Each) -> bool:
+        """Whether what becomes of the items can be taken back."""
+        makes = self.making is not None and self.making.can_make(each["step"])
+        return makes or bool(undo_steps(self.context, each))
+
     def item_run(self, step: StepDefinition, item: Numbered, *, final: bool) -> StepsOfItem:
         return ItemRun(self, step["each"], item.item, final=final)
 
@@ -324,12 +331,16 @@ class StepRun:
         return self.last_extent() if final else ONE_PAGE
 
     def _send_request(self, step: ItemStep, request: Request, extent: Extent, scope: Scope) -> Any:
+        things = self.making.before_sending(step, request) if self.making is not None else None
         try:
-            return self.dispatcher.fetch_answer(step["call"], request, extent)
+            answer = self.dispatcher.fetch_answer(step["call"], request, extent)
         except Conflict as error:
             if "on_conflict" not in step:
                 raise
             return on_conflict(self, step, scope, error)
+        if self.making is not None and things is not None:
+            self.making.add_answer(things, self.fill_value(step.get("args", {}), scope) or {}, answer)
+        return answer
 
     def build_request(self, step: ItemStep, scope: Scope) -> Request:
         body = body_of(step, scope)
@@ -353,6 +364,7 @@ class ItemRun(StepRun):
         scope = {**whole.scope, item_name(each): item, **(seen or {})}
         self._own = cast("list[StepDefinition]", each["step"])
         super().__init__(whole.context, whole.dispatcher, [*whole.steps, *self._own], scope)
+        self.making = whole.making
         self.named_files = whole.named_files
         self.lookups = whole.lookups
         self.item = item
@@ -505,6 +517,8 @@ class Run(StepRun):
         self._check_policy()
         try:
             with self._ending:
+                if self.making is not None:
+                    self._ending.enter_context(self.making.in_own_journal())
                 self.begin_run()
                 if not self.shown and not self.dispatcher.dry:
                     self._show_result()
@@ -557,7 +571,7 @@ class Run(StepRun):
     def record_items(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
         from .recording import record_items
 
-        return record_items(self, step, items) if "journal" in self.command else super().record_items(step, items)
+        return record_items(self, step, items) if self.making is not None else super().record_items(step, items)
 
     @contextmanager
     def _open_destination(self) -> Iterator[Dump | None]:

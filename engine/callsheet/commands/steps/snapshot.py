@@ -176,6 +176,8 @@ class Planned(Protocol):
     params: list[Param]
     scope: Scope
 
+    def can_undo(self, each: Each) -> bool: ...
+
 
 def ask_about(run: Planned, each: Each, items: Sequence[Any], *, bulk: int | None) -> None:
     """Raises `UsageError` where nobody agrees. `bulk` is how many items go into one request of the service's own."""
@@ -204,7 +206,7 @@ def _plan_lines(run: Planned, each: Each, rows: Sequence[list[Any]], total: int,
     if total > 1:
         alone = f"one request each, up to {WORKERS} at a time"
         yield f"sent as: {f'the bulk operation of the service, up to {bulk} in a request' if bulk else alone}"
-    if not undo_steps(run.context, each):
+    if not run.can_undo(each):
         yield "This cannot be undone."
 
 

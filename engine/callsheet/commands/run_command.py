@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from ...language.merge import check_available, on_deployment
-from .run_steps import Run
+from ..language.merge import check_available, on_deployment
+from .steps.run_steps import Run
 
 if TYPE_CHECKING:
-    from ...language.shape.commands import CompiledCommand
-    from ..context import Context, ParameterValues
+    from ..language.shape.commands import CompiledCommand
+    from .context import Context, ParameterValues
 
 
 def run_steps(context: Context, command: CompiledCommand, values: ParameterValues) -> None:
@@ -17,10 +18,13 @@ def run_steps(context: Context, command: CompiledCommand, values: ParameterValue
     deployment = context.site().deployment
     here = on_deployment(command, deployment)
     check_available(here, "this command", deployment)
-    if "journal" in command and values.get("resume"):
-        from .resume import resume_run
-
-        with resume_run(context, here, values) as run:
-            run.run()
-    else:
+    if "journal" not in here:
         Run(context, here, values).run()
+        return
+    from .made_things import MadeThings
+    from .steps.resume import resume_run
+
+    resumed = resume_run(context, here, values) if values.get("resume") else nullcontext(Run(context, here, values))
+    with resumed as run:
+        run.making = MadeThings(run)
+        run.run()
