@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ..collector import leave_all
+from ..collector import leave_all, without_collector
 from ..commands.context import Context
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, name_program
@@ -129,6 +129,7 @@ def _run_guarded(context: Context, arguments: list[str], values: LiteralValues |
         context.close()
 
 
+@without_collector()
 def make_all_help(program: str, environ: Mapping[str, str]) -> None:
     """Make the help of every command, and print none of it. Raises the `CallsheetError` that a person would be told."""
     context = Context(program, environ, Streams(io.StringIO(), io.StringIO(), io.StringIO()))

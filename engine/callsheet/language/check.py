@@ -20,6 +20,7 @@ from .checks.command_tree import (
     companion_findings,
     default_problems,
     example_findings,
+    folded_name,
     option_problems,
     options_of_programs,
     place_problems,
@@ -43,9 +44,10 @@ from .checks.commands import (
 )
 from .checks.listener import event_findings, route_findings, signin_findings, source_findings
 from .checks.operations import address_problems, fetch_findings, header_findings, operation_problems, paginator_findings
-from .checks.references import adapter_of, allowed_keys, link_findings, shape_places, together_findings
+from .checks.references import ShapePlace, adapter_of, allowed_keys, place_findings, together_findings
 from .checks.requests import endless_schemas, reading_findings, safety_findings, schema_problems
 from .checks.resources import (
+    first_at_addresses,
     host_findings,
     name_findings,
     rename_findings,
@@ -131,14 +133,19 @@ def problems_in(
     if not problems:
         known = _known_ids(definitions, aliases) | {f"engine:{name}": names for name, names in registries.items()}
         known["engine:completer"] = {*known.get("engine:completer", ()), *COMPLETED}
+        clean: set[Any] = set()
         for definition in whole:
-            found = shape_places(definition.kind, definition.table)
-            each = [*link_findings(definition, found, known), *together_findings(found), *shadow_findings(found)]
-            problems.extend(Problem(definition, finding) for finding in each)
+            found = place_findings(definition, known, _together_and_shadowed, clean)
+            problems.extend(Problem(definition, finding) for finding in found)
         problems.extend(_further_problems(definitions, aliases.get("operation", {})))
         problems.extend(_removed_problems(definitions))
     said = (problem for problem in problems if not is_derived(problem.definition, definitions))
     return [_of_what_is_gone(problem, definitions) for problem in said]
+
+
+def _together_and_shadowed(place: ShapePlace) -> Findings:
+    yield from together_findings(place)
+    yield from shadow_findings(place)
 
 
 def _of_what_is_gone(problem: Problem, definitions: Definitions) -> Problem:
@@ -257,7 +264,8 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
     lines, words = CommandLines(definitions), words_by_group(definitions)
     examples, suggested = partial(example_findings, lines=lines), partial(suggestion_findings, lines=lines)
     schemas = {id for kind, id in definitions if kind == "schema"}
-    options = partial(option_problems, shared=options_of_programs(definitions))
+    shared = options_of_programs(definitions)
+    options = partial(option_problems, shared=shared, folded={folded_name(name): name for name in shared})
     named = partial(name_findings, tools=tools_by_name(definitions))
     usual = paging_options(definitions)
     params = partial(param_findings, usual=usual)
@@ -299,7 +307,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "snapshot": (reading, partial(snapshot_problems, operations=operations)),
         "tool": (named, tool_findings),
         "toolset": (toolset_findings,),
-        "resource": (partial(resource_findings, aliases=operations),),
+        "resource": (partial(resource_findings, aliases=operations, addresses=first_at_addresses(definitions)),),
         "host": (host_findings,),
         "source": (source_findings, companion_findings),
         "event": (event_findings,),

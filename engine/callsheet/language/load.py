@@ -623,10 +623,11 @@ def _folded_id(id: str) -> str:
 
 def _remove_definitions(definitions: Definitions, removal: Definition) -> list[str]:
     key = removal.kind, removal.id
-    known = definitions.pop(key, None)
+    known = definitions.get(key)
     if known is None:
-        near = did_you_mean(removal.id, (id for kind, id in definitions if kind == removal.kind))
+        near = did_you_mean(removal.id, (each.id for each in definitions.of_kind(removal.kind)))
         return [f'{place_in(removal.files[-1], *key)}: {removal.kind} "{removal.id}": nothing to remove{near}']
+    del definitions[key]
     known.files.extend(removal.files)
     definitions.removed[key] = known
     return []

@@ -58,7 +58,12 @@ def to_identifier(name: str) -> str:
 
 def tool_name(words: str) -> str:
     """The words of a command, or a name that it has for agents, as the name of a tool: `pets list` → `pets_list`."""
-    return to_identifier(words.replace(" ", "_"))[:_LONGEST_TOOL]
+    name = to_identifier(words.replace(" ", "_"))
+    if len(name) <= _LONGEST_TOOL:
+        return name
+    from zlib import crc32  # two long names may begin alike
+
+    return f"{name[: _LONGEST_TOOL - 9]}_{crc32(name.encode()):08x}"
 
 
 _PIECES = lazy_pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")

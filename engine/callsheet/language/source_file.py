@@ -298,6 +298,23 @@ class Definitions(dict[tuple[str, str], Definition]):
         self.stale: list[Stale] = []
         self.notes: list[str] = []
         self.removed: dict[tuple[str, str], Definition] = {}
+        self._by_kind: dict[str, list[Definition]] | None = None
+
+    def of_kind(self, kind: str) -> list[Definition]:
+        """In their order. Found again after a change: whoever walks over all definitions asks this for each."""
+        if self._by_kind is None:
+            self._by_kind = {}
+            for each in self.values():
+                self._by_kind.setdefault(each.kind, []).append(each)
+        return self._by_kind.get(kind, [])
+
+    def __setitem__(self, key: tuple[str, str], definition: Definition) -> None:
+        self._by_kind = None
+        super().__setitem__(key, definition)
+
+    def __delitem__(self, key: tuple[str, str]) -> None:
+        self._by_kind = None
+        super().__delitem__(key)
 
 
 # One definition file: its text, and the tables in it.

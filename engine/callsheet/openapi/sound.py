@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ..catalog.compile import qualified_names
+from ..catalog.compile import qualified_names, remember_sound
 from ..errors import DefinitionError
 from ..language.check import problems_in, refuse_problems, stale_among
 from ..language.layers import Layer, files_of
@@ -17,8 +17,8 @@ from ..language.load import load_definitions
 from ..language.problem import Key, Problem
 from ..language.source_file import Stale
 from ..registry import registered_names
-from . import ImportResult, without_operations, write_files
-from .definition_files import generated_files, save_files, schemas_needed
+from . import ImportResult, without_operations
+from .definition_files import generated_files, schemas_needed, write_for_trial
 
 COMMAND = "command"
 _BUILT = (COMMAND, "view", "resource")  # what can be left out where it would not be accepted
@@ -62,8 +62,7 @@ def without_unsound_operations(
         while True:
             built = build(result, dropped) if build is not None else {}
             _fill_copy(directory, target, {*generated_files(target or "", key)}, {*leaving, *built})
-            write_files(result.files, directory, key)
-            save_files(built, directory)
+            write_for_trial({**result.files, **built}, directory)
             found = _refused_definitions(tried, result, directory, built, {each[:3] for each in left_out})
             if found.operations and len(found.operations) == len(result.operations):
                 each = [f"{result.operations[id]['http']}: {reason}" for id, reason in found.operations.items()]
@@ -145,6 +144,8 @@ def _refused_definitions(
     }
     if fixed := [f'{kind} "{id}": {told}' for (kind, id), told in unsound.items() if kind not in _BUILT]:
         raise DefinitionError(fixed[0], details=fixed[1:])
+    if not unsound and not left_out:
+        remember_sound(layers, definitions)
     return _Refused([], {}, unsound)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..collector import without_collector
 from ..errors import UsageError
 from ..language.checks.requests import class_of_command
 from ..language.layers import Layer
@@ -87,6 +88,7 @@ def create_program(program: str, source: ProgramSource, uses: Sequence[str], lay
     return made
 
 
+@without_collector()
 def recreate_program(
     program: str,
     source: ProgramSource,
@@ -119,21 +121,21 @@ def recreate_program(
         ],
     )
 
+    built: dict[str, str] = {}
+
     def build(result: ImportResult, without: Collection[Key]) -> dict[str, str]:
-        files = _definition_files(
-            program, result, uses, _command_definitions(program, result, below, paginators, without)
+        built.clear()  # what is built last is what is taken
+        built.update(
+            _definition_files(program, result, uses, _command_definitions(program, result, below, paginators, without))
         )
         if target is None:
-            return files
-        changes = changes_of_files(target, manifest, files)
+            return built
+        changes = changes_of_files(target, manifest, built)
         return {**changes.same, **changes.write}
 
     own = [] if target is None else [Layer(target)]
     leaving = [path for path in manifest.files if target is not None and is_untouched(target, manifest, path)]
     found = without_unsound_operations([*layers, *own], imported, program, target, build=build, leaving=leaving)
-    built = _definition_files(
-        program, found.result, uses, _command_definitions(program, found.result, below, paginators, found.dropped)
-    )
     commands = sum(len(_COMMAND.findall(text)) for path, text in built.items() if path.startswith("commands/"))
     return Made(
         {**found.result.files, **built}, len(found.result.operations), commands, list(found.result.notes)

@@ -143,19 +143,20 @@ def _both_keys(id: str) -> tuple[Key, ...]:
     return (("command", id), ("group", id))
 
 
-def option_problems(definitions: Definitions, definition: Definition, *, shared: Mapping[str, Key]) -> Findings:
+def option_problems(
+    _: Definitions, definition: Definition, *, shared: Mapping[str, Key], folded: Mapping[str, str]
+) -> Findings:
     """No two share a name, none takes the one of the help page, and at most the last argument is a list.
 
-    `shared` is what `options_of_programs` gives.
+    `shared` is what `options_of_programs` gives, and `folded` its names by what people read in them.
     """
-    del definitions
     is_command = definition.kind == "command"
-    shared = shared if is_command else {}
+    shared, folded = (shared, folded) if is_command else ({}, {})
     for key in ("params",) if is_command else ("options", "paging", "journal"):
-        yield from _option_clashes(definition.table.get(key, ()), key, shared)
+        yield from _option_clashes(definition.table.get(key, ()), key, shared, folded)
 
 
-def _option_clashes(params: Any, key: str, shared: Mapping[str, Key]) -> Findings:
+def _option_clashes(params: Any, key: str, shared: Mapping[str, Key], folded: Mapping[str, str]) -> Findings:
     seen: dict[str, str] = dict.fromkeys(HELP, "the help page")
     alike: dict[str, str] = {}
     for index, param in enumerate(params):
@@ -166,12 +167,12 @@ def _option_clashes(params: Any, key: str, shared: Mapping[str, Key]) -> Finding
             if " " in name or name.startswith("-"):
                 yield Finding(at, f"{name!r}: a name is one word{' without hyphens in front' * name.startswith('-')}")
             seen[name] = "an earlier one"
-            if (other := alike.setdefault(_folded_name(name), name)) != name:
+            if (other := alike.setdefault(folded_name(name), name)) != name:
                 yield Finding(
                     at, f"nobody could tell {name!r} from {other!r}: case and the signs - _ . make no difference"
                 )
         if param.get("kind") != "argument":
-            yield from (Finding(at, *found) for found in _overridden_options(param, shared))
+            yield from (Finding(at, *found) for found in _overridden_options(param, shared, folded))
     yield from _argument_findings(params, key)
 
 
@@ -194,10 +195,12 @@ def _argument_findings(params: Sequence[Param], key: str) -> Findings:
         optional = param["name"] if not param.get("required", "default" not in param) else optional
 
 
-def _overridden_options(param: Param, shared: Mapping[str, Key]) -> Iterator[tuple[str, tuple[Key, ...]]]:
+def _overridden_options(
+    param: Param, shared: Mapping[str, Key], folded: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[Key, ...]]]:
     taken = [name for name in _option_names(param) if name in shared]
     for name in _option_names(param) if not taken else ():
-        for other in (each for each in shared if _folded_name(each) == _folded_name(name)):
+        if (other := folded.get(folded_name(name))) is not None:
             yield f"nobody could tell {name!r} from {other!r}, an option of the program", (shared[other],)
     if taken and not param.get("overrides"):
         text = f"{taken[0]!r} is an option of the program: give another name, or say `overrides = true` if it is meant"
@@ -217,7 +220,7 @@ def options_of_programs(definitions: Definitions) -> dict[str, Key]:
     }
 
 
-def _folded_name(name: str) -> str:
+def folded_name(name: str) -> str:
     """Of one letter, `-n` and `-N` are two options that people tell apart."""
     return to_identifier(name).casefold() if len(name) > 1 else name
 
@@ -234,19 +237,18 @@ def _option_names(param: Param) -> list[str]:
 _COMPANIONS = {"service": "deployment", "source": "listener"}
 
 
-def shadow_findings(found: list[ShapePlace]) -> Findings:
-    for place in found:
-        value = place.value
-        if isinstance(value, list):
-            yield from (Finding((*place.path, index), text) for index, text in _repeated_names(value))
-        if isinstance(value, dict) and place.schema.get("title"):
-            told_elsewhere = place.schema["title"] == "RouteDefinition"  # a route may be switched off so
-            if isinstance(value.get("when"), str) and _constant_truth(value["when"]) is False and not told_elsewhere:
-                yield Finding((*place.path, "when"), f"{value['when']!r} is never true")
-            if "keywords" in value and isinstance(value["keywords"], dict):
-                yield from (
-                    Finding((*place.path, "keywords", name), text) for name, text in _same_keywords(value["keywords"])
-                )
+def shadow_findings(place: ShapePlace) -> Findings:
+    value = place.value
+    if isinstance(value, list):
+        yield from (Finding((*place.path, index), text) for index, text in _repeated_names(value))
+    if isinstance(value, dict) and place.schema.get("title"):
+        told_elsewhere = place.schema["title"] == "RouteDefinition"  # a route may be switched off so
+        if isinstance(value.get("when"), str) and _constant_truth(value["when"]) is False and not told_elsewhere:
+            yield Finding((*place.path, "when"), f"{value['when']!r} is never true")
+        if "keywords" in value and isinstance(value["keywords"], dict):
+            yield from (
+                Finding((*place.path, "keywords", name), text) for name, text in _same_keywords(value["keywords"])
+            )
 
 
 def case_findings(_: Definitions, assignment: Definition) -> Findings:
@@ -303,8 +305,7 @@ def _constant_truth(expression: str) -> bool | None:
 def companion_findings(definitions: Definitions, definition: Definition) -> Findings:
     """What works only together with a definition of another kind."""
     wanted = _COMPANIONS[definition.kind]
-    first = next(id for kind, id in definitions if kind == definition.kind)
-    if definition.id == first and not any(kind == wanted for kind, _ in definitions):
+    if definition is definitions.of_kind(definition.kind)[0] and not definitions.of_kind(wanted):
         gone: tuple[Key, ...] = tuple(key for key in definitions.removed if key[0] == wanted)
         yield Finding((), f"a program with a {definition.kind} needs a [{wanted}.<id>] too", gone)
 

@@ -541,9 +541,12 @@ def _words_in_texts(definitions: Definitions, value: Any) -> Iterator[str]:
 _CHANGED = ("lookup", "convert", "assign", "removes", "excludes", "multiple", "split")
 
 
+_FORMS = ("template", "value", "jmespath")  # of texts with expressions
+
+
 def comparison_findings(_: Definitions, command: Definition) -> Findings:
     params = _known_params(command.table)
-    for place in shape_places("command", command.table) if params else ():
+    for place in shape_places("command", command.table, ("format", _FORMS)) if params else ():
         for expression in _expressions_of_form(place.value, place.schema.get("format")):
             for name, value in comparisons_in(expression):
                 fault = _fault_for_params(params.get(name, ()), name, value)
@@ -569,7 +572,7 @@ def _known_params(table: Any) -> dict[str, list[Mapping[str, Any]]]:
 def _expressions_of_form(value: Any, form: Any) -> Iterator[str]:
     if isinstance(value, str) and form == "jmespath":
         yield value
-    elif isinstance(value, str) and form in ("template", "value"):
+    elif isinstance(value, str) and form in _FORMS:
         try:
             yield from expressions_in_text(value)
         except TemplateError:

@@ -54,10 +54,11 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
             yield Finding(("challenge", place), "needs 'when': without it only HEAD is always a question")
         if "sign" in challenge and "hmac" not in source.table:
             yield Finding(("challenge", place, "sign"), "needs the secret of 'hmac'")
-    for (kind, id), listener in definitions.items():
-        for name, path in listener.table.get("paths", {}).items() if kind == "listener" else ():
+    for listener in definitions.of_kind("listener"):
+        for name, path in listener.table.get("paths", {}).items():
             if path == source.table["path"]:
-                yield Finding(("path",), f"never reached: the listener answers there itself ({name})", ((kind, id),))
+                about = (listener.kind, listener.id)
+                yield Finding(("path",), f"never reached: the listener answers there itself ({name})", (about,))
 
 
 def _placed_tokens(table: SourceDefinition) -> Iterator[tuple[tuple[str | int, ...], PlainTokenDefinition]]:
@@ -122,14 +123,14 @@ def _signing_time_faults(proof: Mapping[str, Any], signed: str) -> Iterator[tupl
 def event_findings(definitions: Definitions, event: Definition) -> Findings:
     """A type that an earlier definition of the same source covers is never looked at."""
     own = _type_of_event(event)
-    for (kind, id), other in definitions.items():
-        if (kind, id) == ("event", event.id):
+    for other in definitions.of_kind("event"):
+        if other is event:
             return
-        if kind == "event" and other.table["source"] == event.table["source"]:
+        if other.table["source"] == event.table["source"]:
             same, covers = _type_of_event(other) == own, is_pattern(_type_of_event(other)) and is_pattern(own)
             if same or (covers and fnmatchcase(own.replace("*", _ANYTHING), _type_of_event(other))):
-                text = f"never reached: {id!r} stands before it, and {_type_of_event(other)!r} covers {own!r}"
-                yield Finding(("type",) if "type" in event.table else (), text, ((kind, id),))
+                text = f"never reached: {other.id!r} stands before it, and {_type_of_event(other)!r} covers {own!r}"
+                yield Finding(("type",) if "type" in event.table else (), text, (("event", other.id),))
                 return
 
 
@@ -145,8 +146,8 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
     sources = route.table.get("source")
     types = [
         _type_of_event(event)
-        for (kind, _), event in definitions.items()
-        if kind == "event" and (sources is None or event.table["source"] in sources)
+        for event in definitions.of_kind("event")
+        if (sources is None or event.table["source"] in sources)
     ]
     for place, word in enumerate(route.table.get("on", ())):
         named = [name for name in types if not is_pattern(name)]
@@ -181,10 +182,9 @@ def signin_findings(definitions: Definitions, service: Definition) -> Findings:
     if service.table.get("auth"):
         return
     named: dict[str, str] = {}
-    for (kind, id), other in definitions.items():
-        if kind == "service":
-            named |= dict.fromkeys(other.table.get("auth", ()), id)
-    ways = [id for kind, id in definitions if kind == "auth"]
+    for other in definitions.of_kind("service"):
+        named |= dict.fromkeys(other.table.get("auth", ()), other.id)
+    ways = [each.id for each in definitions.of_kind("auth")]
     if ways and all(way in named for way in ways):
         about = tuple(("service", id) for id in dict.fromkeys(named.values()))
         text = f"nobody could sign in: other services name every way, so name some in 'auth' (of {', '.join(ways)})"

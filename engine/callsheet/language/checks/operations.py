@@ -207,8 +207,7 @@ def paginator_findings(definitions: Definitions, paginator: Definition) -> Findi
         return
     using = [
         here
-        for (kind, _), operation in definitions.items()
-        if kind == "operation"
+        for operation in definitions.of_kind("operation")
         for here in (operation.table, *deployment_variants(operation.table).values())
         if (here.get("paginate") or {}).get("using") == paginator.id and "size" not in here["paginate"]
     ]

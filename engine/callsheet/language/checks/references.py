@@ -8,10 +8,11 @@ with each round.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
 from datetime import date, time
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -336,11 +337,13 @@ def kind_schema(kind: str) -> Schema:
     return adapter_of(kind).json_schema()
 
 
-def shape_places(kind: str, table: Any) -> list[ShapePlace]:
-    """Every value of a definition, tables and lists before what they hold."""
-    schema = kind_schema(kind)
+def shape_places(kind: str, table: Any, wanted: tuple[str, tuple[str, ...]] | None = None) -> list[ShapePlace]:
+    """Every value of a definition, tables and lists before what they hold.
+
+    With `wanted`, a key of shapes and its values, only those on the way to a shape that has one of these.
+    """
     found: list[ShapePlace] = []
-    _collect_places(schema, schema, table, (), found)
+    _ShapeWalk(kind, found.append, wanted).visit(kind_schema(kind), None, table, ())
     return found
 
 
@@ -365,27 +368,75 @@ def _part_of_table(table: Any, key: str | int) -> Any:
         return None
 
 
-def _collect_places(root: Schema, node: Schema, value: Any, path: Path, found: list[ShapePlace]) -> None:
-    node = _resolve_schema(root, node, value)
-    found.append(ShapePlace(path, value, node))
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in parts:
-        _collect_places(
-            root, node if node.get("format") == "value" else _child_schema(node, key), item, (*path, key), found
-        )
+class _ShapeWalk:
+    """Hands every place to `see`; a table that is the same as one that `clean` has is left out."""
+
+    def __init__(
+        self,
+        kind: str,
+        see: Callable[[ShapePlace], object],
+        wanted: tuple[str, tuple[str, ...]] | None = None,
+        clean: set[Any] | None = None,
+        findings: Sized = (),
+    ) -> None:
+        self.root, self.see, self.wanted = kind_schema(kind), see, wanted
+        self.clean, self.findings = clean, findings
+
+    def visit(self, node: Schema, sees: Any, value: Any, path: Path) -> None:
+        """`sees` is what expressions see by the shapes around this one."""
+        key = None
+        if self.clean is not None and path and isinstance(value, dict) and value:
+            key = id(node), id(sees), json.dumps(value, default=repr)
+            if key in self.clean:
+                return
+        before = len(self.findings)
+        schema = _resolve_schema(self.root, node, value)
+        if (seen := node.get("sees", sees)) is not None and schema.get("sees") is not seen:
+            schema = {**schema, "sees": seen}
+        self.see(ShapePlace(path, value, schema))
+        parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for part, item in parts:
+            inner = schema if schema.get("format") == "value" else _child_schema(schema, part)
+            if self.wanted is None or _leads_to(self.root, inner, self.wanted):
+                self.visit(inner, schema.get("sees"), item, (*path, part))
+        if key is not None and self.clean is not None and before == len(self.findings):
+            self.clean.add(key)
+
+
+_LEADS: dict[tuple[int, tuple[str, tuple[str, ...]]], bool] = {}
+
+
+def _leads_to(root: Schema, node: Schema, wanted: tuple[str, tuple[str, ...]]) -> bool:
+    """Whether a shape has a key of such a value, or one inside it has."""
+    if (id(node), wanted) not in _LEADS:
+        key, values = wanted
+        _LEADS[id(node), wanted] = any(each.get(key) in values for each in _shapes_inside(root, node))
+    return _LEADS[id(node), wanted]
+
+
+def _shapes_inside(root: Schema, node: Schema) -> Iterator[Schema]:
+    seen: set[int] = set()
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            waiting += [inner for key in ("items", "additionalProperties") if isinstance(inner := each.get(key), dict)]
+            waiting += [*each.get("anyOf", ()), *each.get("properties", {}).values()]
+            waiting += each.get("patternProperties", {}).values()
+            waiting += [root["$defs"][each["$ref"].rpartition("/")[2]]] if "$ref" in each else []
 
 
 def _resolve_schema(root: Schema, node: Schema, value: Any) -> Schema:
     """The schema itself: references followed, and of alternatives the one that is for such a value."""
     if "anyOf" in node:
         fitting = (_resolve_schema(root, each, value) for each in node["anyOf"])
-        chosen = next((each for each in fitting if _is_for(each, value)), {})
-        return {**chosen, **{key: node[key] for key in ("sees",) if key in node}}
+        return next((each for each in fitting if _is_for(each, value)), {})
     reference = node.get("$ref")
     if reference is None:
         return node
-    own = {key: node[key] for key in node if key != "$ref"}
-    return {**root["$defs"][reference.rpartition("/")[2]], **own}
+    return {**root["$defs"][reference.rpartition("/")[2]], **{key: node[key] for key in node if key != "$ref"}}
 
 
 def _is_for(schema: Schema, value: Any) -> bool:
@@ -406,9 +457,7 @@ def _child_schema(node: Schema, key: str | int) -> Schema:
         if isinstance(key, int)
         else node.get("properties", {}).get(key) or node.get("additionalProperties") or _by_pattern(node)
     )
-    if not isinstance(found, dict):
-        return {}
-    return {**found, "sees": node["sees"]} if "sees" in node and "sees" not in found else found
+    return found if isinstance(found, dict) else {}
 
 
 # What every kind has in common: references, expressions and the names they see, patterns, names, numbers.
@@ -417,14 +466,28 @@ def _child_schema(node: Schema, key: str | int) -> Schema:
 Known = Mapping[str, set[str]]  # kind of definition, or `engine:registry` → the names that exist
 
 
-def link_findings(definition: Definition, found: list[ShapePlace], known: Known) -> Findings:
+def id_findings(definition: Definition) -> Findings:
     if not definition.id.isprintable():
         yield Finding((), f"the id {definition.id!r} holds a control character")
     elif definition.id != normalize("NFC", definition.id):
         yield Finding((), f"the id {definition.id!a} has a letter in two parts: write it as one (NFC)")
-    for place in found:
-        yield from _reference_findings(place, known)
-        yield from (Finding(place.path, text) for text in _place_faults(place))
+
+
+def place_findings(
+    definition: Definition, known: Known, further: Callable[[ShapePlace], Findings], clean: set[Any]
+) -> list[Finding]:
+    """What is wrong with a single place. `clean` collects the tables that are sound, so that each is judged once."""
+    found = [*id_findings(definition)]
+
+    def judge(place: ShapePlace) -> None:
+        found.extend(_reference_findings(place, known))
+        found.extend(Finding(place.path, text) for text in _place_faults(place))
+        found.extend(further(place))
+
+    _ShapeWalk(definition.kind, judge, clean=clean, findings=found).visit(
+        kind_schema(definition.kind), None, definition.table, ()
+    )
+    return found
 
 
 def _reference_findings(place: ShapePlace, known: Known) -> Findings:
@@ -541,19 +604,18 @@ _FORMS: dict[str, Callable[[str, Mapping[str, Any]], Iterator[str]]] = {
 # Whether the keys of a table go together, by the rules that stand beside its shape, and by what it names.
 
 
-def together_findings(found: list[ShapePlace]) -> Findings:
-    for place in found:
-        if isinstance(place.value, dict):
-            shapes = [str(place.schema.get("title"))]
-            if BY_ENTRY in place.schema:
-                registry, key, shared = place.schema[BY_ENTRY]
-                name = place.value.get(key)
-                if name not in REGISTRIES[registry]:
-                    continue
-                shapes.append(own_shape(registry, name).__name__)
-                yield from _of_entry(place, key, {*shared}, own_keys(registry, name))
-            for rule in (rule for shape in shapes for rule in RULES.get(shape, ())):
-                yield from (Finding((*place.path, key), text) for key, text in _broken_rules(rule, place.value))
+def together_findings(place: ShapePlace) -> Findings:
+    if isinstance(place.value, dict):
+        shapes = [str(place.schema.get("title"))]
+        if BY_ENTRY in place.schema:
+            registry, key, shared = place.schema[BY_ENTRY]
+            name = place.value.get(key)
+            if name not in REGISTRIES[registry]:
+                return
+            shapes.append(own_shape(registry, name).__name__)
+            yield from _of_entry(place, key, {*shared}, own_keys(registry, name))
+        for rule in (rule for shape in shapes for rule in RULES.get(shape, ())):
+            yield from (Finding((*place.path, key), text) for key, text in _broken_rules(rule, place.value))
 
 
 def _of_entry(place: ShapePlace, named_by: str, shared: set[str], own: Mapping[str, bool]) -> Findings:

@@ -479,7 +479,7 @@ def _in_path(operation: OperationDefinition) -> list[str]:
 
 
 # What may call something in its turn; a reference to anything else leads to no call of this command's.
-_ON_THE_WAY = frozenset({"lookup", "assignment"})
+_ON_THE_WAY = ("operation", "lookup", "assignment")
 
 
 class Reached(NamedTuple):
@@ -496,9 +496,9 @@ def operations_reached(definitions: Definitions, command: Definition, aliases: M
 
 
 def _references_of(definition: Definition) -> Iterator[tuple[Path, str, str]]:
-    for place in shape_places(definition.kind, definition.table):
+    for place in shape_places(definition.kind, definition.table, ("reference", _ON_THE_WAY)):
         kind = place.schema.get("reference")
-        if (kind == "operation" or kind in _ON_THE_WAY) and isinstance(place.value, str):
+        if kind in _ON_THE_WAY and isinstance(place.value, str):
             yield place.path, kind, place.value
 
 

@@ -36,9 +36,9 @@ ToolNames = dict[str, list[Key]]
 
 
 def tools_by_name(definitions: Definitions) -> ToolNames:
-    described = {each.table.get("command") for each in definitions.values() if each.kind == "tool"}
-    commands = [each for each in definitions.values() if each.kind == "command" and each.id not in described]
-    tools = [each for each in definitions.values() if each.kind == "tool"]
+    tools = definitions.of_kind("tool")
+    described = {each.table.get("command") for each in tools}
+    commands = [each for each in definitions.of_kind("command") if each.id not in described]
     found: ToolNames = {READ_MORE: [("tool", "read more")]}
     for each in [*filter(_can_be_offered, commands), *tools]:
         found.setdefault(tool_name(each.id), []).append((each.kind, each.id))
@@ -74,8 +74,8 @@ def tool_findings(definitions: Definitions, tool: Definition) -> Findings:
         if needed and name not in tool.table["params"] and name not in values:
             yield Finding(("params",), f"{command.id} cannot do without {name!r}: name it here, or in `values`")
     yield from _value_findings(command, values, set(), ())
-    for other in definitions.values():
-        if other.kind == "tool" and other.id < tool.id and other.table.get("command") == command.id:
+    for other in definitions.of_kind("tool"):
+        if other.id < tool.id and other.table.get("command") == command.id:
             yield Finding(("command",), f"tool {other.id!r} is this command already")
 
 
@@ -85,15 +85,15 @@ def toolset_findings(definitions: Definitions, toolset: Definition) -> Findings:
         yield from _for_agents(command, ("commands", place)) if command else ()
 
 
-def agents_findings(definitions: Definitions, resource: Definition, aliases: Mapping[str, str]) -> Findings:
+def agents_findings(
+    definitions: Definitions, resource: Definition, aliases: Mapping[str, str], addresses: Mapping[str, Definition]
+) -> Findings:
     """Reading a thing by its address only reads, uses no name that the address does not have, and is the only such."""
     table: AgentsTable = resource.table["agents"]
     at, names = "agents", set(_NAME.findall(table["uri"]))
-    for key, other in definitions.items():
-        if other is resource:
-            break
-        if key[0] == RESOURCE and _form_fault(other.table.get("agents", {}).get("uri")) == _form_fault(table["uri"]):
-            yield Finding((at, "uri"), f"resource {other.id!r} is at this address already", (key,))
+    if (other := addresses[_address_form(table["uri"])]) is not resource:
+        text = f"resource {other.id!r} is at this address already"
+        yield Finding((at, "uri"), text, ((RESOURCE, other.id),))
     yield from _reading_findings(definitions, table, names, (at,), aliases)
     for name, suggestion in table.get("complete", {}).items():
         if name not in names:
@@ -101,8 +101,17 @@ def agents_findings(definitions: Definitions, resource: Definition, aliases: Map
         yield from _reading_findings(definitions, suggestion, {"word"}, (at, "complete", name), aliases)
 
 
-def _form_fault(uri: str | None) -> str | None:
-    return uri and _NAME.sub("{}", uri)
+def first_at_addresses(definitions: Definitions) -> dict[str, Definition]:
+    """The first resource that agents read at each address."""
+    found: dict[str, Definition] = {}
+    for resource in definitions.of_kind(RESOURCE):
+        if "agents" in resource.table:
+            found.setdefault(_address_form(resource.table["agents"]["uri"]), resource)
+    return found
+
+
+def _address_form(uri: str) -> str:
+    return _NAME.sub("{}", uri)
 
 
 def _reading_findings(
@@ -190,11 +199,13 @@ _TEMPLATES = ("args", "body", "ids", "files")
 _FIELD = re.compile(r"\bfields\.(?:\"([^\"]+)\"|(\w+))|\b(?:fields|whole)\b")
 
 
-def resource_findings(definitions: Definitions, resource: Definition, aliases: Mapping[str, str]) -> Findings:
+def resource_findings(
+    definitions: Definitions, resource: Definition, aliases: Mapping[str, str], addresses: Mapping[str, Definition]
+) -> Findings:
     table = resource.table
     there = deployment_variants(table)
     if "agents" in table:
-        yield from agents_findings(definitions, resource, aliases)
+        yield from agents_findings(definitions, resource, aliases, addresses)
     for deployment, here in there.items():
         if "unavailable" not in here:
             checker = CallChecker(definitions, aliases, deployment.__eq__)
