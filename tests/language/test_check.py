@@ -9,9 +9,11 @@ import pytest
 from callsheet import registry
 from callsheet.errors import DefinitionError
 from callsheet.language.check import check_definitions
+from callsheet.language.checks.references import shape_places
 from callsheet.language.layers import Layer
 from callsheet.language.load import load_definitions
-from support.places import CASES
+from callsheet.language.parameters import tool_name
+from support.places import CASES, DEFINITIONS
 
 BROKEN = sorted((CASES / "broken").glob("*.toml"))
 
@@ -232,3 +234,34 @@ def test_a_removal_is_blamed_for_what_it_breaks_in_deeper_files_of_its_own_layer
     (tmp_path / "mine.toml").write_text("language = 2\n[extend.view.mine]\nremove = true\n", encoding="utf-8")
     broken = "command \"orders get\": view: no view 'mine'"
     assert problems(tmp_path) == [f'{tmp_path / "mine.toml"}:2: view "mine": this breaks {broken}']
+
+
+def test_the_same_fault_in_two_definitions_is_told_of_both(tmp_path: Path) -> None:
+    column = 'columns = [{ name = "ID", value = "id ||" }]'
+    (tmp_path / "two.toml").write_text(f"[view.one]\n{column}\n[view.two]\n{column}\n", encoding="utf-8")
+    assert [text.partition(": ")[2][:10] for text in problems(tmp_path)] == ['view "one"', 'view "two"']
+
+
+def test_commands_with_long_words_that_begin_alike_are_two_tools(tmp_path: Path) -> None:
+    words = f"orders {'very-' * 14}"
+    text = "".join(
+        f'[command."{words}{last}"]\nhelp = "x"\ncall = "getOrder"\nargs = {{ orderId = "7" }}\n'
+        for last in ("long", "short")
+    )
+    (tmp_path / "long.toml").write_text(text, encoding="utf-8")
+    sound(tmp_path)
+    one, other = (tool_name(f"{words}{last}") for last in ("long", "short"))
+    assert one != other
+    assert len(one) == len(other) == 64
+
+
+def test_only_the_way_to_what_is_wanted_is_walked() -> None:
+    definitions = load_definitions(shipped(DEFINITIONS / "common", DEFINITIONS / "client", DEFINITIONS / "suite"))
+    wanted = ("operation", "lookup")
+    for definition in definitions.of_kind("command"):
+        whole = shape_places("command", definition.table)
+        few = shape_places("command", definition.table, ("reference", wanted))
+        assert [each for each in few if each.schema.get("reference") in wanted] == [
+            each for each in whole if each.schema.get("reference") in wanted
+        ]
+        assert len(few) <= len(whole)
