@@ -63,6 +63,7 @@ def page(name: str, source: Any, types: list[str]) -> str:
             if variable
             else ""
         ),
+        *(("## At the sender", "\n".join(f"- {line}" for line in source["setup"])) if "setup" in source else ()),
         "## What the proof promises",
         "\n".join(f"- {line}" for line in promises(source)),
         "## Events",

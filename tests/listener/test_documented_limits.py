@@ -14,8 +14,8 @@ from callsheet.listener import byte_budget as budget
 from callsheet.listener import supervisor
 from callsheet.listener.handlers import exec_handler as process
 from callsheet.listener.handlers import process_start as start_queue
+from callsheet.listener.handlers.target import RetrySchedule
 from callsheet.listener.queue.jetstream import jetstream_queue
-from callsheet.listener.queue.queue_worker import Backoff
 from callsheet.listener.queue.sqlite import file_queue as sqlite_queue
 from callsheet.listener.verify import key_set as fetch
 from callsheet.listener.verify import key_set as keyset
@@ -87,8 +87,8 @@ def test_limits_that_the_documentation_says_in_words(definition: Mapping[str, An
 
 
 def test_a_failed_run_waits_twice_as_long_each_time_up_to_a_bound() -> None:
-    backoff = Backoff(12, 5.0, 3600.0)
+    schedule = RetrySchedule(100, 5.0, 3600.0)
     for attempts in range(1, 100):
         whole = min(3600.0, 5.0 * 2 ** (attempts - 1))
-        waits = [backoff.delay_before(attempts) for _ in range(50)]
+        waits = [schedule.delay_after(attempts, 0.0) or 0.0 for _ in range(50)]
         assert whole / 2 <= min(waits) < max(waits) <= whole

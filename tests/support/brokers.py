@@ -28,13 +28,14 @@ class Broker:
     """`url` and `to` are what a route says, `environ` what its listener needs."""
 
     name: ClassVar[str]
-    lasts = True  # its messages outlive it
     login = True
+    password = PASSWORD
+    more = ""  # lines of its configuration
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / self.name
         self.folder.mkdir()
-        self.port = free_port()
+        self.port, self.tls_port = free_port(), free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -88,6 +89,10 @@ class Broker:
         """All that it was handed, with the headers."""
         raise NotImplementedError
 
+    def encrypt(self, certificate: Path, authority: Path) -> None:
+        """Serve the other port with this certificate and its key, before it is started."""
+        raise NotImplementedError
+
     def kill(self) -> None:
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -102,7 +107,6 @@ class Broker:
 
 class Redis(Broker):
     name = "redis"
-    more = ""  # lines of its configuration
     to: ClassVar[dict[str, str]] = {"stream": "events"}
 
     @classmethod
@@ -119,6 +123,15 @@ class Redis(Broker):
             f"user tester on >{PASSWORD} ~* +@all\nuser default off\n{self.more}"
         )
         return ["redis-server", str(given_file(self.folder, text, "redis.conf"))], {}
+
+    def encrypt(self, certificate: Path, authority: Path) -> None:
+        files = {"cert-file": certificate, "key-file": certificate, "ca-cert-file": authority}
+        lines = [
+            f"tls-port {self.tls_port}",
+            "tls-auth-clients no",
+            *(f"tls-{name} {file}" for name, file in files.items()),
+        ]
+        self.more = "\n".join(lines)
 
     def received(self) -> list[tuple[bytes, dict[str, str]]]:
         from redis import Redis as Client
@@ -146,7 +159,7 @@ class RabbitMQ(Broker):
 
     def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
         text = f"listeners.tcp.local = 127.0.0.1:{self.port}\ndefault_user = tester\ndefault_pass = {PASSWORD}\n"
-        given = given_file(self.folder, text, "rabbitmq.conf")
+        given = given_file(self.folder, text + self.more, "rabbitmq.conf")
         at = {"MNESIA_BASE": "data", "LOG_BASE": "log", "PID_FILE": "pid", "ENABLED_PLUGINS_FILE": "plugins"}
         return [_RABBITMQ], {
             "HOME": str(self.folder),
@@ -159,6 +172,12 @@ class RabbitMQ(Broker):
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
             **{f"RABBITMQ_{name}": str(self.folder / file) for name, file in at.items()},
         }
+
+    def encrypt(self, certificate: Path, authority: Path) -> None:
+        files = {"cacertfile": authority, "certfile": certificate, "keyfile": certificate}
+        self.more = f"listeners.ssl.local = 127.0.0.1:{self.tls_port}\nssl_options.verify = verify_none\n" + "".join(
+            f"ssl_options.{name} = {file}\n" for name, file in files.items()
+        )
 
     def prepare(self) -> None:
         async def declare(channel: Any) -> None:
@@ -197,6 +216,7 @@ class Kafka(Broker):
     name = "kafka"
     to: ClassVar[dict[str, str]] = {"topic": "events"}
     login = False
+    password = "an-argument-of-its-tools"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -218,13 +238,31 @@ class Kafka(Broker):
             at = "127.0.0.1"
             file.write_text(
                 f"process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@{at}:{self._controller}\n"
-                f"listeners=PLAINTEXT://{at}:{self.port},CONTROLLER://{at}:{self._controller}\n"
-                f"controller.listener.names=CONTROLLER\nlog.dirs={self.folder}/data\nauto.create.topics.enable=false\n",
+                f"listeners=PLAINTEXT://{at}:{self.port},CONTROLLER://{at}:{self._controller}{self._listener}\n"
+                f"controller.listener.names=CONTROLLER\nlog.dirs={self.folder}/data\nauto.create.topics.enable=false\n"
+                f"{self.more}",
                 encoding="utf-8",
             )
             words = ["kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(file)]
+            words += ["--add-scram", f"SCRAM-SHA-512=[name=tester,password={self.password}]"] if self._listener else []
             subprocess.run([*java, *words], check=True, capture_output=True)
         return [*java, "kafka.Kafka", str(file)], {}
+
+    _listener = ""
+
+    def encrypt(self, certificate: Path, authority: Path) -> None:
+        """With a login by PLAIN or SCRAM."""
+        del authority
+        self._listener = f",SASL_SSL://localhost:{self.tls_port}"
+        login = f'org.apache.kafka.common.security.plain.PlainLoginModule required user_tester="{self.password}";'
+        scram = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+        self.more = (
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL\n"
+            "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n"
+            f"listener.name.sasl_ssl.plain.sasl.jaas.config={login}\n"
+            f"listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config={scram}\n"
+            f"ssl.keystore.type=PEM\nssl.keystore.location={certificate}\n"
+        )
 
     def prepare(self) -> None:
         from aiokafka.admin import AIOKafkaAdminClient, NewTopic
@@ -261,7 +299,6 @@ class Sqs(Broker):
     """Simulated, by moto: what it was handed is lost with it."""
 
     name = "sqs"
-    lasts = False
     login = False
     url = "sqs://eu-central-1"
 

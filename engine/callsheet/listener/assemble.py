@@ -7,7 +7,7 @@ import contextlib
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..durations import duration_seconds
 from ..errors import CallsheetError, count_of
@@ -17,6 +17,7 @@ from .dispatcher import Runner, SynchronousDispatcher
 from .event_table import EventTable
 from .handlers import HandlerContext, RunCommand
 from .handlers.concurrency_limits import ConcurrencyLimit
+from .handlers.target import RetrySchedule
 from .machine_limits import connection_limits
 from .recent_deliveries import RecentDeliveries
 from .route_set import OverdueRuns, RouteSelection, RouteSet, check_order, check_replies, read_routes
@@ -104,11 +105,17 @@ class Assembly:
         )
         timeout = duration_seconds(self.definition["timeout"])
         report = self.log.write_note if self.recent is None else self.recent.watched_report(self.log.write_note)
-        self.context = HandlerContext("", environ, self._secret_variables(), report, timeout, run_command)
+        processes = 1 if assignment is None else assignment.workers
+        self.context = HandlerContext(
+            "", environ, self._secret_variables(), report, timeout, run_command, processes=processes
+        )
         self.sharing: Sharing | None = None
+        self.schedule = RetrySchedule().changed_by(cast("Mapping[str, Any]", self.definition))
         self.route_set = self._read_routes(catalog)
         self.concurrency = ConcurrencyLimit(
-            self.definition["concurrency"], None if self.has_queue else self.definition["queue_size"]
+            self.definition["concurrency"],
+            None if self.has_queue else self.definition["queue_size"],
+            is_shared=self.has_queue and len(self.route_set.jobs) > 1,
         )
         restart = partial(signal.raise_signal, signal.SIGTERM) if assignment is not None else None
         self.overdue = OverdueRuns(lambda: self.route_set, self.log.write_note, restart)
@@ -181,29 +188,26 @@ class Assembly:
         if self.options.queue:
             chosen = select_queue(self.options.queue, self.catalog, self.environ)
             return chosen.open_queue(self.log.write_note, consumes=self.options.works)
-        window, longest = (
-            duration_seconds(self.definition["dedup_window"]),
-            duration_seconds(self.definition["backoff_max"]),
+        window = duration_seconds(self.definition["dedup_window"])
+        return FileQueue(str(self.options.inbox), window, self.log.write_note, self._longest_delay)
+
+    def _longest_delay(self) -> float:
+        return max(
+            self.schedule.changed_by(each).backoff_max
+            for each in ({}, *(job.target.retry for job in self.route_set.jobs))
         )
-        return FileQueue(str(self.options.inbox), window, self.definition["max_attempts"], self.log.write_note, longest)
 
     def _make_intake(self, runner: Runner) -> Intake:
-        from .queue.queue_worker import Backoff, Intake, Worker
+        from .queue.queue_worker import Intake, Worker
 
-        definition = self.definition
         self.inbox = self._open_queue()
         self.closers.append(self.inbox.close)
         if self.options.inbox or self.options.works:
-            backoff = Backoff(
-                definition["max_attempts"],
-                duration_seconds(definition["backoff"]),
-                duration_seconds(definition["backoff_max"]),
-            )
             by_name = {source.name: source for source in self.sources}
             self.worker = Worker(
-                self.inbox, runner, by_name, lambda: self.app.routing_table, self.log, backoff, self.budget
+                self.inbox, runner, by_name, lambda: self.app.routing_table, self.log, self.schedule, self.budget
             )
-        return Intake(self.inbox, self.worker, duration_seconds(definition["put_timeout"]))
+        return Intake(self.inbox, self.worker, duration_seconds(self.definition["put_timeout"]))
 
     def _make_pages(self) -> dict[str, Page]:
         paths = self.definition["paths"]
@@ -256,8 +260,8 @@ class Assembly:
         self.metrics.start_registry()
 
     def _open_circuits(self) -> dict[str, float]:
-        jobs = (job for route in self.route_set.routes for job in route.jobs)
-        return {job.id: 1.0 for job in jobs if job.circuit is not None and job.circuit.is_open}
+        circuits = ((job.id, job.target.circuit) for job in self.route_set.jobs)
+        return {job: 1.0 for job, circuit in circuits if circuit is not None and circuit.is_open}
 
     def _metrics_page(self, scope: Scope) -> responses.Response:
         page, content_type = self.metrics.metrics_page(_accepted_types(scope))
@@ -359,6 +363,7 @@ class Assembly:
             return
         self.retired.append(self.route_set)  # their handlers may still be running
         self.route_set, self.app.routing_table = route_set, route_set.routing_table
+        self.concurrency.is_shared = self.has_queue and len(route_set.jobs) > 1
         self.log.write_note(f"routes reloaded: {len(route_set.routes)}")
 
 
@@ -367,6 +372,5 @@ def _accepted_types(scope: Scope) -> str:
 
 
 async def close_handlers(route_set: RouteSet) -> None:
-    for route in route_set.routes:
-        for job in route.jobs:
-            await job.handler.close()
+    for job in route_set.jobs:
+        await job.handler.close()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .event_table import DONE, FAILED, RUNNING, SATURATED, EventEntry, EventTable, TableBusy
 from .handlers import HandlerFailed, failure_of
-from .handlers.circuit import CircuitOpen
 from .handlers.concurrency_limits import ConcurrencyLimit, KeyedLock, Saturated, acquire_immediately
+from .handlers.target import PATIENCE, TargetBusy
 
 if TYPE_CHECKING:
     from .handlers.event_content import MadeReply
@@ -84,10 +84,10 @@ class TasklessRun:
 
     def start_without_task(self, *, may_wait: bool) -> bool:
         """At once, or when there is a place. False where it may not wait, or would have to for several places."""
-        if acquire_immediately(self._limits):
+        if acquire_immediately(self._limits, self._job.id):
             self._start_handler()
         elif may_wait and len(self._limits) == 1:
-            self._limits[0].call_when_free(self._start_handler)
+            self._limits[0].call_when_free(self._start_handler, self._job.id)
         else:
             return False
         return True
@@ -100,7 +100,7 @@ class TasklessRun:
 
     def _end_run(self, failure: HandlerFailed | None) -> None:
         for limit in self._limits:
-            limit.release_place()
+            limit.release_place(self._job.id)
         self._observe(self._job.id, perf_counter() - self._started, succeeded=failure is None)
         self._ended(failure)
 
@@ -118,19 +118,23 @@ WatchRun = Callable[["Event", str, "RunResult"], AbstractContextManager[None]]
 
 
 class RunResult:
-    """`failed` says why, job by job; `saturated` that some found no place. `replies` are in the order of the jobs."""
+    """`failed` says why, job by job; `saturated` that some found no place. `replies` are in the order of the jobs.
 
-    __slots__ = ("failed", "replies", "saturated", "succeeded")
+    `busy` are those of the failed ones that were not tried, and the seconds until they may be.
+    """
+
+    __slots__ = ("busy", "failed", "replies", "saturated", "succeeded")
 
     def __init__(self, failed: Mapping[str, str] | None = None) -> None:
         self.succeeded: set[str] = set()
         self.failed = dict(failed or {})
+        self.busy: dict[str, float] = {}
         self.replies: dict[str, MadeReply] = {}
         self.saturated = False
 
 
 class Runner:
-    """`max_wait` is the longest time for a turn, in seconds; absent, a run waits as long as it takes."""
+    """`max_wait` is the longest time for a turn, in seconds. Absent, a run whose target has no place is put off."""
 
     def __init__(
         self,
@@ -164,7 +168,7 @@ class Runner:
 
     def start_without_task(self, event: Event, job: Job, ended: Callable[[HandlerFailed | None], None]) -> bool:
         """The same as `run` of one job, without a task. False where it needs one; else `ended` is told how it ended."""
-        if job.order or job.reply or job.circuit or job.handler.needs_task or self.watch_run is not None:
+        if job.order or job.reply or job.handler.needs_task or job.target.needs_watching or self.watch_run is not None:
             return False
         run = TasklessRun(event, job, (*job.concurrency_limits, self.concurrency), self._observe, ended)
         return run.start_without_task(may_wait=self.max_wait is None)
@@ -183,10 +187,10 @@ class Runner:
         except Saturated:
             result.saturated = True
             result.failed[job.id] = "no free slot"
-        except CircuitOpen as failure:
+        except TargetBusy as failure:
             forget_frames(failure)
             result.saturated = True
-            result.failed[job.id] = str(failure)
+            result.failed[job.id], result.busy[job.id] = str(failure), failure.delay
         except HandlerFailed as failure:
             forget_frames(failure)
             result.failed[job.id] = str(failure)
@@ -208,38 +212,42 @@ class Runner:
                 raise HandlerFailed(f"replied {reply.status}")
 
     async def _run_handler(self, event: Event, job: Job) -> Any:
-        if job.circuit is not None:
-            job.circuit.check_closed()  # before a place is waited for
-        limits = (*job.concurrency_limits, self.concurrency)
-        if job.order is None and acquire_immediately(limits):
+        target, limits = job.target, (*job.concurrency_limits, self.concurrency)
+        if target.circuit is not None:
+            target.circuit.check_closed()  # before a place is waited for
+        if job.order is None and target.rate is None and acquire_immediately(limits, job.id):
             try:
                 return await self._run_in_place(event, job)
             finally:
                 for concurrency in limits:
-                    concurrency.release_place()
+                    concurrency.release_place(job.id)
+        is_put_off = self.max_wait is None and job.order is None
+        longest = target.patience if is_put_off else self.max_wait
+        if is_put_off and target.rate is not None and target.rate.seconds_left > PATIENCE:
+            raise target.busy()
         async with AsyncExitStack() as slots:
             self._waiting_tasks += 1
             try:
-                async with asyncio.timeout(self.max_wait):
+                async with asyncio.timeout(longest):
                     await self._acquire_slots(event, job, slots)
             except TimeoutError:
-                raise Saturated from None
+                raise target.busy() if is_put_off else Saturated from None
             finally:
                 self._waiting_tasks -= 1
             return await self._run_in_place(event, job)
 
     async def _run_in_place(self, event: Event, job: Job) -> Any:
-        if job.circuit is None:
-            return await job.handler.run(event, job.id)
-        with job.circuit.watch_run():
+        with job.target.watch_run():
             return await job.handler.run(event, job.id)
 
     async def _acquire_slots(self, event: Event, job: Job, slots: AsyncExitStack) -> None:
         if job.order is not None and (value := job.order(event.fast_scope)) is not None:
             await slots.enter_async_context(self._ordered.hold_key((job.id, repr(value))))
+        if job.target.rate is not None:
+            await job.target.rate.take_turn()
         for limit in (*job.concurrency_limits, self.concurrency):
-            await limit.acquire_place()
-            slots.callback(limit.release_place)
+            await limit.acquire_place(job.id)
+            slots.callback(limit.release_place, job.id)
 
 
 # Handling events while their sender waits: the answer tells whether all handlers succeeded.

@@ -51,6 +51,10 @@ class RouteSet(NamedTuple):
     routing_table: RoutingTable
 
     @property
+    def jobs(self) -> list[Job]:
+        return [job for route in self.routes for job in route.jobs]
+
+    @property
     def ordered_routes(self) -> list[str]:
         """The routes whose events are handled one by one."""
         return [route.name for route in self.routes if "order" in route.definition]
@@ -110,7 +114,7 @@ def read_routes(catalog: Catalog, selection: RouteSelection, context: HandlerCon
         context = context._replace(folder=folder, wants_result="reply" in definition)
         handlers = make_handlers(definition["do"], context, partial(where, "do"))
         try:
-            routes.append(make_route(name, definition, handlers, context.report))
+            routes.append(make_route(name, definition, handlers, context.report, context.processes))
         except DefinitionError as error:
             raise UsageError(f"{where('reply')}: {error.message}", hint=error.hint) from None
     return RouteSet(types, routes, RoutingTable(types, routes, selection.events))
@@ -254,8 +258,7 @@ def warnings_of_handlers(rules: RouteSet, only: Sequence[str]) -> list[str]:
 
 
 def doubts_of_handlers(rules: RouteSet) -> list[str]:
-    jobs = [job for route in rules.routes for job in route.jobs]
-    return [f"handler {job.id}: {text}" for job in jobs for text in job.handler.configuration_warnings()]
+    return [f"handler {job.id}: {text}" for job in rules.jobs for text in job.handler.configuration_warnings()]
 
 
 # Runs that exceeded their time and cannot be ended: how many, and what is done where they keep every place.
@@ -273,16 +276,13 @@ class OverdueRuns:
         self._note = note
         self._restart = restart
 
-    def _current_jobs(self) -> Iterator[Job]:
-        return (job for route in self._rules().routes for job in route.jobs)
-
     def counts_by_job(self) -> dict[str, float]:
         """Overdue runs by job, of those that have any."""
-        return {job.id: float(job.handler.overdue_runs) for job in self._current_jobs() if job.handler.overdue_runs}
+        return {job.id: float(job.handler.overdue_runs) for job in self._rules().jobs if job.handler.overdue_runs}
 
     def stuck_jobs(self) -> set[str]:
         """The jobs that can handle nothing until such a run ends."""
-        return {job.id for job in self._current_jobs() if job.handler.is_stuck}
+        return {job.id for job in self._rules().jobs if job.handler.is_stuck}
 
     async def watch_runs(self) -> None:
         told: set[str] = set()

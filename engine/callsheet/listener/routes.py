@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import translate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import DefinitionError, UsageError, did_you_mean, slip_of
 from ..language.compiled_jmespath import Ast, Evaluate, compile_condition, compile_fast, compile_node, expression_tree
 from ..language.template import is_true
-from .handlers.circuit import Circuit
 from .handlers.concurrency_limits import ConcurrencyLimit
 from .handlers.event_content import RouteReply
+from .handlers.target import HandlerTarget
 
 if TYPE_CHECKING:
     from ..language.shape import listener as shape
@@ -110,8 +110,8 @@ class Job(NamedTuple):
     handler: Handler
     order: Evaluate | None
     concurrency_limits: tuple[ConcurrencyLimit, ...]
+    target: HandlerTarget
     reply: RouteReply | None = None
-    circuit: Circuit | None = None
 
 
 class Route(NamedTuple):
@@ -134,7 +134,11 @@ class EventPlan(NamedTuple):
 
 
 def make_route(
-    name: str, definition: shape.RouteDefinition, handlers: Sequence[Handler], note: Callable[[str], None]
+    name: str,
+    definition: shape.RouteDefinition,
+    handlers: Sequence[Handler],
+    note: Callable[[str], None],
+    processes: int = 1,
 ) -> Route:
     """`note` is told of handlers that are left alone. Raises `DefinitionError` for an answer that cannot be made."""
     reply = RouteReply(definition["reply"]) if "reply" in definition else None
@@ -150,8 +154,8 @@ def make_route(
             (ConcurrencyLimit(limit), *handler.concurrency_limits) if limit else handler.concurrency_limits
         )
         id = f"{name}/{table.get('name', number)}"
-        circuit = Circuit(table["circuit"], id, note) if "circuit" in table else None
-        jobs.append(Job(id, handler, order, concurrency_limits, reply, circuit))
+        target = HandlerTarget(cast("Mapping[str, Any]", table), id, note, processes)
+        jobs.append(Job(id, handler, order, concurrency_limits, target, reply))
     return Route(name, definition, tuple(jobs))
 
 

@@ -26,6 +26,7 @@ from callsheet.listener.dispatcher import (
 from callsheet.listener.event_table import RUNNING, EventTable, Generations, TableBusy, create_memory
 from callsheet.listener.handlers import HandlerFailed
 from callsheet.listener.handlers.concurrency_limits import ConcurrencyLimit
+from callsheet.listener.handlers.target import HandlerTarget
 from support.waiting import PATIENCE, all_turns
 
 
@@ -67,7 +68,9 @@ class CallsBack(Handler):
 
 
 def job(id: str, handler: Handler, *limits: ConcurrencyLimit, order: Callable[[Any], Any] | None = None) -> Any:
-    return SimpleNamespace(id=id, handler=handler, order=order, reply=None, circuit=None, concurrency_limits=limits)
+    return SimpleNamespace(
+        id=id, handler=handler, order=order, reply=None, target=HandlerTarget({}), concurrency_limits=limits
+    )
 
 
 class Seen:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from callsheet.listener.dispatcher import Runner, RunResult
-from callsheet.listener.handlers import CannotSend, HandlerFailed, circuit
-from callsheet.listener.handlers.circuit import Circuit
+from callsheet.listener.handlers import CannotSend, HandlerFailed, target
 from callsheet.listener.handlers.concurrency_limits import ConcurrencyLimit
+from callsheet.listener.handlers.target import HandlerTarget
 from callsheet.listener.routes import Job
 from support.listening import event, listening, run, until
 from support.server import exchange, reply, serve
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 EVENT: Any = SimpleNamespace(key="lms/1")
 
 
-class Target:
+class Service:
     """Fails as long as it is told to; waits for `gate` where there is one."""
 
     needs_task = True
@@ -58,13 +58,14 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(circuit, "monotonic", made)
+    monkeypatch.setattr(target, "monotonic", made)
     return made
 
 
-def guarded(target: Target, note: Callable[[str], None], failures: int = 2) -> Job:
+def guarded(target: Service, note: Callable[[str], None], failures: int = 2) -> Job:
     made: Any = target
-    return Job("r/1", made, None, (), None, Circuit({"failures": failures, "pause": "10s"}, "r/1", note))
+    table = {"circuit": {"failures": failures, "pause": "10s"}}
+    return Job("r/1", made, None, (), HandlerTarget(table, "r/1", note))
 
 
 def runner(places: int) -> Runner:
@@ -77,7 +78,7 @@ async def once(made: Runner, job: Job) -> RunResult:
 
 def test_after_a_pause_one_run_decides(clock: Clock) -> None:
     async def play() -> None:
-        target, said = Target(fails=True), list[str]()
+        target, said = Service(fails=True), list[str]()
         job, made = guarded(target, said.append), runner(8)
         for _ in range(2):
             assert (await once(made, job)).failed == {"r/1": "it is dead"}
@@ -112,12 +113,12 @@ def test_after_a_pause_one_run_decides(clock: Clock) -> None:
 
 def test_a_success_between_failures_begins_the_count_again(clock: Clock) -> None:
     async def play() -> None:
-        target = Target(fails=True)
+        target = Service(fails=True)
         job, made = guarded(target, print), runner(1)
         for fails in (True, False, True, False, True):
             target.fails = fails
             assert not (await once(made, job)).saturated
-        assert not (job.circuit and job.circuit.is_open)
+        assert not (job.target.circuit and job.target.circuit.is_open)
 
     asyncio.run(play())
     assert clock.now == 0.0
@@ -126,7 +127,7 @@ def test_a_success_between_failures_begins_the_count_again(clock: Clock) -> None
 @pytest.mark.usefixtures("clock")
 def test_an_event_that_cannot_be_sent_says_nothing_about_the_target() -> None:
     async def play() -> None:
-        target = Target(fails=False)
+        target = Service(fails=False)
         job, made = guarded(target, print), runner(1)
         target.cannot = True
         for _ in range(5):
@@ -140,12 +141,12 @@ def test_an_event_that_cannot_be_sent_says_nothing_about_the_target() -> None:
 @pytest.mark.usefixtures("clock")
 def test_a_dead_target_waits_for_no_place_that_others_have() -> None:
     async def play() -> None:
-        target, slow = Target(fails=True), Target(fails=False)
+        target, slow = Service(fails=True), Service(fails=False)
         job, made = guarded(target, print, failures=1), runner(1)
         await once(made, job)
         slow.gate = asyncio.Event()
         other: Any = slow
-        holds = asyncio.create_task(once(made, Job("other/1", other, None, ())))
+        holds = asyncio.create_task(once(made, Job("other/1", other, None, (), HandlerTarget({}))))
         await slow.entered.wait()
         assert (await asyncio.wait_for(once(made, job), 5)).saturated
         slow.gate.set()
@@ -157,7 +158,7 @@ def test_a_dead_target_waits_for_no_place_that_others_have() -> None:
 @pytest.mark.usefixtures("clock")
 def test_who_waited_for_a_place_meanwhile_is_not_run_either() -> None:
     async def play() -> None:
-        target = Target(fails=True)
+        target = Service(fails=True)
         target.gate = asyncio.Event()
         job, made = guarded(target, print, failures=1), runner(1)
         runs = [asyncio.create_task(once(made, job)) for _ in range(5)]
@@ -171,7 +172,7 @@ def test_who_waited_for_a_place_meanwhile_is_not_run_either() -> None:
 
 def test_a_run_that_is_cut_off_decides_nothing(clock: Clock) -> None:
     async def play() -> None:
-        target = Target(fails=True)
+        target = Service(fails=True)
         job, made = guarded(target, print, failures=1), runner(1)
         await once(made, job)
         clock.now, target.gate = 10.0, asyncio.Event()

@@ -11,7 +11,7 @@ from support.listening import event, listening
 from support.server import exchange, reply, serve
 
 # An inbox repeats what failed without the usual pause.
-SOON = "from callsheet.listener.queue.queue_worker import Backoff; Backoff.delay_before = lambda *_: 0.2"
+SOON = "from callsheet.listener.handlers.target import RetrySchedule; RetrySchedule.delay_after = lambda *_: 0.2"
 ROUTES = """
 [route.low]
 [[route.low.do]]

@@ -19,7 +19,7 @@ from callsheet.errors import UsageError
 from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.handlers.publish import Publish
 from callsheet.registry import BROKERS as DRIVERS
-from support.brokers import BROKERS, Broker, Redis, broker
+from support.brokers import BROKERS, Broker, broker
 from support.canary import PASSWORD
 from support.listening import event, listening, run, until
 from support.places import DEFINITIONS
@@ -89,6 +89,33 @@ def test_nothing_is_lost_when_the_broker_is_killed_and_comes_back(name: str, tmp
             assert listener.stop() == 0
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(bool(BROKERS["sqs"].missing()), reason=str(BROKERS["sqs"].missing()))
+def test_events_wait_for_sqs_to_come_back_with_an_empty_memory(tmp_path: Path) -> None:
+    """The stand-in forgets its queue: until that is made again, each event is refused and tried again."""
+    with broker("sqs", tmp_path) as given:
+        words = ("--insecure", "--inbox", "inbox.db")
+        table = given.handler(timeout="3s")
+        with listening(tmp_path, *words, routes=routes(table), definitions=SOON, environ=given.environ) as listener:
+            assert listener.post(event("1")).status == 200
+            until(lambda: ids(given) == ["1"], "the first event")
+            given.kill()
+            assert listener.post(event("2")).status == 200
+            listener.logged("failed")
+            given.start()
+            listener.logged("queue does not exist")
+            assert listener.post(event("3")).status == 200
+            given.prepare()
+            seen: set[str] = set()  # what was received once is hidden for a while
+
+            def both() -> bool:
+                seen.update(ids(given))
+                return seen == {"2", "3"}
+
+            until(both, "both")
+            assert listener.stop() == 0
+
+
 @each("redis", "rabbitmq", "kafka", "pubsub")
 def test_a_broker_that_is_not_there_at_the_start_is_waited_for(name: str, tmp_path: Path) -> None:
     with broker(name, tmp_path, is_started=False) as given:
@@ -105,26 +132,30 @@ def test_a_broker_that_is_not_there_at_the_start_is_waited_for(name: str, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(Redis.missing()), reason=str(Redis.missing()))
-def test_an_encrypted_connection_is_made_only_to_who_is_trusted(tmp_path: Path) -> None:
-    """By the authorities that the environment names, as everywhere."""
+@pytest.mark.parametrize(("name", "url"), [
+    ("redis", "rediss://localhost:{port}"), ("rabbitmq", "amqps://localhost:{port}"),
+    ("kafka", "kafkas://localhost:{port}"), ("kafka", "kafkas://localhost:{port}?mechanism=scram-sha-512"),
+])  # fmt: skip
+def test_an_encrypted_connection_is_made_only_to_who_is_trusted(name: str, url: str, tmp_path: Path) -> None:
+    """By the authorities that the environment names, as everywhere; with the login, which is refused if it is wrong."""
     authority = Authority(tmp_path)
-    certificate = authority.certificate("localhost")
-    given = Redis(tmp_path)
-    given.more = f"tls-port {given.port}\nport 0\ntls-auth-clients no\n" + "".join(
-        f"tls-{name} {file}\n"
-        for name, file in (("cert-file", certificate), ("key-file", certificate), ("ca-cert-file", authority.bundle))
-    )
-    try:
+    with broker(name, tmp_path, is_started=False) as given:
+        given.encrypt(authority.certificate("localhost"), authority.bundle)
         given.start()
-        table = given.handler(url=f"rediss://localhost:{given.port}", timeout="5s")
-        for trusted, status, words in ((None, 500, "certificate verify failed"), (authority.bundle, 200, "accepted")):
-            environ = given.environ | ({"SSL_CERT_FILE": str(trusted)} if trusted else {})
-            with listening(tmp_path, "--insecure", routes=routes(table), environ=environ) as listener:
+        given.prepare()
+        trusted, environ = {"SSL_CERT_FILE": str(authority.bundle)}, {"LOGIN": f"tester:{given.password}"}
+        table = {**given.handler(timeout="10s"), "url": url.format(port=given.tls_port), "login": {"env": "LOGIN"}}
+        for more, status, words in (
+            (environ, 500, "unable to bootstrap" if name == "kafka" else "certificate verify failed"),
+            (environ | trusted, 200, "accepted"),
+            ({"LOGIN": f"tester:{given.password}-wrong"} | trusted, 500, "refused"),
+        ):  # fmt: skip
+            with listening(tmp_path, "--insecure", routes=routes(table), environ=more) as listener:
                 assert listener.post(event("7")).status == status
-                assert words in listener.logged("id=7")
-    finally:
-        given.close()
+                line = listener.logged("id=7")
+                assert status == 500 if words == "refused" else words in line.lower(), line
+                assert given.password not in listener.err
+        assert ids(given) == ["7"]
 
 
 # What a table has to be for the broker to refuse, and the words of the log.
@@ -191,13 +222,28 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"url": "redis://a", "stream": "s", "login": {"env": "NONE"}}, "NONE is not set"),
     ({"url": "redis://a", "stream": "s", "login": {"env": "EMPTY"}}, "EMPTY is empty"),
     ({"url": "sqs://eu-central-1", "queue": "q", "login": {"env": "EMPTY"}}, "finds credentials itself"),
+    ({"url": "amqp://a", "queue": "q", "login": {"env": "LOGIN"}}, "the password would go to a without encryption"),
+    ({"url": "kafka://localhost,a", "topic": "t", "login": {"env": "LOGIN"}}, "the password would go to a without"),
 ]  # fmt: skip
+
+
+def test_a_password_goes_over_the_network_only_encrypted_or_where_that_is_asked_for() -> None:
+    login = {"env": "LOGIN"}
+    for table in (
+        {"url": "amqps://a", "queue": "q", "login": login},
+        {"url": "redis://[::1]", "stream": "s", "login": login},
+        {"url": "redis://a", "stream": "s", "login": {**login, "cleartext": True}},
+        {"url": "kafka://a?mechanism=SCRAM-SHA-256", "topic": "t", "login": login},  # which shows no password
+        {"url": "redis://a", "stream": "s"},
+    ):
+        made({"LOGIN": "u:p"}, **table)
 
 
 @pytest.mark.parametrize(("table", "words"), WRONG)
 def test_what_cannot_be_is_said_before_anything_is_sent(table: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError) as caught:
-        made({"EMPTY": " "}, **table)
+        made({"EMPTY": " ", "LOGIN": f"u:{PASSWORD}"}, **table)
+    assert PASSWORD not in caught.value.message + str(caught.value.hint)
     assert words in caught.value.message
     assert "a:b" not in caught.value.message
 

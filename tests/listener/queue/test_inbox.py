@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.listener.queue.queue_worker import Backoff
+from callsheet.listener.handlers.target import RetrySchedule
 from support.listening import Listener, event, listening, run, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -178,11 +178,11 @@ def test_a_drained_process_gives_back_what_it_could_not_finish(tmp_path: Path) -
 
 
 def test_the_wait_between_attempts_doubles_up_to_a_bound() -> None:
-    backoff = Backoff(12, 5.0, 3600.0)
+    schedule = RetrySchedule(100, 5.0, 3600.0)
     for attempt in range(1, 100):
         whole = min(3600.0, 5.0 * 2 ** (attempt - 1))
-        assert all(whole / 2 <= backoff.delay_before(attempt) <= whole for _ in range(5))
-    assert backoff.delay_before(1) < 20
+        assert all(whole / 2 <= (schedule.delay_after(attempt, 0.0) or 0.0) <= whole for _ in range(5))
+    assert (schedule.delay_after(1, 0.0) or 0.0) < 20
 
 
 NOTED = """#!/bin/sh

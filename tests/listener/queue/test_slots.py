@@ -7,8 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from callsheet.listener.byte_budget import ByteBudget
+from callsheet.listener.handlers.target import RetrySchedule
 from callsheet.listener.queue.queue_port import Lease
-from callsheet.listener.queue.queue_worker import Backoff, Worker
+from callsheet.listener.queue.queue_worker import Worker
 from support.waiting import all_turns, reach
 
 
@@ -25,7 +26,7 @@ def worker(places: int, notes: Notes) -> Worker:
         queue.extended.append(list(leases))
 
     queue.extend_leases = extend_leases
-    return Worker(queue, runner, {}, lambda: None, notes, Backoff(3, 1.0, 2.0), ByteBudget(1 << 30, 1))  # type: ignore[arg-type, return-value]
+    return Worker(queue, runner, {}, lambda: None, notes, RetrySchedule(3, 1.0, 2.0), ByteBudget(1 << 30, 1))  # type: ignore[arg-type, return-value]
 
 
 def test_places_are_taken_while_runs_go_on_and_none_when_it_stops() -> None:

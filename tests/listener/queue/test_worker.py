@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
@@ -17,9 +18,10 @@ from callsheet.listener.byte_budget import ByteBudget
 from callsheet.listener.dispatcher import Runner
 from callsheet.listener.handlers import Ended, HandlerFailed
 from callsheet.listener.handlers.concurrency_limits import ConcurrencyLimit
+from callsheet.listener.handlers.target import HandlerTarget, RetrySchedule
 from callsheet.listener.queue import queue_worker as worker_module
-from callsheet.listener.queue.queue_port import Lease, PutResult, Queue, QueuedEvent, QueueFailed
-from callsheet.listener.queue.queue_worker import Backoff, Intake, Worker
+from callsheet.listener.queue.queue_port import DONE, FailedRun, Lease, PutResult, Queue, QueuedEvent, QueueFailed
+from callsheet.listener.queue.queue_worker import Intake, Worker
 from callsheet.listener.routes import Job, RoutingTable
 from callsheet.listener.telemetry.log import LineWriter, Log
 from callsheet.listener.verify.event import Event
@@ -75,11 +77,11 @@ class Memory:
     async def complete_event(self, lease: Lease) -> bool:
         return self._change("done", lease)
 
-    async def retry_later(self, lease: Lease, delay: float, reason: str) -> bool:
-        return self._change(f"retry: {reason}", lease)
+    async def retry_later(self, lease: Lease, delay: float, run: FailedRun) -> bool:
+        return self._change(f"retry: {run.reason}", lease)
 
-    async def give_up(self, lease: Lease, reason: str) -> bool:
-        return self._change(f"dead: {reason}", lease)
+    async def give_up(self, lease: Lease, run: FailedRun) -> bool:
+        return self._change(f"dead: {run.reason}", lease)
 
     async def release_leases(self, leases: Sequence[Lease]) -> None:
         self.changes += [("left", lease.key) for lease in leases]
@@ -116,12 +118,18 @@ def worker_of(queue: Queue) -> Worker:
     log = Log(LineWriter(io.StringIO()), None)
     runner = Runner(ConcurrencyLimit(8), None, lambda job, took, *, succeeded: None)
     return Worker(
-        queue, runner, {"lms": SOURCE}, lambda: RoutingTable({}, []), log, Backoff(3, 1.0, 2.0), ByteBudget(1 << 30, 1)
+        queue,
+        runner,
+        {"lms": SOURCE},
+        lambda: RoutingTable({}, []),
+        log,
+        RetrySchedule(3, 1.0, 2.0),
+        ByteBudget(1 << 30, 1),
     )
 
 
 def job(id: str, handler: Noted) -> Job:
-    return Job(id, cast("Any", handler), None, ())
+    return Job(id, cast("Any", handler), None, (), HandlerTarget({}))
 
 
 async def until_idle(worker: Worker) -> None:
@@ -254,7 +262,7 @@ def test_an_event_that_was_delivered_too_often_is_given_up_without_a_run() -> No
     async def play() -> None:
         queue = Memory()
         worker = worker_of(queue)
-        worker._run_queued(QueuedEvent(Lease(1, 4), "lms", [], b"", b"{}", b"{}", frozenset()))
+        worker._run_queued(queued(1, 4))
         await until_idle(worker)
         assert queue.changes == [("dead: the process that handled it ended", 1)]
 
@@ -364,7 +372,7 @@ class Queued(Memory):
 
 
 def queued(key: int, attempts: int = 1, source: str = "lms", text: bytes = b'{"type": "t", "id": "1"}') -> QueuedEvent:
-    return QueuedEvent(Lease(key, attempts), source, [], b"", text, text, frozenset({"r/0"}))
+    return QueuedEvent(Lease(key, attempts), source, [], b"", text, text, time.time(), {"r/0": DONE})
 
 
 def worked(queue: Queued, *handlers: Noted) -> list[str]:

@@ -51,7 +51,7 @@ def test_words_that_could_be_options_and_programs_that_are_not_there(
         SimpleNamespace(jobs=[SimpleNamespace(id="a/1", handler=quiet)]),
         SimpleNamespace(jobs=[SimpleNamespace(id="r/1", handler=quiet), SimpleNamespace(id="r/2", handler=told)]),
     ]
-    rules: Any = SimpleNamespace(routes=routes)
+    rules: Any = SimpleNamespace(jobs=[job for route in routes for job in route.jobs])
     found = doubts_of_handlers(rules)
     assert len(found) == (said is not None)
     if said is not None:

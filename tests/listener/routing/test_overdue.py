@@ -23,7 +23,7 @@ class World:
         self.restarts = 0
         # Jobs of two routes.
         routes = [SimpleNamespace(jobs=self.jobs[:1]), SimpleNamespace(jobs=self.jobs[1:])]
-        rules: Any = SimpleNamespace(routes=routes)
+        rules: Any = SimpleNamespace(jobs=[job for route in routes for job in route.jobs])
         self.runs = OverdueRuns(lambda: rules, self.notes.append, self.restart if is_worker else None)
 
     def restart(self) -> None:

@@ -12,7 +12,8 @@ import pytest
 from callsheet.client.http.connections import CA_FILES
 from callsheet.errors import UsageError
 from callsheet.listener.verify import key_set as fetch
-from callsheet.listener.verify.key_set import MAX_SIZE, check_url, is_loopback, make_fetcher
+from callsheet.listener.verify.key_set import MAX_SIZE, check_url, make_fetcher
+from callsheet.urls import is_loopback
 from support.server import exchange, reply, serve
 from support.tls import Authority
 from support.waiting import PATIENCE

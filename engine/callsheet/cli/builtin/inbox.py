@@ -84,12 +84,22 @@ def _list_in_state(context: Context, values: ParameterValues, state: str | None)
         if values.get("follow"):
             _follow_events(context, inbox, values, state)
         else:
-            _show_rows(context, _choose_events(inbox, values.get("type"), state, values["max"]))
+            _show_rows(context, _choose_events(inbox, values, state, values["max"]))
 
 
-def _choose_events(inbox: Inspection, pattern: str | None, state: str | None, most: int) -> list[dict[str, Any]]:
-    rows = inbox.list_events(state, most if pattern is None else MOST)
+def _choose_events(inbox: Inspection, values: ParameterValues, state: str | None, most: int) -> list[dict[str, Any]]:
+    pattern, target = values.get("type"), _chosen_target(values)
+    rows = inbox.list_events(state, most if pattern is None else MOST, target)
     return [row for row in rows if pattern is None or fnmatchcase(row["type"], pattern)][:most]
+
+
+def _chosen_target(values: ParameterValues) -> str | None:
+    target: str | None = values.get("target")
+    if target is not None and not all(target.partition("/")):
+        raise UsageError(
+            f"--target: {target!r} is not the name of a target", hint="expected ROUTE/HANDLER, such as grades/crm"
+        )
+    return target
 
 
 def _follow_events(context: Context, inbox: Inspection, values: ParameterValues, state: str | None) -> None:
@@ -97,7 +107,7 @@ def _follow_events(context: Context, inbox: Inspection, values: ParameterValues,
     states: dict[Any, str] = {}
     most = values["max"]
     while True:
-        rows = _choose_events(inbox, values.get("type"), state, most)
+        rows = _choose_events(inbox, values, state, most)
         news = [row for row in reversed(rows) if states.get(row["key"]) != row["state"]]
         if news:
             states |= {row["key"]: row["state"] for row in news}
@@ -136,15 +146,14 @@ def show_event(context: Context, values: ParameterValues) -> None:
 
 
 def replay_events(context: Context, values: ParameterValues) -> None:
-    state = values.get("state")
+    state, target = values.get("state"), _chosen_target(values)
     if bool(state) == bool(values["id"]):
         raise UsageError("no events: pass their ids, or --state for all in that state")
     check_change(context, "write", "inbox replay")
     with _opened_inbox(context, values, write=True) as inbox:
-        listed = inbox.list_events(state, MOST) if state else []
-        rows = inbox.replay_events(
-            [row["key"] for row in (*listed, *(row for word in values["id"] for row in _find_events(inbox, word)))]
-        )
+        listed = inbox.list_events(state, MOST, target) if state else []
+        found = [*listed, *(row for word in values["id"] for row in _find_events(inbox, word))]
+        rows = inbox.replay_events([row["key"] for row in found], target)
     for row in rows:
         if row["state"] == "running":
             context.note(f"{row['key']} runs just now and was left alone")

@@ -45,7 +45,16 @@ class Paths(Shape, total=False):
     metrics: Required[UrlPath]
 
 
-class ListenerDefinition(Shape, total=False):
+class RetryKeys(Shape, total=False):
+    """When an event is run again from an inbox or a queue after a failure."""
+
+    max_attempts: Annotated[Count, Field(description="Runs from an inbox before an event is given up.")]
+    backoff: Annotated[Duration, Field(description="Before the second run from an inbox; doubles.")]
+    backoff_max: Annotated[Duration, Field(description="The longest wait between two runs.")]
+    give_up_after: Annotated[Duration, Field(description="An older event is not run again.")]
+
+
+class ListenerDefinition(RetryKeys, total=False):
     """A server's own paths and its limits."""
 
     paths: Required[Paths]
@@ -67,9 +76,6 @@ class ListenerDefinition(Shape, total=False):
     timeout: Required[Annotated[Duration, Field(description="Time limit of a handler that states none.")]]
     dedup_size: Required[Annotated[int, Field(ge=1, description="Ids of handled events kept in memory.")]]
     dedup_window: Required[Annotated[Duration, Field(description="How long a handled event is known as such.")]]
-    max_attempts: Required[Annotated[int, Field(ge=1, description="Runs from an inbox before an event is given up.")]]
-    backoff: Required[Annotated[Duration, Field(description="Before the second run from an inbox; doubles.")]]
-    backoff_max: Required[Annotated[Duration, Field(description="The longest wait between two runs.")]]
 
 
 OwnFile = Annotated[
@@ -341,6 +347,7 @@ class SourceDefinition(Shape, total=False):
             "local: only where nothing is configured and no other host can connect."
         ),
     ]
+    setup: Annotated[list[str], Field(min_length=1, description="What to do at the sender, for its page.")]
     retry_window: Annotated[
         Duration, Field(description="How long the sender repeats a delivery that was not answered.")
     ]
@@ -387,19 +394,25 @@ class EnvelopeDefinition(Shape, total=False):
 
 
 class CircuitDefinition(Shape, total=False):
-    """When a handler that fails is left alone. A run that is not made fails at once, and takes no place."""
+    """When a handler that fails is left alone. A run that is not made takes no place and counts as no attempt."""
 
     failures: Required[Annotated[Count, Field(description="So many in a row.")]]
     pause: Required[Annotated[Duration, Field(description="So long. Then one run is made, which decides.")]]
 
 
-class HandlerDefinition(Shape, total=False):
+class HandlerDefinition(RetryKeys, total=False):
     """Something to do with an event. Placeholders see id, event_type, event_time, source, body, payload, headers."""
 
     handler: Required[Annotated[str, reference_to("engine:handler", description="What is done.")]]
     name: Annotated[Name, Field(description="Told in logs and kept in an inbox; default: its place in the route.")]
     timeout: Duration
     concurrency: Annotated[Count, Field(description="Runs at the same time.")]
+    rate: Annotated[
+        str,
+        Field(
+            pattern=r"^[1-9]\d*/(\d+(\.\d+)?)?(ms|s|m|h|d)$", description="Runs in a time, evenly spread: 10/s, 100/5m."
+        ),
+    ]
     circuit: CircuitDefinition
 
 
@@ -541,6 +554,9 @@ class LoginDefinition(Shape, total=False):
 
     env: Annotated[Variable, Field(description="An environment variable, which no program of a handler sees.")]
     secret: Annotated[str, Field(description="A name in the key store: webhook secret set NAME.")]
+    cleartext: Annotated[
+        bool, Field(description="The password may go over the network unencrypted. Default: to this host only.")
+    ]
 
 
 class PublishesEvent(HandlerDefinition, total=False):

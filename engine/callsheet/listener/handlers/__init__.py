@@ -65,6 +65,7 @@ class HandlerContext(NamedTuple):
     """What handlers are made in: the folder of their routes, the environment, and where their output goes.
 
     `hidden` are the variables of the environment that hold secrets. `wants_result`: the route makes an answer of it.
+    `processes` share what a target may get.
     `envelopes` are the forms that they may name, `brokers` the kinds of brokers, `stored` finds a secret of the key
     store by its name.
     """
@@ -76,6 +77,7 @@ class HandlerContext(NamedTuple):
     timeout: float
     run_command: RunCommand
     wants_result: bool = False
+    processes: int = 1
     envelopes: Mapping[str, shape.EnvelopeDefinition] = MappingProxyType({})
     brokers: Mapping[str, shape.BrokerDefinition] = MappingProxyType({})
     stored: Callable[[str], str] = str

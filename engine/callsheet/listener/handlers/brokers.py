@@ -53,6 +53,7 @@ class Broker:
     """`modules` are those of the client: none of them logs anything unless a person has set up logging."""
 
     modules: tuple[str, ...]
+    shows_password = True  # to whoever reads along, where the connection is not encrypted
 
     def __init__(self, target: BrokerTarget) -> None:
         """Raises `UsageError` where the client is not installed, or cannot be used so."""
@@ -200,6 +201,7 @@ class Kafka(Broker):
         self._producer: Any = None
         query = parse_qs(target.url.query)
         self._mechanism = (query.get("mechanism") or ["PLAIN"])[0].upper()
+        self.shows_password = self._mechanism == "PLAIN"
         if self._mechanism not in self._MECHANISMS:
             raise UsageError(f"url: mechanism: expected one of {', '.join(self._MECHANISMS)}")
 

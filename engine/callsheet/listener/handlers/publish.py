@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 from ... import registry
 from ...errors import UsageError, did_you_mean
 from ...language.template import fill_text, to_text
-from ...urls import is_host
+from ...urls import is_host, is_loopback
 from . import CannotSend, HandlerContext, HandlerFailed
 from .base_handler import Base
 from .event_content import JSON, fill_headers
@@ -37,7 +37,7 @@ class Publish(Base):
         self.target = BrokerTarget(url, hosts, kind, name, user, password, tls, self.timeout, self.definition)
         self.shown = f"{url.scheme}://{url.netloc}{url.path.rstrip('/')}, {kind} {name}"
         self._make = cast("type[Broker]", registry.resolve_entry(registry.BROKERS[self.definition["driver"]]))
-        self._make(self.target)  # what is wrong with it is said now
+        self._check_login(self._make(self.target), table.get("login"))  # what is wrong with it is said now
         self._connected: asyncio.Task[Broker] | None = None
 
     def _broker(self, text: str) -> tuple[SplitResult, bool, BrokerDefinition]:
@@ -87,6 +87,17 @@ class Publish(Base):
             raise UsageError(f"login: {variable or login.get('secret')} is empty", hint="put USER:PASSWORD into it")
         user, colon, password = text.strip("\r\n").partition(":")
         return (user or None, password) if colon else (None, user)
+
+    def _check_login(self, broker: Broker, login: LoginDefinition | None) -> None:
+        """Raises `UsageError` where whoever is on the way could read the password."""
+        target = self.target
+        away = [host for host, _ in target.hosts if not is_loopback(host)]
+        if target.password and away and not target.tls and broker.shows_password and not (login or {}).get("cleartext"):
+            encrypted = " or ".join(f"{scheme}://" for scheme in self.definition.get("tls_schemes", ()))
+            raise UsageError(
+                f"login: the password would go to {away[0]} without encryption",
+                hint=f"begin the url with {encrypted}, or add `cleartext = true` to login if you trust the network",
+            )
 
     def _tls_context(self) -> Any:
         from ...client.http.connections import ssl_context

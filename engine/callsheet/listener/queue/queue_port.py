@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from ...errors import UsageError
@@ -47,8 +48,35 @@ class Lease(NamedTuple):
     token: Any = None
 
 
+class TargetState(NamedTuple):
+    """What became of an event at one target: it is done, dead, or waiting until `due` for its next attempt."""
+
+    state: str
+    attempts: int = 0
+    due: float = 0.0
+    error: str | None = None
+
+
+NEW = TargetState("waiting")
+DONE = TargetState("done")
+# Stands for each target of an event that has no state of its own.
+ALL_OTHERS = "*"
+
+
+def joined_errors(targets: Mapping[str, TargetState]) -> str:
+    return "; ".join(f"{job}: {each.error}" for job, each in targets.items() if each.error and each.state != "done")
+
+
+def record_of_targets(targets: Mapping[str, TargetState]) -> dict[str, Any]:
+    """As the commands at the shell show them."""
+    return {
+        "succeeded": [job for job, each in targets.items() if each.state == "done"],
+        "targets": [{"target": job, **each._asdict()} for job, each in targets.items() if each.state != "done"],
+    }
+
+
 class QueuedEvent(NamedTuple):
-    """One event to run, and the jobs of it that succeeded already."""
+    """One event to run, when it was received, and what is known of its targets."""
 
     lease: Lease
     source: str
@@ -56,7 +84,16 @@ class QueuedEvent(NamedTuple):
     query: bytes
     data: bytes
     text: bytes
-    succeeded: frozenset[str]
+    received: float
+    targets: Mapping[str, TargetState]
+
+
+class FailedRun(NamedTuple):
+    """A run after which an event is not done. `attempts` are those of it that count, `targets` those that changed."""
+
+    reason: str
+    attempts: int
+    targets: Mapping[str, TargetState] = MappingProxyType({})
 
 
 class PutResult(NamedTuple):
@@ -118,9 +155,9 @@ class Queue(Protocol):
 
     def complete_event(self, lease: Lease) -> Awaitable[bool]: ...
 
-    async def retry_later(self, lease: Lease, delay: float, reason: str) -> bool: ...
+    async def retry_later(self, lease: Lease, delay: float, run: FailedRun) -> bool: ...
 
-    async def give_up(self, lease: Lease, reason: str) -> bool: ...
+    async def give_up(self, lease: Lease, run: FailedRun) -> bool: ...
 
     async def release_leases(self, leases: Sequence[Lease]) -> None:
         """Give back, at once and for others to take, what a process that ends still holds."""
@@ -139,8 +176,11 @@ class Queue(Protocol):
 class Inspection(Protocol):
     """A queue as the person at the shell looks at it. Records hold what the columns of a view name."""
 
-    def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
-        """Newest first, without payloads."""
+    def list_events(self, state: str | None, limit: int, target: str | None = None) -> list[dict[str, Any]]:
+        """Newest first, without payloads.
+
+        With a `target` those that it has failed at, or that wait for it: state, attempts and error are its own.
+        """
         ...
 
     def count_by_state(self) -> Mapping[str, float]:
@@ -148,11 +188,14 @@ class Inspection(Protocol):
         ...
 
     def find_events(self, word: str) -> list[dict[str, Any]]:
-        """The events with an id, or else the one with a key; with `payload` (bytes), `succeeded` and `headers`."""
+        """The events with an id, or else the one with a key; with `payload` (bytes), `targets` and `headers`."""
         ...
 
-    def replay_events(self, keys: Iterable[int]) -> list[dict[str, Any]]:
-        """From the beginning: every job, the full number of attempts. What runs just now is left alone."""
+    def replay_events(self, keys: Iterable[int], target: str | None = None) -> list[dict[str, Any]]:
+        """From the beginning: every job or that of one target, the full number of attempts.
+
+        What runs just now is left alone.
+        """
         ...
 
     def purge_events(self, state: str, before: float) -> int: ...

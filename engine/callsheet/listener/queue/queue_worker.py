@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from ..asyncio_helpers import Deadlines, cancel_all
-from ..dispatcher import ACCEPTED, DUPLICATE, DispatchVerdict, Runner, RunResult, failure_response
+from ..dispatcher import ACCEPTED, DUPLICATE, DispatchVerdict, Runner, RunResult
 from ..verify.event import Event
 from ..verify.payload import Rejected, parse_payload
-from .queue_port import Lease, PutResult, Queue, QueuedEvent, QueueFailed, TooLarge, Unstorable
+from .queue_port import (
+    ALL_OTHERS,
+    DONE,
+    NEW,
+    FailedRun,
+    Lease,
+    PutResult,
+    Queue,
+    QueuedEvent,
+    QueueFailed,
+    TargetState,
+    TooLarge,
+    Unstorable,
+    joined_errors,
+)
 
 if TYPE_CHECKING:
     from ..byte_budget import ByteBudget
     from ..handlers import HandlerFailed
+    from ..handlers.target import RetrySchedule
     from ..routes import Job, RoutingTable
     from ..telemetry.log import Log
     from ..verify.source import Source
@@ -115,30 +130,35 @@ class HeldEvents:
 
 
 MAX_REASON = 2000
+_TIMER_SLACK = 0.02  # seconds that a queue may give an event too early
 _MIN_RETRY_DELAY, _MAX_RETRY_DELAY = 0.05, 2.0
 QueueChange = Callable[[], Awaitable[bool]]
 
 
-class Backoff(NamedTuple):
-    """Attempts before an event is given up, and seconds between them: doubling up to a bound, with jitter."""
-
-    attempts: int
-    first: float
-    longest: float
-
-    def delay_before(self, attempts: int) -> float:
-        return min(self.longest, self.first * 2.0 ** min(attempts - 1, 60)) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load
-
-
 class _Run:
-    """Of an event that needs no task."""
+    """One run of an event: what is to be done with it, when it was received, and what is known of its targets."""
 
-    __slots__ = ("event", "lease", "started")
+    __slots__ = ("event", "jobs", "lease", "received", "started", "targets")
 
-    def __init__(self, lease: Lease, event: Event) -> None:
+    def __init__(
+        self, lease: Lease, event: Event, jobs: Sequence[Job], received: float, targets: Mapping[str, TargetState]
+    ) -> None:
         self.lease = lease
         self.event = event
+        self.jobs = jobs
+        self.received = received
+        self.targets = targets
         self.started = time.perf_counter()
+
+    def target_state(self, job: str) -> TargetState:
+        return self.targets.get(job) or self.targets.get(ALL_OTHERS, NEW)
+
+    def due_jobs(self) -> Sequence[Job]:
+        if not self.targets:
+            return self.jobs
+        now = time.time() + _TIMER_SLACK
+        states = ((job, self.target_state(job.id)) for job in self.jobs)
+        return [job for job, state in states if state.state == "waiting" and state.due <= now]
 
 
 class Worker:
@@ -151,7 +171,7 @@ class Worker:
         sources: Mapping[str, Source],
         routing_table: Callable[[], RoutingTable],
         log: Log,
-        backoff: Backoff,
+        schedule: RetrySchedule,
         budget: ByteBudget,
     ) -> None:
         self.queue = queue
@@ -159,7 +179,7 @@ class Worker:
         self.sources = sources
         self.routing_table = routing_table
         self.log = log
-        self.backoff = backoff
+        self.schedule = schedule
         self.budget = budget
         self._held = HeldEvents(runner.concurrency.limit)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -188,17 +208,22 @@ class Worker:
         self._loops = [asyncio.create_task(self._fetch_forever()), asyncio.create_task(self._renew_forever())]
 
     def run_event(
-        self, lease: Lease, event: Event, jobs: Sequence[Job], succeeded: frozenset[str] = frozenset()
+        self,
+        lease: Lease,
+        event: Event,
+        jobs: Sequence[Job],
+        received: float | None = None,
+        targets: Mapping[str, TargetState] = MappingProxyType({}),
     ) -> None:
-        """Run what is to be done with an event that is held already."""
-        missing = [job for job in jobs if job.id not in succeeded]
-        if len(jobs) == len(missing) == 1:
-            run = _Run(lease, event)
+        """Run what is to be done now with an event that is held already."""
+        run = _Run(lease, event, jobs, time.time() if received is None else received, targets)
+        due = run.due_jobs()
+        if len(jobs) == len(due) == 1:
             self._held.leases[run] = lease
-            if self.runner.start_without_task(event, missing[0], partial(self._on_ended, run, missing[0].id)):
+            if self.runner.start_without_task(event, due[0], partial(self._on_ended, run, due[0].id)):
                 return
             del self._held.leases[run]
-        self._create_task(lease, self._handle_event(lease, event, missing, several=len(jobs) > 1))
+        self._create_task(lease, self._handle_event(run, due))
 
     def _on_ended(self, run: _Run, job: str, failure: HandlerFailed | None) -> None:
         """Its end is saved without a task too, where the queue takes it at once."""
@@ -217,7 +242,9 @@ class Worker:
         self._held.saving -= 1
         if saved.cancelled() or saved.exception() is not None or not saved.result():
             if not self._shutting_down:
-                self._save_in_task(run, RunResult())
+                result = RunResult()
+                result.succeeded.update(job.id for job in run.jobs)
+                self._save_in_task(run, result)
             return
         del self._held.leases[run]
         self._slot_freed.set()
@@ -225,8 +252,7 @@ class Worker:
 
     def _save_in_task(self, run: _Run, result: RunResult) -> None:
         del self._held.leases[run]
-        duration = time.perf_counter() - run.started
-        self._create_task(run.lease, self._save_result(run.lease, run.event, result, duration))
+        self._create_task(run.lease, self._save_result(run, result))
 
     def _create_task(self, lease: Lease, coroutine: asyncio._CoroutineLike[None]) -> None:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(coroutine)
@@ -272,9 +298,6 @@ class Worker:
 
     def _run_queued(self, queued: QueuedEvent) -> None:
         lease = queued.lease
-        if lease.attempts > self.backoff.attempts:
-            self._create_task(lease, self._refuse_event(lease, "the process that handled it ended"))
-            return
         try:
             event = self._parse_event(queued)
             routing_table = self.routing_table()
@@ -284,7 +307,14 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             self._create_task(lease, self._refuse_event(lease, f"{type(error).__name__}: {error}"))
         else:
-            self.run_event(lease, event, jobs, queued.succeeded)
+            attempts = max((self._schedule_of(job).max_attempts for job in jobs), default=self.schedule.max_attempts)
+            if lease.attempts > attempts:
+                self._create_task(lease, self._refuse_event(lease, "the process that handled it ended"))
+            else:
+                self.run_event(lease, event, jobs, queued.received, queued.targets)
+
+    def _schedule_of(self, job: Job) -> RetrySchedule:
+        return self.schedule.changed_by(job.target.retry)
 
     def _parse_event(self, queued: QueuedEvent) -> Event:
         source = self.sources.get(queued.source)
@@ -295,54 +325,77 @@ class Worker:
         event.charge = self.budget.charge_kept_event(event.data, event.text)
         return event
 
-    async def _handle_event(self, lease: Lease, event: Event, jobs: Sequence[Job], *, several: bool) -> None:
-        started = time.perf_counter()
+    async def _handle_event(self, run: _Run, due: Sequence[Job]) -> None:
+        on_success = partial(self._record_success, run.lease) if len(run.jobs) > 1 else None
         try:
-            result = await self.runner.run(event, jobs, partial(self._record_success, lease) if several else None)
+            result = await self.runner.run(run.event, due, on_success)
         except asyncio.CancelledError:
             if self._shutting_down:
                 raise
-            await self._retry_or_give_up(lease, "cancelled")  # by a handler: nobody else does
+            await self._retry_or_give_up(run.lease, "cancelled")  # by a handler: nobody else does
             return
-        duration = time.perf_counter() - started
-        self._held.note_duration(duration)
-        await self._save_result(lease, event, result, duration)
+        self._held.note_duration(time.perf_counter() - run.started)
+        await self._save_result(run, result)
 
     async def _record_success(self, lease: Lease, job: str) -> None:
         await self._save_change(lease, partial(self.queue.record_success, lease, job))
 
-    async def _save_result(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
+    async def _save_result(self, run: _Run, result: RunResult) -> None:
+        """Each target goes on by its own schedule. The event waits for the first that is due and ends with the last."""
+        duration = time.perf_counter() - run.started
         self._held.saving += 1
         self._slot_freed.set()
         try:
-            if result.failed:
-                await self._handle_failure(lease, event, result, duration)
-            elif await self._save_change(lease, partial(self.queue.complete_event, lease)):
-                self.log.log_delivery(200, "handled", "inbox", event, duration)
+            changed = {
+                job.id: self._state_after_failure(run, job, result) for job in run.jobs if job.id in result.failed
+            }
+            known = {job.id: changed.get(job.id) or run.target_state(job.id) for job in run.jobs}
+            known |= dict.fromkeys(result.succeeded, DONE)
+            waiting = [each for each in known.values() if each.state == "waiting"]
+            dead = any(each.state == "dead" for each in known.values())
+            attempts = max((each.attempts for each in waiting or known.values()), default=0)
+            failed = FailedRun(joined_errors(known)[:MAX_REASON], attempts, changed)
+            if waiting:
+                delay = max(0.0, min(each.due for each in waiting) - time.time())
+                await self._save_change(run.lease, partial(self.queue.retry_later, run.lease, delay, failed))
+            elif dead:
+                await self._save_change(run.lease, partial(self.queue.give_up, run.lease, failed))
+            elif await self._save_change(run.lease, partial(self.queue.complete_event, run.lease)):
+                self.log.log_delivery(200, "handled", "inbox", run.event, duration)
+            if result.failed.keys() > result.busy.keys() or (dead and not waiting):
+                outcome = "failed" if waiting else "given_up"
+                self.log.log_delivery(500, outcome, "inbox", run.event, duration, failed.reason)
         finally:
             self._held.saving -= 1
 
-    async def _handle_failure(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
-        detail = failure_response(result).detail
-        dead = lease.attempts >= self.backoff.attempts
-        await self._retry_or_give_up(lease, detail)
-        self.log.log_delivery(500, "given_up" if dead else "failed", "inbox", event, duration, detail)
+    def _state_after_failure(self, run: _Run, job: Job, result: RunResult) -> TargetState:
+        """One that was not tried, as its target had no place, has lost no attempt."""
+        before, error, now = run.target_state(job.id), result.failed[job.id][:MAX_REASON], time.time()
+        schedule, attempts, age = self._schedule_of(job), before.attempts, now - run.received
+        delay: float | None
+        if job.id in result.busy and age < schedule.give_up_after:
+            delay = min(result.busy[job.id], schedule.backoff_max)
+        else:
+            is_counted_alone = job.id in run.targets and len(run.jobs) > 1
+            attempts = attempts + 1 if is_counted_alone else max(attempts + 1, run.lease.attempts)
+            delay = schedule.delay_after(attempts, age)
+        if delay is None:
+            return TargetState("dead", attempts, now, error)
+        return TargetState("waiting", attempts, now + delay, error)
 
     async def _refuse_event(self, lease: Lease, detail: str) -> None:
         """An event that no handler gets: the log has no other line about it."""
-        await self._retry_or_give_up(lease, detail)
-        outcome = "given up" if lease.attempts >= self.backoff.attempts else "not handled"
+        outcome = await self._retry_or_give_up(lease, detail)
         self.log.write_note(f"inbox: event {lease.key} {outcome}: {detail}")
 
-    async def _retry_or_give_up(self, lease: Lease, detail: str) -> None:
-        if lease.attempts >= self.backoff.attempts:
-            await self._mark_dead(lease, detail)
-            return
-        delay = self.backoff.delay_before(lease.attempts)
-        await self._save_change(lease, partial(self.queue.retry_later, lease, delay, detail[:MAX_REASON]))
-
-    async def _mark_dead(self, lease: Lease, detail: str) -> None:
-        await self._save_change(lease, partial(self.queue.give_up, lease, detail[:MAX_REASON]))
+    async def _retry_or_give_up(self, lease: Lease, detail: str) -> str:
+        failed = FailedRun(detail[:MAX_REASON], lease.attempts)
+        delay = self.schedule.delay_after(lease.attempts, 0.0)
+        if delay is None:
+            await self._save_change(lease, partial(self.queue.give_up, lease, failed))
+            return "given up"
+        await self._save_change(lease, partial(self.queue.retry_later, lease, delay, failed))
+        return "not handled"
 
     async def _save_change(self, lease: Lease, change: QueueChange) -> bool:
         """Tried until the queue has it: an event whose end is not written would run once more."""

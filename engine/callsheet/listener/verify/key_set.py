@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import hashlib
 import hmac
-import ipaddress
 import json
 import os
 import time
@@ -18,7 +17,7 @@ from urllib.parse import urlsplit
 from ...durations import duration_seconds
 from ...errors import CallsheetError, UsageError
 from ...files import changeable_by_others, locked_file, make_private_directory, open_regular
-from ...urls import is_host
+from ...urls import is_host, is_loopback
 from .payload import UNAVAILABLE, Rejected, not_genuine
 from .proofs import rsa_check
 
@@ -51,15 +50,6 @@ def check_url(url: str, where: str) -> None:
         raise UsageError(
             f"{where}: {host} needs https", hint="plain http is for this host only (127.0.0.1, [::1], localhost)"
         )
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def make_fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awaitable[None]]]:

@@ -19,7 +19,7 @@ from callsheet.listener.queue.jetstream import jetstream_queue as queue
 from callsheet.listener.queue.jetstream import nats_connection as connection
 from callsheet.listener.queue.jetstream.jetstream_queue import JetStreamQueue
 from callsheet.listener.queue.jetstream.nats_connection import QueueAccess, QueueAddress, checked_reply
-from callsheet.listener.queue.queue_port import Lease, PutResult, QueueFailed, TooLarge
+from callsheet.listener.queue.queue_port import DONE, FailedRun, Lease, PutResult, QueueFailed, TooLarge
 
 ADDRESS = QueueAddress(("nats://h:4222",), "EV")
 
@@ -85,8 +85,9 @@ def queue_of(server: Server) -> JetStreamQueue:
 
 def lease(attempts: int = 1, key: int = 7) -> Lease:
     message = SimpleNamespace(
-        reply=f"reply {key}", subject="s.EV.event.digest", data=b"data", headers={"Nats-Msg-Id": "e"}
-    )
+        reply=f"reply {key}", subject="s.EV.event.digest", data=b"data", headers={"Nats-Msg-Id": "e"},
+        metadata=SimpleNamespace(num_delivered=attempts),
+    )  # fmt: skip
     return Lease(key, attempts, message)
 
 
@@ -112,7 +113,7 @@ def test_what_was_noted_of_its_jobs_is_forgotten_after_the_acknowledgement() -> 
         await made.complete_event(lease(key=8))
 
     note, acknowledged, forgotten, other = told(work)
-    assert (note[0], note[1]["succeeded"], note[1]["attempts"]) == ("note", ["r/1"], 1)
+    assert (note[0], list(note[1]["targets"]), note[1]["attempts"]) == ("note", ["r/1"], 1)
     assert (acknowledged, forgotten) == (("request", "reply 7", b"+ACK"), ("forget",))
     assert other == ("request", "reply 8", b"+ACK")
 
@@ -126,7 +127,7 @@ def test_a_repeated_run_is_forgotten_too_also_when_that_fails() -> None:
 
 def test_a_failure_is_noted_with_its_reason_before_the_event_is_given_back() -> None:
     before = time.time()
-    note, given_back = told(lambda made: made.retry_later(lease(attempts=3), 2.5, "no"))
+    note, given_back = told(lambda made: made.retry_later(lease(attempts=3), 2.5, FailedRun("no", 3)))
     assert (note[1]["attempts"], note[1]["error"]) == (3, "no")
     assert before + 2.5 <= note[1]["due"] <= time.time() + 2.5
     assert given_back == ("request", "reply 7", b'-NAK {"delay": 2500000000}')
@@ -135,13 +136,13 @@ def test_a_failure_is_noted_with_its_reason_before_the_event_is_given_back() -> 
 async def given_up(made: JetStreamQueue) -> None:
     await made._progress.add_progress(7, "e", error="no")
     made._connection.told.clear()
-    assert await made.give_up(lease(attempts=12), "no")
+    assert await made.give_up(lease(attempts=12), FailedRun("no", 12))
 
 
 def test_an_event_that_is_given_up_is_kept_elsewhere_before_it_leaves() -> None:
     kept, gone, _ = told(given_up)
     headers = {
-        "Nats-Msg-Id": "e-7", "Callsheet-Reason": '"no"', "Callsheet-Attempts": "12", "Callsheet-Succeeded": "[]"
+        "Nats-Msg-Id": "e-7", "Callsheet-Reason": '"no"', "Callsheet-Attempts": "12", "Callsheet-Targets": "{}"
     }  # fmt: skip
     assert kept == ("store", "s.EV.dead.digest.7", b"data", headers)
     assert gone == ("request", "reply 7", b"+ACK")
@@ -151,7 +152,7 @@ def test_an_event_that_cannot_be_kept_elsewhere_stays() -> None:
     server = Server()
     server.failing, server.fails = "store", APIError(code=503, description="full")
     with pytest.raises(QueueFailed, match="the server refused: full"):
-        told(lambda made: made.give_up(lease(), "no"), server)
+        told(lambda made: made.give_up(lease(), FailedRun("no", 1)), server)
     assert server.told == []
 
 
@@ -211,7 +212,7 @@ def test_what_runs_here_is_not_taken_a_second_time_and_is_acknowledged_by_its_ne
 def test_what_failed_is_taken_again_also_where_it_comes_before_the_answer() -> None:
     async def work(made: JetStreamQueue) -> None:
         (held,) = await taken(made, arrived(1))
-        assert await made.retry_later(held, 2.5, "no")
+        assert await made.retry_later(held, 2.5, FailedRun("no", 1))
         assert [lease.attempts for lease in await taken(made, arrived(1, delivered=2))] == [2]
 
     told(work)
@@ -224,9 +225,9 @@ def test_after_a_silence_others_get_the_time_to_renew_what_they_run() -> None:
         assert await taken(made, arrived(1, delivered=2)) != []
         made._on_silence(16.0)
         assert [lease.key for lease in await taken(made, arrived(2), arrived(3, delivered=2))] == [2]
-        await made._progress.add_progress(4, "e", attempts=1, due=time.time(), error="no")
+        await made._progress.add_progress(4, "e", attempts=1, deliveries=1, due=time.time(), error="no")
         assert [lease.key for lease in await taken(made, arrived(4, delivered=2))] == [4]
-        await made._progress.add_progress(4, "e", succeeded=("r/1",), attempts=2, due=None)
+        await made._progress.add_progress(4, "e", targets={"r/1": DONE}, attempts=2, deliveries=2, due=None)
         made._holdings.drop_event(4)
         assert await taken(made, arrived(4, delivered=3)) == []
         made._distrusts_until = 0.0

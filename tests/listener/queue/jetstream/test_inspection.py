@@ -157,7 +157,8 @@ def test_events_are_listed_from_the_newest_in_their_states(server: Server, queue
         server.event(number)
     server.dead(1, 4)
     server.delivered = 3
-    server.kept["2"] = {"event": "m2", "attempts": 2, "due": time.time() + 60, "error": "why", "succeeded": ["r/1"]}
+    server.kept["2"] = {"event": "m2", "attempts": 2, "due": time.time() + 60, "error": "why",
+                        "targets": {"r/1": ["done"], "r/2": ["waiting", 2, 5.0, "why"]}}  # fmt: skip
     server.kept["1"] = {"event": "m1", "attempts": 3, "due": time.time() - 60}
     everything = queue.list_events(None, 9)
     assert keys(everything) == [(5, "waiting"), (4, "dead"), (3, "running"), (2, "waiting"), (1, "running")]
@@ -243,13 +244,35 @@ def test_what_was_handled_and_kept_by_a_server_that_was_killed_is_not_shown(
 
 
 def test_a_dead_event_says_why_and_how_often_it_was_tried(server: Server, queue: JetStreamInspection) -> None:
-    told = {"Callsheet-Attempts": "12", "Callsheet-Reason": '"exit code 1"', "Callsheet-Succeeded": '["r/1"]'}
+    told = {
+        "Callsheet-Attempts": "12",
+        "Callsheet-Reason": '"exit code 1"',
+        "Callsheet-Targets": '{"r/1": ["done"], "r/2": ["dead", 12, 5.0, "no"]}',
+    }
     server.dead(1, 4, **told)
     server.put("EVENTS-dead", 2, "calls.EVENTS.dead.x.6", body("b"))
     newest, oldest = queue.list_events("dead", 9)
     assert (oldest["attempts"], oldest["error"]) == (12, "exit code 1")
-    assert queue.find_events("4")[0]["succeeded"] == ["r/1"]
+    found = queue.find_events("4")[0]
+    assert found["succeeded"] == ["r/1"]
+    assert found["targets"] == [{"target": "r/2", "state": "dead", "attempts": 12, "due": 5.0, "error": "no"}]
     assert (newest["key"], newest["attempts"], newest["error"]) == (6, 0, None)
+
+
+def test_events_of_one_target_are_listed_and_run_again_alone(server: Server, queue: JetStreamInspection) -> None:
+    for number in (1, 2):
+        server.event(number)
+    server.delivered = 2
+    server.kept["2"] = {"event": "m2", "attempts": 1, "due": time.time() + 60,
+                        "targets": {"r/1": ["done"], "r/2": ["waiting", 1, 5.0, "no"]}}  # fmt: skip
+    server.dead(1, 4, **{"Callsheet-Targets": '{"r/1": ["done"], "r/2": ["dead", 12, 5.0, "never"]}'})
+    assert [(each["key"], each["attempts"], each["error"]) for each in queue.list_events(None, 9, "r/2")] == [
+        (4, 12, "never"), (2, 1, "no")]  # fmt: skip
+    assert keys(queue.list_events("dead", 9, "r/2")) == [(4, "dead")]
+    assert queue.list_events(None, 9, "r/3") == []
+    (again,) = queue.replay_events([4], "r/2")
+    told = json.loads(server.streams["EVENTS"][again["key"]].headers["Callsheet-Targets"])
+    assert told == {"r/1": ["done", 0, 0.0, None], "r/2": ["waiting", 0, 0.0, None]}
 
 
 def test_what_others_put_there_is_shown_as_it_came(server: Server, queue: JetStreamInspection) -> None:

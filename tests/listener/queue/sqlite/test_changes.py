@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.queue.queue_port import STATES, Lease
+from callsheet.listener.queue.queue_port import STATES, FailedRun, Lease
 from callsheet.listener.queue.sqlite import inbox_events, inbox_file
 
-HOLDER = inbox_events.LeaseHolder("me", 10.0, 3)
-OTHER = inbox_events.LeaseHolder("other", 10.0, 3)
+HOLDER = inbox_events.LeaseHolder("me", 10.0)
+OTHER = inbox_events.LeaseHolder("other", 10.0)
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def row(number: int, state: str = "waiting", owner: str | None = None) -> inbox_
 
 
 def state_of(connection: sqlite3.Connection) -> list[Any]:
-    return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("event", "succeeded", "tally")]
+    return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("event", "target", "tally")]
 
 
 def complete(connection: sqlite3.Connection, lease: Lease, owner: str, now: float) -> bool:
@@ -44,8 +44,8 @@ def complete(connection: sqlite3.Connection, lease: Lease, owner: str, now: floa
 LATE: dict[str, Callable[[sqlite3.Connection, Lease], bool]] = {
     "record_success": lambda inbox, lease: inbox_events.record_success(inbox, lease, "me", "r/1"),
     "complete": lambda inbox, lease: complete(inbox, lease, "me", 50.0),
-    "retry": lambda inbox, lease: inbox_events.reschedule_event(inbox, lease, "me", 60.0, "late"),
-    "dead": lambda inbox, lease: inbox_events.reschedule_event(inbox, lease, "me", None, "late"),
+    "retry": lambda inbox, lease: inbox_events.reschedule_event(inbox, lease, "me", 60.0, FailedRun("late", 1)),
+    "dead": lambda inbox, lease: inbox_events.reschedule_event(inbox, lease, "me", None, FailedRun("late", 1)),
 }
 
 
@@ -111,7 +111,9 @@ def test_counters_are_right_after_any_changes(connection: sqlite3.Connection) ->
                 ended = [held.pop() for _ in range(min(len(held), chance.randint(1, 3)))]
                 inbox_events.complete_events(connection, ended, "me", now, noted=())
             case 4 if held:
-                inbox_events.reschedule_event(connection, held.pop(), "me", chance.choice((None, now + 1)), "failed")
+                inbox_events.reschedule_event(
+                    connection, held.pop(), "me", chance.choice((None, now + 1)), FailedRun("failed", 1)
+                )
             case 5:
                 inbox_events.write_heartbeat(connection, chance.choice((HOLDER, OTHER)), now)
             case 6:
@@ -134,8 +136,8 @@ def test_no_statement_looks_at_all_events(tmp_path: Path, connection: sqlite3.Co
     inbox_events.write_heartbeat(connection, HOLDER, 0.0)
     inbox_events.record_success(connection, held[1], "me", "r/1")
     complete(connection, held[1], "me", 1.0)
-    inbox_events.reschedule_event(connection, held[2], "me", 1.0, "x")
-    inbox_events.reschedule_event(connection, held[3], "me", None, "x")
+    inbox_events.reschedule_event(connection, held[2], "me", 1.0, FailedRun("x", 1))
+    inbox_events.reschedule_event(connection, held[3], "me", None, FailedRun("x", 1))
     inbox_events.claim_events(connection, 2, "me", 2.0)
     inbox_events.next_due(connection)
     inbox_events.replay_events(connection, [1, 3], 3.0)
@@ -146,7 +148,8 @@ def test_no_statement_looks_at_all_events(tmp_path: Path, connection: sqlite3.Co
     inbox_events.find_events(connection, "77")
     inbox_events.events_by_key(connection, [1])
     for state in (None, *STATES):
-        inbox_events.list_events(connection, state, 5)
+        inbox_events.list_events(connection, state, 5, None)
+    inbox_events.list_events(connection, "dead", 5, "r/1")
     connection.set_trace_callback(None)
     assert len(statements) > 25
     for statement in dict.fromkeys(statements):

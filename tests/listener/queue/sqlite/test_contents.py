@@ -83,7 +83,7 @@ def test_a_file_that_was_overwritten_takes_nothing_more(damage: Callable[[Path],
     notes: list[str] = []
 
     async def scene() -> None:
-        queue = FileQueue(str(path), 3600.0, 3, notes.append)
+        queue = FileQueue(str(path), 3600.0, notes.append)
         await queue.open()
         copied(path, tmp_path / "old.db")
         for number in range(20):
@@ -114,7 +114,7 @@ def test_what_sqlite_itself_does_to_the_file_is_no_damage(tmp_path: Path, monkey
     path = tmp_path / "in.db"
 
     async def scene() -> None:
-        queue = FileQueue(str(path), 3600.0, 3, print)
+        queue = FileQueue(str(path), 3600.0, print)
         await queue.open()
         number = 0
         for statement in (
@@ -146,7 +146,7 @@ def test_another_program_that_is_done_with_an_inbox_leaves_its_log(tmp_path: Pat
     path = tmp_path / "in.db"
 
     async def scene(id: int) -> None:
-        queue = FileQueue(str(path), 3600.0, 3, print)
+        queue = FileQueue(str(path), 3600.0, print)
         await queue.open()
         await queue.put_event(event(id), has_jobs=True, run_here=False)
         elsewhere(path, "UPDATE event SET due = 1")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.queue.queue_port import DUPLICATE, Lease, QueuedEvent, QueueFailed
+from callsheet.listener.queue.queue_port import DONE, DUPLICATE, FailedRun, Lease, QueuedEvent, QueueFailed
 from callsheet.listener.queue.sqlite import file_queue as module
 from callsheet.listener.queue.sqlite.file_queue import FileQueue
 from callsheet.listener.verify.event import Event
@@ -33,7 +33,7 @@ class Opened:
 
     def __init__(self, path: Path, window: float = 3600.0) -> None:
         self.notes: list[str] = []
-        self.queue = FileQueue(str(path / "in.db"), window, 3, self.notes.append)
+        self.queue = FileQueue(str(path / "in.db"), window, self.notes.append)
 
     async def __aenter__(self) -> FileQueue:
         await self.queue.open()
@@ -65,7 +65,7 @@ def ids(events: list[QueuedEvent]) -> list[str]:
 
 
 def test_before_it_is_open_nothing_is_kept(tmp_path: Path) -> None:
-    queue = FileQueue(str(tmp_path / "in.db"), 1.0, 3, lambda _: None)
+    queue = FileQueue(str(tmp_path / "in.db"), 1.0, lambda _: None)
     with pytest.raises(QueueFailed, match="not open"):
         queue.put_event(event("a"), has_jobs=True, run_here=False)
     assert queue.problem is None
@@ -87,7 +87,7 @@ def test_an_event_is_run_by_who_put_it_or_by_who_fetches_it(play: Play) -> None:
         (fetched,) = await queue.fetch_events(5)
         assert fetched.lease.attempts == 1
         assert (fetched.source, fetched.headers, fetched.query) == ("lms", [(b"x-a", b"1")], b"q=1")
-        assert (fetched.data, fetched.text, fetched.succeeded) == (event("waits").data,) * 2 + (frozenset(),)
+        assert (fetched.data, fetched.text, fetched.targets) == (event("waits").data,) * 2 + ({},)
         assert await queue.fetch_events(5) == []
         assert queue.problem is None
         assert {name: count for name, count in queue.events_by_state().items() if count and "age" not in name} != {}
@@ -118,7 +118,7 @@ def test_who_waits_is_woken_by_what_there_is_to_do(how: str, play: Play, monkeyp
         if how == "put":
             await queue.put_event(event("b"), has_jobs=True, run_here=False)
         elif how == "retry":
-            assert await queue.retry_later(put.lease, 0.0, "why")
+            assert await queue.retry_later(put.lease, 0.0, FailedRun("why", 1))
         else:
             queue.wake_worker()
         async with asyncio.timeout(30):
@@ -137,7 +137,7 @@ def test_a_repetition_is_due_after_its_delay(play: Play, monkeypatch: pytest.Mon
         put = await queue.put_event(event("a"), has_jobs=True, run_here=True)
         assert put.lease is not None
         before = time.time()
-        assert await queue.retry_later(put.lease, 0.05, "why")
+        assert await queue.retry_later(put.lease, 0.05, FailedRun("why", 1))
         async with asyncio.timeout(30):
             while not (found := await queue.fetch_events(1)):
                 pass
@@ -154,11 +154,12 @@ def test_what_succeeded_is_known_and_what_was_lost_cannot_be_changed(play: Play)
         assert await queue.record_success(lease, "r/1") is True
         await queue.release_leases([lease])
         for change in (
-            queue.record_success(lease, "r/2"), queue.complete_event(lease), queue.retry_later(lease, 0.0, "x"),
-                       queue.give_up(lease, "x")):  # fmt: skip
+            queue.record_success(lease, "r/2"), queue.complete_event(lease),
+                       queue.retry_later(lease, 0.0, FailedRun("x", 1)),
+                       queue.give_up(lease, FailedRun("x", 1))):  # fmt: skip
             assert await change is False
         (again,) = await queue.fetch_events(1)
-        assert again.succeeded == {"r/1"}
+        assert again.targets == {"r/1": DONE}
         assert await queue.complete_event(again.lease) is True
         assert await queue.fetch_events(1) == []
 
@@ -168,19 +169,19 @@ def test_what_succeeded_is_known_and_what_was_lost_cannot_be_changed(play: Play)
 def test_what_succeeded_is_forgotten_when_its_event_is_handled(play: Play, tmp_path: Path) -> None:
     def noted() -> list[int]:
         with contextlib.closing(sqlite3.connect(tmp_path / "in.db")) as other:
-            return [key for (key,) in other.execute("SELECT key FROM succeeded ORDER BY key")]
+            return [key for (key,) in other.execute("SELECT key FROM target ORDER BY key")]
 
     async def scene(queue: FileQueue) -> None:
         leases: list[Any] = [(await queue.put_event(event(id), has_jobs=True, run_here=True)).lease for id in "abc"]
         for lease in leases[:2]:
             await queue.record_success(lease, "r/1")
-        await queue.retry_later(leases[1], 0.0, "x")
+        await queue.retry_later(leases[1], 0.0, FailedRun("x", 1))
         assert noted() == [1, 2]
         (again,) = await queue.fetch_events(1)
         for lease in (leases[0], again.lease, leases[2]):
             assert await queue.complete_event(lease) is True
         await asyncio.sleep(0)
-        assert (noted(), queue._with_successes) == ([], set())
+        assert (noted(), queue._with_targets) == ([], set())
 
     play(scene)
 
@@ -189,7 +190,7 @@ def test_what_is_given_up_is_not_fetched_again(play: Play) -> None:
     async def scene(queue: FileQueue) -> None:
         put = await queue.put_event(event("a"), has_jobs=True, run_here=True)
         assert put.lease is not None
-        assert await queue.give_up(put.lease, "half of a pair: \ud800") is True
+        assert await queue.give_up(put.lease, FailedRun("half of a pair: \ud800", 1)) is True
         assert await queue.fetch_events(1) == []
         (row,) = queue._reader.execute("SELECT state, error FROM event")
         assert (row[0], row[1].startswith("half of a pair")) == ("dead", True)

@@ -170,16 +170,16 @@ def test_a_file_that_stays_full_is_not_tried_again_and_again(tmp_path: Path) -> 
     large = b"x" * 100_000
 
     def add(connection: sqlite3.Connection) -> None:
-        connection.execute("INSERT INTO succeeded VALUES (1, ?)", (large,))
+        connection.execute("INSERT INTO target (key, job) VALUES (1, ?)", (large,))
 
     async def play(writer: InboxWriter) -> None:
-        await writer.submit_change(lambda inbox: inbox.execute("INSERT INTO succeeded VALUES (0, 'a')"))
+        await writer.submit_change(lambda inbox: inbox.execute("INSERT INTO target (key, job) VALUES (0, 'a')"))
         await writer.submit_change(lambda inbox: inbox.execute("PRAGMA max_page_count = 1").fetchone())
         with pytest.raises(QueueFailed, match="full"):
             await writer.submit_change(add)
 
     statements = with_writer(tmp_path / "in.db", play)
-    assert sum(statement.startswith("INSERT INTO succeeded VALUES (1") for statement in statements) <= 4
+    assert sum(statement.startswith("INSERT INTO target (key, job) VALUES (1") for statement in statements) <= 4
 
 
 def test_what_comes_while_another_process_writes_shares_one_commit(tmp_path: Path) -> None:

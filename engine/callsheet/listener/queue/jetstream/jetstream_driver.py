@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mappin
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ....errors import CallsheetError, NotFound
-from ..queue_port import QueueFailed
+from ..queue_port import NEW, QueueFailed, record_of_targets
 from . import queued_messages
-from .jetstream_queue import ATTEMPTS, REASON, SUCCEEDED
+from .jetstream_queue import ATTEMPTS, REASON, TARGETS, targets_in_headers
 from .nats_connection import (
     QueueAccess,
     QueueNames,
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _FIRST_WINDOW = 256
 _AT_ONCE = 16
-_DETAILS = ("succeeded", "headers", "payload", "message")
+_MOST_OF_TARGETS = 100_000  # events that are looked through for those of one target
+_DETAILS = ("succeeded", "targets", "known", "headers", "payload", "message")
 
 
 class JetStreamInspection:
@@ -66,8 +67,15 @@ class JetStreamInspection:
             raise NotFound(f"no queue {self._names.stream} on the server", hint="`webhook listen --queue` makes it")
         self._progress = ProgressStore(await checked_reply(self._jetstream.key_value(self._names.state_bucket)))
 
-    def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
-        return [_without_members(_DETAILS, record) for record in self._run_in_loop(self._list_events(state, limit))]
+    def list_events(self, state: str | None, limit: int, target: str | None = None) -> list[dict[str, Any]]:
+        if target is None:
+            records = self._run_in_loop(self._list_events(state, limit))
+        else:
+            records = self._run_in_loop(self._list_events(None, _MOST_OF_TARGETS))
+            found = ((record, record["known"].get(target)) for record in records)
+            records = [{**record, **known._asdict()} for record, known in found if known is not None]
+            records = [record for record in records if state in (None, record["state"])][:limit]
+        return [_without_members(_DETAILS, record) for record in records]
 
     def count_by_state(self) -> Mapping[str, float]:
         return self._run_in_loop(self._count_by_state())
@@ -154,7 +162,8 @@ class JetStreamInspection:
             return None
 
     def find_events(self, word: str) -> list[dict[str, Any]]:
-        return [_without_members(("message",), record) for record in self._run_in_loop(self._find_events(word))]
+        found = self._run_in_loop(self._find_events(word))
+        return [_without_members(("message", "known"), record) for record in found]
 
     async def _find_events(self, word: str) -> list[dict[str, Any]]:
         texts = [json.dumps(word), *([word] if _is_number(word) else [])]
@@ -178,13 +187,11 @@ class JetStreamInspection:
         live = [await self._live_record(message, consumer) async for message in alive]
         return [*filter(None, live), *[_dead_record(message) async for message in dead]]
 
-    def replay_events(self, keys: Iterable[int]) -> list[dict[str, Any]]:
-        return [
-            _without_members(_DETAILS, record)
-            for record in self._run_in_loop(self._replay_events(list(dict.fromkeys(keys))))
-        ]
+    def replay_events(self, keys: Iterable[int], target: str | None = None) -> list[dict[str, Any]]:
+        replayed = self._run_in_loop(self._replay_events(list(dict.fromkeys(keys)), target))
+        return [_without_members(_DETAILS, record) for record in replayed]
 
-    async def _replay_events(self, keys: list[int]) -> list[dict[str, Any]]:
+    async def _replay_events(self, keys: list[int], target: str | None) -> list[dict[str, Any]]:
         """Put again as a new message, then taken from where it was: in between it is there twice, never not at all."""
         records = []
         for record in [record for key in keys for record in await self._by_key(key)]:
@@ -195,6 +202,8 @@ class JetStreamInspection:
             subject = self._names.event_subject(message.subject.split(".")[-2 if record["state"] == "dead" else -1])
             replayed = queued_messages.digest_word(f"{record['state']}-{record['key']}-{event_of(message)}")
             headers = {MESSAGE_ID: f"replay-{replayed}"}  # as long as before, however often it is replayed
+            if target is not None:
+                headers[TARGETS] = json.dumps({**record["known"], target: NEW})
             ack = await checked_reply(self._jetstream.publish(subject, message.data, headers=headers))
             stream = self._names.dead_stream if record["state"] == "dead" else self._names.stream
             await checked_reply(self._jetstream.delete_msg(stream, message.seq))
@@ -243,7 +252,7 @@ def _is_number(word: str) -> bool:
 def _dead_record(message: Any) -> dict[str, Any]:
     headers = message.headers or {}
     progress = Progress(
-        "", tuple(json.loads(headers.get(SUCCEEDED, "[]"))), int(headers.get(ATTEMPTS, 0)),
+        "", targets_in_headers(message), int(headers.get(ATTEMPTS, 0)),
         error=json.loads(headers.get(REASON, "null")),
     )  # fmt: skip
     return _record_of_message(message, int(message.subject.rpartition(".")[2]), state="dead", progress=progress)
@@ -268,7 +277,8 @@ def _record_of_message(message: Any, key: int, *, state: str, progress: Progress
         "due": progress.due,
         "finished": None,
         "error": progress.error,
-        "succeeded": sorted(progress.succeeded),
+        "known": progress.targets,
+        **record_of_targets(progress.targets),
         "headers": sorted({name.decode("latin-1") for name, _ in event.headers}),
         "payload": event.text,
         "message": message,

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import CallsheetError
 from ...asyncio_helpers import cancel_all
-from ..queue_port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed, TooLarge
+from ..queue_port import DONE, DUPLICATE, FailedRun, Lease, PutResult, QueuedEvent, QueueFailed, TargetState, TooLarge
 from . import queued_messages
 from .nats_connection import QueueAccess, QueueNames, checked_reply, connect_to_server, disconnect_from_server
 from .nats_streams import HEADERS_RESERVE, missing_on_server, prepare_streams
-from .queued_messages import MESSAGE_ID, Holdings, Progress, ProgressStore, event_of
+from .queued_messages import MESSAGE_ID, Holdings, Progress, ProgressStore, decode_targets, event_of
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
@@ -102,8 +102,8 @@ TIMEOUT = 5.0
 DEPTH_EVERY = 2.0
 # Seconds. A listener that says it is not ready may get no events, and only an event shows that there is room again.
 FAILURE_LASTS = 5.0
-REASON, ATTEMPTS, SUCCEEDED = "Callsheet-Reason", "Callsheet-Attempts", "Callsheet-Succeeded"
-_FIXED_HEADERS = 512  # those of a dead event without its error and its jobs
+REASON, ATTEMPTS, TARGETS = "Callsheet-Reason", "Callsheet-Attempts", "Callsheet-Targets"
+_FIXED_HEADERS = 512  # those of a dead event without its error and its targets
 
 
 class JetStreamQueue:
@@ -234,7 +234,7 @@ class JetStreamQueue:
         """Given back for a while, which whoever runs it makes longer by renewing it."""
         if progress is None or time.monotonic() > self._distrusts_until:
             return False
-        if progress.due is not None and progress.attempts >= message.metadata.num_delivered - 1:
+        if progress.due is not None and progress.deliveries >= message.metadata.num_delivered - 1:
             return False  # it failed, and nobody runs it
         self._holdings.drop_event(message.metadata.sequence.stream)
         self._send_soon(message, _negative_acknowledgement(2 * self.renew_every))
@@ -244,13 +244,17 @@ class JetStreamQueue:
         metadata = message.metadata
         key = metadata.sequence.stream
         self._holdings.hand_over(key)
-        lease = Lease(key, metadata.num_delivered, message)
+        known = progress or Progress("")
+        lease = Lease(key, known.attempts + metadata.num_delivered - known.deliveries, message)
         try:
             event = queued_messages.decode_event(message.data)
-        except queued_messages.InvalidEnvelope:
-            return QueuedEvent(lease, "", [], b"", message.data, message.data, frozenset())
-        succeeded = frozenset(progress.succeeded) if progress is not None else frozenset()
-        return QueuedEvent(lease, event.source, event.headers, event.query, event.data, event.text, succeeded)
+            replayed = targets_in_headers(message)
+        except (queued_messages.InvalidEnvelope, ValueError, TypeError, AttributeError):
+            return QueuedEvent(lease, "", [], b"", message.data, message.data, time.time(), {})
+        targets = {**replayed, **known.targets}
+        return QueuedEvent(
+            lease, event.source, event.headers, event.query, event.data, event.text, event.received, targets
+        )
 
     async def extend_leases(self, leases: Sequence[Lease]) -> None:
         self._holdings.keep_only(lease.key for lease in leases)
@@ -261,7 +265,7 @@ class JetStreamQueue:
         self._check_connected()
         self._with_progress.add(lease.key)
         await self._progress.add_progress(
-            lease.key, event_of(lease.token), succeeded=(job,), attempts=lease.attempts, due=None
+            lease.key, event_of(lease.token), targets={job: DONE}, **_attempts_of(lease), due=None
         )
         return True
 
@@ -269,44 +273,44 @@ class JetStreamQueue:
         """Answered by the server, so that nobody runs it again."""
         await self._acknowledge_message(lease, b"+ACK")
         self._holdings.end_event(lease.key, lease.token)
-        if lease.attempts > 1 or lease.key in self._with_progress:
+        if lease.token.metadata.num_delivered > 1 or lease.key in self._with_progress:
             self._with_progress.discard(lease.key)
             with contextlib.suppress(QueueFailed):  # it expires
                 await self._progress.forget_progress(lease.key)
         return True
 
-    async def retry_later(self, lease: Lease, delay: float, reason: str) -> bool:
+    async def retry_later(self, lease: Lease, delay: float, run: FailedRun) -> bool:
         self._check_connected()
         due = time.time() + delay
-        changes = {"attempts": lease.attempts, "due": due, "error": reason}
-        await self._progress.add_progress(lease.key, event_of(lease.token), **changes)
+        changes = {**_attempts_of(lease), "attempts": run.attempts, "due": due, "error": run.reason}
+        await self._progress.add_progress(lease.key, event_of(lease.token), targets=run.targets, **changes)
         self._with_progress.discard(lease.key)
         message = self._holdings.newest_delivery(lease.key, lease.token)
         self._holdings.drop_event(lease.key)  # it may come back before the answer does
         await self._acknowledge_message(lease._replace(token=message), _negative_acknowledgement(delay))
         return True
 
-    async def give_up(self, lease: Lease, reason: str) -> bool:
+    async def give_up(self, lease: Lease, run: FailedRun) -> bool:
         """Kept in the other stream before it leaves this one; its number is its message id, so it is kept once."""
         self._check_connected()
         message = lease.token
         subject = self.names.dead_subject(message.subject.rpartition(".")[2], lease.key)
         self._check_size(len(message.data) + _FIXED_HEADERS)
         room = self._connection.max_payload - len(message.data) - _FIXED_HEADERS
-        jobs = json.dumps(sorted(await self._read_succeeded(lease)))
-        if len(jobs) > room // 2:
-            jobs = "[]"
+        targets = json.dumps({**targets_in_headers(message), **await self._read_targets(lease), **run.targets})
+        if len(targets) > room // 2:
+            targets = "{}"
         headers = {
-            MESSAGE_ID: f"{event_of(message)}-{lease.key}", REASON: _shortened_reason(reason, room - len(jobs)),
-            ATTEMPTS: str(lease.attempts), SUCCEEDED: jobs,
+            MESSAGE_ID: f"{event_of(message)}-{lease.key}", REASON: _shortened_reason(run.reason, room - len(targets)),
+            ATTEMPTS: str(run.attempts), TARGETS: targets,
         }  # fmt: skip
         await checked_reply(self._jetstream.publish(subject, message.data, timeout=TIMEOUT, headers=headers))
         return await self.complete_event(lease)
 
-    async def _read_succeeded(self, lease: Lease) -> tuple[str, ...]:
+    async def _read_targets(self, lease: Lease) -> Mapping[str, TargetState]:
         with contextlib.suppress(QueueFailed):
-            return (await self._progress.read_progress(lease.key, event_of(lease.token))).succeeded
-        return ()
+            return (await self._progress.read_progress(lease.key, event_of(lease.token))).targets
+        return {}
 
     async def _acknowledge_message(self, lease: Lease, payload: bytes) -> None:
         self._check_connected()
@@ -372,6 +376,15 @@ class JetStreamQueue:
             await cancel_all([self._watch_task])
         if self._connection is not None:
             await disconnect_from_server(self._connection)
+
+
+def _attempts_of(lease: Lease) -> dict[str, int]:
+    return {"attempts": lease.attempts, "deliveries": lease.token.metadata.num_delivered}
+
+
+def targets_in_headers(message: Any) -> dict[str, TargetState]:
+    """Those of an event that is dead, or that is run again for one of them."""
+    return decode_targets(json.loads((message.headers or {}).get(TARGETS, "{}")))
 
 
 def _negative_acknowledgement(delay: float) -> bytes:

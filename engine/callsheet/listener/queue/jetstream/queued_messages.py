@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..queue_port import QueueFailed, storable_headers
+from ..queue_port import QueueFailed, TargetState, storable_headers
 from .nats_connection import checked_reply
 
 if TYPE_CHECKING:
@@ -137,19 +138,27 @@ def event_of(message: Any) -> str:
     return str((message.headers or {}).get(MESSAGE_ID, ""))
 
 
-# What is known of an event that did not go through at once: jobs that succeeded, the last error, when it is due.
+# What is known of an event that did not go through at once: its targets, the last error, when it is due.
 
 _MAX_TRIES = 20
 
 
 class Progress(NamedTuple):
-    """`event` tells which event a sequence number means: numbers begin again where a stream is made anew."""
+    """`event` tells which event a sequence number means: numbers begin again where a stream is made anew.
+
+    `deliveries` are those of the server when this was written, `attempts` the ones of them that count.
+    """
 
     event: str
-    succeeded: tuple[str, ...] = ()
+    targets: Mapping[str, TargetState] = MappingProxyType({})
     attempts: int = 0
     due: float | None = None
     error: str | None = None
+    deliveries: int = 0
+
+
+def decode_targets(given: Mapping[str, Sequence[Any]]) -> dict[str, TargetState]:
+    return {job: TargetState(*state) for job, state in given.items()}
 
 
 class ProgressStore:
@@ -170,19 +179,19 @@ class ProgressStore:
             return Progress(event), None
         try:
             progress = Progress(**json.loads(entry.value))
-            progress = progress._replace(succeeded=tuple(progress.succeeded))
-        except (ValueError, TypeError):  # others may have put anything there
+            progress = progress._replace(targets=decode_targets(progress.targets))
+        except (ValueError, TypeError, AttributeError):  # others may have put anything there
             progress = Progress(event)
         return progress if progress.event == event else Progress(event), entry.revision
 
     async def add_progress(self, sequence: int, event: str, **changes: Any) -> None:
-        """`succeeded` is joined with what is there, all else replaces it. Raises `QueueFailed`."""
+        """`targets` are joined with what is there, all else replaces it. Raises `QueueFailed`."""
         from nats.js.errors import KeyWrongLastSequenceError
 
         for _ in range(_MAX_TRIES):
             current, revision = await self._read_message(sequence, event)
-            jobs = tuple(dict.fromkeys((*current.succeeded, *changes.get("succeeded", ()))))
-            text = json.dumps(current._replace(**{**changes, "succeeded": jobs})._asdict()).encode()
+            targets = {**current.targets, **changes.get("targets", {})}
+            text = json.dumps(current._replace(**{**changes, "targets": targets})._asdict()).encode()
             try:
                 if revision is None:
                     await checked_reply(self._bucket.create(str(sequence), text), KeyWrongLastSequenceError)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ....errors import CallsheetError, UsageError, count_of
 from ....files import PRIVATE
-from ..queue_port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
+from ..queue_port import DUPLICATE, FailedRun, Lease, PutResult, QueuedEvent, QueueFailed
 from . import inbox_events, inbox_file
 from .inbox_events import count_by_state
 from .inbox_file import Whereabouts
@@ -99,12 +99,12 @@ class FileQueue:
     renew_every = HEARTBEAT
 
     def __init__(
-        self, path: str, window: float, max_attempts: int, note: Callable[[str], None], longest: float = 3600.0
+        self, path: str, window: float, note: Callable[[str], None], longest: Callable[[], float] = lambda: 3600.0
     ) -> None:
         self._window = window
         self._note = note
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
-        self._lease_holder = inbox_events.LeaseHolder(self._owner, LEASE, max_attempts, longest)
+        self._longest = longest
         self._path = path
         self._whereabouts: Whereabouts | None = None
         self._misplaced: str | None = None
@@ -120,7 +120,7 @@ class FileQueue:
         self._writer: InboxWriter | None = None
         self._completion: _Completion | None = None
         self._work_available = asyncio.Event()
-        self._with_successes: set[int] = set()  # events held here of which single jobs were noted
+        self._with_targets: set[int] = set()  # events held here of which something is known target by target
 
     def _open_file(self) -> None:
         try:
@@ -185,7 +185,7 @@ class FileQueue:
         self._work_available.clear()
         operation = partial(inbox_events.claim_events, count=count, owner=self._owner, now=time.time())
         events, due = await self._submit_change(operation)
-        self._with_successes.update(event.lease.key for event in events if event.succeeded)
+        self._with_targets.update(event.lease.key for event in events if event.targets)
         if not events:
             wait = LONGEST_SLEEP if due is None else min(LONGEST_SLEEP, max(0.01, due - time.time()))
             with contextlib.suppress(TimeoutError):
@@ -224,7 +224,8 @@ class FileQueue:
         self._misplaced = None if self._whereabouts is None else self._whereabouts.problem()
         if self._misplaced != before:
             self._note(f"inbox: {self._misplaced or 'it is back'}")
-        return inbox_events.write_heartbeat(connection, self._lease_holder, now, judges=judges)
+        holder = inbox_events.LeaseHolder(self._owner, LEASE, self._longest())
+        return inbox_events.write_heartbeat(connection, holder, now, judges=judges)
 
     async def _purge_done(self) -> None:
         before = time.time() - self._window
@@ -233,7 +234,7 @@ class FileQueue:
             pass
 
     def record_success(self, lease: Lease, job: str) -> asyncio.Future[bool]:
-        self._with_successes.add(lease.key)
+        self._with_targets.add(lease.key)
         return self._submit_change(partial(inbox_events.record_success, lease=lease, owner=self._owner, job=job))
 
     def complete_event(self, lease: Lease) -> asyncio.Future[bool]:
@@ -255,7 +256,7 @@ class FileQueue:
         self, connection: sqlite3.Connection, waiting: Sequence[tuple[Lease, object]], now: float
     ) -> list[bool]:
         leases = [lease for lease, _ in waiting]
-        return inbox_events.complete_events(connection, leases, self._owner, now, noted=self._with_successes)
+        return inbox_events.complete_events(connection, leases, self._owner, now, noted=self._with_targets)
 
     def _on_completed(
         self, waiting: Sequence[tuple[Lease, asyncio.Future[bool]]], completed: asyncio.Future[list[bool]]
@@ -263,7 +264,7 @@ class FileQueue:
         error = completed.exception()
         for position, (lease, future) in enumerate(waiting):
             if error is None:
-                self._with_successes.discard(lease.key)
+                self._with_targets.discard(lease.key)
             if future.done():
                 continue
             if error is None:
@@ -271,18 +272,17 @@ class FileQueue:
             else:
                 future.set_exception(error)
 
-    async def retry_later(self, lease: Lease, delay: float, reason: str) -> bool:
-        changed = await self._reschedule_event(lease, time.time() + delay, reason)
+    async def retry_later(self, lease: Lease, delay: float, run: FailedRun) -> bool:
+        changed = await self._reschedule_event(lease, time.time() + delay, run)
         self.wake_worker()
         return changed
 
-    async def give_up(self, lease: Lease, reason: str) -> bool:
-        return await self._reschedule_event(lease, None, reason)
+    async def give_up(self, lease: Lease, run: FailedRun) -> bool:
+        return await self._reschedule_event(lease, None, run)
 
-    async def _reschedule_event(self, lease: Lease, due: float | None, reason: str) -> bool:
-        self._with_successes.discard(lease.key)  # whoever takes it again finds them
-        error = inbox_events.storable_text(reason)
-        changed = partial(inbox_events.reschedule_event, lease=lease, owner=self._owner, due=due, error=error)
+    async def _reschedule_event(self, lease: Lease, due: float | None, run: FailedRun) -> bool:
+        self._with_targets.discard(lease.key)  # whoever takes it again finds them
+        changed = partial(inbox_events.reschedule_event, lease=lease, owner=self._owner, due=due, run=run)
         return await self._submit_change(changed)
 
     async def release_leases(self, leases: Sequence[Lease]) -> None:

@@ -9,7 +9,18 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ....errors import CallsheetError
-from ..queue_port import STATES, Lease, QueuedEvent, storable_headers
+from ..queue_port import (
+    ALL_OTHERS,
+    DONE,
+    NEW,
+    STATES,
+    FailedRun,
+    Lease,
+    QueuedEvent,
+    TargetState,
+    record_of_targets,
+    storable_headers,
+)
 from . import inbox_file
 
 if TYPE_CHECKING:
@@ -37,7 +48,6 @@ class LeaseHolder(NamedTuple):
 
     owner: str
     lease: float
-    max_attempts: int
     longest: float = 3600.0
 
 
@@ -80,7 +90,7 @@ def claim_events(
     rows = connection.execute(
         "UPDATE event SET state = 'running', owner = ?, attempts = attempts + 1 WHERE key IN"
         " (SELECT key FROM event INDEXED BY event_due WHERE state = 'waiting' AND due <= ? ORDER BY due, key LIMIT ?)"
-        " RETURNING key, attempts, source, headers, query, data, text",
+        " RETURNING key, attempts, source, headers, query, data, text, received",
         (owner, now, count),
     ).fetchall()
     due = None if len(rows) == count else next_due(connection)
@@ -88,11 +98,21 @@ def claim_events(
 
 
 def _queued_event(connection: sqlite3.Connection, row: Sequence[Any]) -> QueuedEvent:
-    key, attempts, source, headers, query, data, text = row
-    jobs = connection.execute("SELECT job FROM succeeded WHERE key = ?", (key,)).fetchall()
-    succeeded = frozenset(job for (job,) in jobs)
-    payload = data if text is None else text
-    return QueuedEvent(Lease(key, attempts), source, unpack_headers(headers), query, data, payload, succeeded)
+    key, attempts, source, headers, query, data, text, received = row
+    payload, targets = data if text is None else text, _targets_of_event(connection, key)
+    return QueuedEvent(Lease(key, attempts), source, unpack_headers(headers), query, data, payload, received, targets)
+
+
+def _targets_of_event(connection: sqlite3.Connection, key: int) -> dict[str, TargetState]:
+    rows = connection.execute("SELECT job, state, attempts, due, error FROM target WHERE key = ? ORDER BY job", (key,))
+    return {job: TargetState(*state) for job, *state in rows}
+
+
+def _write_targets(connection: sqlite3.Connection, key: int, targets: Mapping[str, TargetState]) -> None:
+    connection.executemany(
+        "INSERT OR REPLACE INTO target (key, job, state, attempts, due, error) VALUES (?, ?, ?, ?, ?, ?)",
+        [(key, job, *state[:3], state.error and storable_text(state.error)) for job, state in targets.items()],
+    )
 
 
 def next_due(connection: sqlite3.Connection) -> float | None:
@@ -104,7 +124,7 @@ def record_success(connection: sqlite3.Connection, lease: Lease, owner: str, job
     lease_values = (lease.key, owner, lease.attempts)
     is_held = connection.execute(f"SELECT 1 FROM event WHERE {_HELD}", lease_values).fetchone()  # noqa: S608 - a constant
     if is_held is not None:
-        connection.execute("INSERT OR IGNORE INTO succeeded (key, job) VALUES (?, ?)", (lease.key, job))
+        _write_targets(connection, lease.key, {job: DONE})
     return is_held is not None
 
 
@@ -117,17 +137,24 @@ def complete_events(
         cursor = connection.execute(_COMPLETE, (now, lease.key, owner, lease.attempts))
         changed.append(bool(cursor.rowcount))
         if changed[-1] and lease.key in noted:
-            connection.execute("DELETE FROM succeeded WHERE key = ?", (lease.key,))
+            connection.execute("DELETE FROM target WHERE key = ?", (lease.key,))
     connection.execute("UPDATE tally SET events = events + ? WHERE state = 'done'", (sum(changed),))
     return changed
 
 
-def reschedule_event(connection: sqlite3.Connection, lease: Lease, owner: str, due: float | None, error: str) -> bool:
+def reschedule_event(
+    connection: sqlite3.Connection, lease: Lease, owner: str, due: float | None, run: FailedRun
+) -> bool:
     """For a later attempt, or for good where `due` is absent."""
     changed = connection.execute(
-        f"UPDATE event SET state = ?, due = coalesce(?, due), error = ?, owner = NULL WHERE {_HELD}",  # noqa: S608 - a constant
-        ("dead" if due is None else "waiting", due, error, lease.key, owner, lease.attempts),
-    )
+        f"UPDATE event SET state = ?, due = coalesce(?, due), error = ?, attempts = ?, owner = NULL WHERE {_HELD}",  # noqa: S608 - a constant
+        (
+            "dead" if due is None else "waiting", due, storable_text(run.reason), run.attempts,
+            lease.key, owner, lease.attempts,
+        ),
+    )  # fmt: skip
+    if changed.rowcount:
+        _write_targets(connection, lease.key, run.targets)
     return bool(changed.rowcount)
 
 
@@ -147,10 +174,9 @@ def write_heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: fl
     connection.execute("DELETE FROM owner WHERE alive_until < ? OR alive_until > ?", (now, ahead))
     rescheduled = connection.execute(
         "UPDATE event INDEXED BY event_running"
-        " SET state = CASE WHEN attempts >= ? THEN 'dead' ELSE 'waiting' END, owner = NULL, due = ?,"
-        " error = 'the process that handled it ended'"
+        " SET state = 'waiting', owner = NULL, due = ?, error = 'the process that handled it ended'"
         " WHERE state = 'running' AND owner NOT IN (SELECT id FROM owner)",
-        (holder.max_attempts, now),
+        (now,),
     )
     return rescheduled.rowcount
 
@@ -165,16 +191,20 @@ def release_events(connection: sqlite3.Connection, owner: str, now: float) -> No
     connection.execute("DELETE FROM owner WHERE id = ?", (owner,))
 
 
-def replay_events(connection: sqlite3.Connection, keys: Iterable[int], now: float) -> None:
-    """From the beginning: every job, the full number of attempts. What runs just now is left alone."""
+def replay_events(connection: sqlite3.Connection, keys: Iterable[int], now: float, target: str | None = None) -> None:
+    """From the beginning: every job or that of one target, all attempts. What runs just now is left alone."""
     for key in keys:
+        found = connection.execute("SELECT state FROM event WHERE key = ?", (key,)).fetchone()
         changed = connection.execute(
             "UPDATE event SET state = 'waiting', attempts = 0, due = ?, finished = NULL, error = NULL"
             " WHERE key = ? AND state <> 'running'",
             (now, key),
         )
-        if changed.rowcount:
-            connection.execute("DELETE FROM succeeded WHERE key = ?", (key,))
+        if changed.rowcount and target is None:
+            connection.execute("DELETE FROM target WHERE key = ?", (key,))
+        elif changed.rowcount:
+            others = {ALL_OTHERS: DONE} if found == ("done",) else {}
+            _write_targets(connection, key, {**others, str(target): NEW})
 
 
 _PURGED = {
@@ -186,7 +216,7 @@ _PURGED = {
 def purge_events(connection: sqlite3.Connection, state: str, before: float, limit: int = -1) -> int:
     """Delete events that were done, or that arrived and were given up, before a time; returns how many."""
     sql = _PURGED[state]
-    connection.execute(f"DELETE FROM succeeded WHERE key IN ({sql})", (before, limit))  # noqa: S608 - a constant
+    connection.execute(f"DELETE FROM target WHERE key IN ({sql})", (before, limit))  # noqa: S608 - a constant
     return connection.execute(f"DELETE FROM event WHERE key IN ({sql})", (before, limit)).rowcount  # noqa: S608 - a constant
 
 
@@ -208,6 +238,10 @@ _LISTED: dict[str | None, str] = {
     "done": f"{_SELECT} WHERE state = 'done' ORDER BY finished DESC, key DESC LIMIT ?",
     "dead": f"{_SELECT} WHERE state = 'dead' ORDER BY received DESC, key DESC LIMIT ?",
 }
+_LISTED_OF_TARGET = (
+    "SELECT key, source, type, id, target.state, target.attempts, received, target.due, finished, target.error"
+    " FROM target JOIN event USING (key) WHERE job = ? AND (? IS NULL OR target.state = ?) ORDER BY key DESC LIMIT ?"
+)
 _SELECT_FULL = f"SELECT {_COLUMNS}, coalesce(text, data), headers FROM event"  # noqa: S608 - constants
 
 
@@ -218,8 +252,12 @@ def count_by_state(connection: sqlite3.Connection) -> Mapping[str, float]:
     return {state: float(by_state[state]) for state in STATES}
 
 
-def list_events(connection: sqlite3.Connection, state: str | None, limit: int) -> list[dict[str, Any]]:
-    return [_record_of_row(row) for row in connection.execute(_LISTED[state], (limit,))]
+def list_events(
+    connection: sqlite3.Connection, state: str | None, limit: int, target: str | None
+) -> list[dict[str, Any]]:
+    if target is None:
+        return [_record_of_row(row) for row in connection.execute(_LISTED[state], (limit,))]
+    return [_record_of_row(row) for row in connection.execute(_LISTED_OF_TARGET, (target, state, state, limit))]
 
 
 def events_by_key(connection: sqlite3.Connection, keys: Iterable[int]) -> list[dict[str, Any]]:
@@ -234,11 +272,9 @@ def find_events(connection: sqlite3.Connection, word: str) -> list[dict[str, Any
         rows = connection.execute(f"{_SELECT_FULL} WHERE key = ?", (int(word[:18]),)).fetchall()
     records = []
     for row in rows:
-        jobs = connection.execute("SELECT job FROM succeeded WHERE key = ? ORDER BY job", (row[0],)).fetchall()
+        targets = record_of_targets(_targets_of_event(connection, row[0]))
         names = sorted({name.decode("latin-1") for name, _ in unpack_headers(row[-1])})
-        records.append(
-            {**_record_of_row(row), "succeeded": [job for (job,) in jobs], "headers": names, "payload": row[-2]}
-        )
+        records.append({**_record_of_row(row), **targets, "headers": names, "payload": row[-2]})
     return records
 
 
@@ -254,8 +290,8 @@ class FileInspection:
         self._path = path
         self._connection = inbox_file.open_existing(path, write=write)
 
-    def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
-        return self._run_checked(lambda: list_events(self._connection, state, limit))
+    def list_events(self, state: str | None, limit: int, target: str | None = None) -> list[dict[str, Any]]:
+        return self._run_checked(lambda: list_events(self._connection, state, limit, target))
 
     def count_by_state(self) -> Mapping[str, float]:
         return self._run_checked(lambda: count_by_state(self._connection))
@@ -263,10 +299,10 @@ class FileInspection:
     def find_events(self, word: str) -> list[dict[str, Any]]:
         return self._run_checked(lambda: find_events(self._connection, word))
 
-    def replay_events(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+    def replay_events(self, keys: Iterable[int], target: str | None = None) -> list[dict[str, Any]]:
         unique_keys = list(dict.fromkeys(keys))
         self._run_checked(
-            lambda: self._in_transaction(lambda: replay_events(self._connection, unique_keys, time.time()))
+            lambda: self._in_transaction(lambda: replay_events(self._connection, unique_keys, time.time(), target))
         )
         return self._run_checked(lambda: events_by_key(self._connection, unique_keys))
 

@@ -17,12 +17,11 @@ from ....errors import CallsheetError, UsageError
 
 # What an inbox file consists of, and how one is recognised without touching it.
 
-VERSION = 4
+VERSION = 5
 BUSY_WAIT = 3.0
 _DIGEST_LENGTH = 32  # of an identity that is made of an event's content, as `verify/event.py` makes it
 _TABLES = {
     "event": "key identity source type id received headers query data text state attempts due finished error owner",
-    "succeeded": "key job",
     "owner": "id alive_until",
 }
 _CREATE = (
@@ -75,6 +74,15 @@ END""",
   UPDATE tally SET events = events - 1 WHERE state = old.state;
 END""",
 )
+# What is known of an event that did not go through at once, target by target. First that was who succeeded.
+_CREATE_TARGETS = (
+    "ALTER TABLE succeeded RENAME TO target",
+    "ALTER TABLE target ADD COLUMN state TEXT NOT NULL DEFAULT 'done'",
+    "ALTER TABLE target ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE target ADD COLUMN due REAL NOT NULL DEFAULT 0",
+    "ALTER TABLE target ADD COLUMN error TEXT",
+    "CREATE INDEX target_job ON target (job, key)",
+)
 
 
 class Unwritable(CallsheetError):
@@ -106,7 +114,17 @@ def open_existing(path: str, *, write: bool) -> sqlite3.Connection:
         check_is_inbox(path, allow_new=False)
     except OSError as error:
         raise CallsheetError(f"inbox {path}: {error.strerror or error}") from None
-    return _connect_to_file(path, "rw", _prepare_tables) if write else open_reader(path)
+    return _connect_to_file(path, *(("rw", _prepare_tables) if write else ("ro", _show_targets)))
+
+
+def _show_targets(connection: sqlite3.Connection) -> None:
+    """A file of an earlier version is read as it is."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version < VERSION:
+        connection.execute(
+            "CREATE TEMP VIEW target AS"
+            " SELECT key, job, 'done' AS state, 0 AS attempts, 0.0 AS due, NULL AS error FROM succeeded"
+        )
 
 
 def open_reader(path: str) -> sqlite3.Connection:
@@ -203,7 +221,7 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version < VERSION:  # else another process was faster
-        for statement in (*(() if version else _CREATE), *_CREATE_IDENTITY, *_CREATE_BY_STATE):
+        for statement in (*(() if version else _CREATE), *_CREATE_IDENTITY, *_CREATE_BY_STATE, *_CREATE_TARGETS):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
