@@ -139,6 +139,16 @@ def attribute_fields(specs: shape.Attributes, *, renamed: bool = False) -> list[
     return [AttrField(outer, spec, renamed=renamed) for outer, spec in specs.items()]
 
 
+RGB = re.compile(r"rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)")
+
+
+def spelt_color(value: str) -> str:
+    """A colour of CSS in six hexadecimal digits."""
+    if match := RGB.fullmatch(value):
+        return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups())
+    return "#" + "".join(digit * 2 for digit in value[1:]) if re.fullmatch("#[0-9A-Fa-f]{3}", value) else value
+
+
 def as_number(value: str) -> int | float | None:
     """A number out of a format that only knows text; None where it is none."""
     try:

@@ -6,9 +6,10 @@ crossing and nesting styles need no case of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import field as slot
+from itertools import chain
 from typing import Any, NamedTuple
 
 Attrs = dict[str, Any]  # neutral name -> a JSON value; it may come from anybody, so nothing is sure of the value
@@ -154,10 +155,28 @@ def _shared(node: Node, other: Node | None) -> tuple[Mark, ...]:
     """The marks that go on from a node to its neighbour."""
     if other is None:
         return ()
-    same = 0
-    while same < min(len(node.marks), len(other.marks)) and node.marks[same] == other.marks[same]:
-        same += 1
-    return node.marks[:same]
+    return node.marks[: shared_length(node.marks, other.marks)]
+
+
+def shared_length(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """How many of the things that two sequences begin with are equal."""
+    differing = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
+
+
+def write_nested(pieces: Iterable[tuple[Sequence[Any], str]], tag: Callable[[Any, bool], str]) -> str:
+    """Words with what is around them, outermost first; what goes on from one to the next is opened once.
+
+    `tag` writes the start of one of these (True), or its end.
+    """
+    parts: list[str] = []
+    opened: Sequence[Any] = ()
+    for stack, words in chain(pieces, [((), "")]):
+        same = shared_length(opened, stack)
+        parts += [tag(one, False) for one in reversed(opened[same:])]  # noqa: FBT003 -- as a tag is told
+        parts += [*(tag(one, True) for one in stack[same:]), words]  # noqa: FBT003
+        opened = stack
+    return "".join(parts)
 
 
 class Losses:

@@ -45,13 +45,11 @@ class DocumentReader:
         result: list[Node] = []
         for raw in objects:
             name = raw.get("type") if isinstance(raw, dict) else None
-            if name == self._text and "attrs" not in raw and ("marks" not in raw or raw["marks"]):
-                words = raw.get("text")
-                if words and isinstance(words, str):
-                    marks = self.read_marks(raw) if "marks" in raw else ()
-                    result.append(Node("text", NO_ATTRS, NO_CONTENT, words, marks))
-            else:
+            marks = raw.get("marks", ()) if name == self._text and "attrs" not in raw else []
+            if marks == []:
                 result += self._node(raw, name, depth)
+            elif (words := raw.get("text")) and isinstance(words, str):
+                result.append(Node("text", NO_ATTRS, NO_CONTENT, words, self.read_marks(raw) if marks else ()))
         return result
 
     def _node(self, raw: Any, name: Any, depth: int) -> list[Node]:

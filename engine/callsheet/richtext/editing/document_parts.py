@@ -10,7 +10,7 @@ from ..adf.reader import DocumentReader
 from ..lossless_markers import marker_label
 from ..node_rules import NodeForm, Rules
 from ..plain_text import visible_text
-from ..tree import MAX_DEPTH, Attrs, Losses, Mark, Node
+from ..tree import MAX_DEPTH, Attrs, Losses, Node
 from .sayable import Sayable
 from .source_parts import (
     FRAMED,
@@ -21,6 +21,7 @@ from .source_parts import (
     Piece,
     Wrapper,
     label_tokens,
+    marks_of,
     seen_tokens,
     tokens_of,
     word_tokens,
@@ -134,7 +135,7 @@ class DocumentParts:
         stack = self._stack(raw) if isinstance(raw, dict) else ()
         if form is None or form.kind != "text" or not isinstance(raw.get("text"), str):
             return self._atom(raw, form, stack)
-        marks = _marks(stack)
+        marks = marks_of(stack)
         words = TOKEN.findall(raw["text"])
         return [EditToken(w, marks=marks, pieces=[Piece((raw, w), stack, w)]) for w in words]
 
@@ -183,11 +184,3 @@ def _content(raw: Raw) -> list[Any]:
 
 def _key(raw: Any) -> str:
     return json.dumps(raw, sort_keys=True, ensure_ascii=False, default=str)
-
-
-def _marks(stack: tuple[Wrapper, ...]) -> tuple[Mark, ...]:
-    found: dict[str, Mark] = {}
-    for wrapper in stack:
-        if wrapper.mark is not None:
-            found.setdefault(wrapper.mark.kind, wrapper.mark)
-    return tuple(found.values())

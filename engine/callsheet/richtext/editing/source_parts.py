@@ -26,6 +26,14 @@ class Wrapper:
     base: Wrapper | None = None  # what it is an edit of: the same with another address
 
 
+def marks_of(stack: tuple[Wrapper, ...]) -> tuple[Mark, ...]:
+    """The marks that Markdown says, each kind once."""
+    found: dict[str, Mark] = {}
+    for mark in (wrapper.mark for wrapper in stack if wrapper.mark is not None):
+        found.setdefault(mark.kind, mark)
+    return tuple(found.values())
+
+
 @dataclass(slots=True)
 class Piece:
     """Source of inline content, and what is around it."""

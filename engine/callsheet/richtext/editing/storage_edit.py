@@ -11,7 +11,7 @@ from ..node_rules import Rules
 from ..storage.storage_forms import StorageForm
 from ..storage.writer import StorageWriter
 from ..storage.xml import NOT_XML, Element, cdata_section, escape_xml, parse_fragment, xml_tag
-from ..tree import Attrs, Losses, Mark, Node, Verbatim, text_node
+from ..tree import Attrs, Losses, Mark, Node, Verbatim, text_node, write_nested
 from .block_matching import Block, longest_increasing
 from .edit_writer import EditWriter, WrittenBlock
 from .line_edit import OutputPiece, merge_tokens
@@ -270,18 +270,8 @@ class StorageEdit:
     # --- words ---
 
     def _inline(self, outputs: list[OutputPiece]) -> str:
-        parts: list[str] = []
-        opened: list[Wrapper] = []
-        for output in outputs:
-            stack = output.stack
-            same = 0
-            while same < min(len(opened), len(stack)) and opened[same] is stack[same]:
-                same += 1
-            parts += [self._tag(wrapper)[1] for wrapper in reversed(opened[same:])]
-            parts += [self._tag(wrapper)[0] for wrapper in stack[same:]]
-            opened = list(stack)
-            parts.append(self._written(output))
-        return "".join(parts + [self._tag(wrapper)[1] for wrapper in reversed(opened)])
+        pieces = [(output.stack, self._written(output)) for output in outputs]
+        return write_nested(pieces, lambda wrapper, opening: self._tag(wrapper)[not opening])
 
     def _tag(self, wrapper: Wrapper) -> tuple[str, str]:
         if wrapper.base is not None and wrapper.mark is not None:

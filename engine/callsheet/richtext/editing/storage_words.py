@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
 
 from ..lossless_markers import marker_label
 from ..node_rules import Rules
 from ..plain_text import visible_text
 from ..storage.storage_forms import StorageForm, StorageForms
 from ..storage.xml import Element, Words, parse_fragment
-from ..tree import Attrs, Mark, Node
+from ..tree import Mark, Node
 from .sayable import Sayable
-from .source_parts import FRAMED, EditToken, Label, Piece, Wrapper, label_tokens, seen_tokens, tokens_of
+from .source_parts import FRAMED, EditToken, Label, Piece, Wrapper, label_tokens, marks_of, seen_tokens, tokens_of
 
 CDATA = "<![CDATA["  # in it, nothing is written as an entity
 RAW = re.compile(r"[ \t\r\n]+|[^\W_]+|&#?\w+;|.", re.DOTALL)
@@ -153,12 +152,3 @@ class StorageWords:
 
 def words_in(element: Element) -> bool:
     return any(isinstance(child, Words) and child.strip() for child in element.children)
-
-
-def marks_of(stack: tuple[Wrapper, ...]) -> tuple[Any, ...]:
-    """The marks that Markdown says, each kind once."""
-    found: Attrs = {}
-    for wrapper in stack:
-        if wrapper.mark is not None:
-            found.setdefault(wrapper.mark.kind, wrapper.mark)
-    return tuple(found.values())

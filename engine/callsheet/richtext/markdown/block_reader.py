@@ -41,20 +41,16 @@ OPEN = {
     "box_open": "box",
     "container_container_open": "container",
     "footnote_reference_open": "note",
-    "tab_open": "tab",
 }
-DESCRIBED = frozenset(
-    {
-        "heading_open",
-        "ordered_list_open",
-        "box_open",
-        "container_container_open",
-        "footnote_reference_open",
-        "tab_open",
-        "th_open",
-        "td_open",
-    }
-)
+DESCRIBED: dict[str, Callable[[Token], Attrs]] = {
+    "heading_open": lambda token: share_keys({"level": int(token.tag[1])}),
+    "ordered_list_open": lambda token: {"start": int(token.attrs["start"])} if "start" in token.attrs else {},
+    "box_open": lambda token: dict(token.meta),
+    "container_container_open": lambda token: {"info": token.info},
+    "footnote_reference_open": lambda token: {"label": token.meta["label"]},
+    "th_open": lambda token: {"style": token.attrs["style"]} if token.attrs else NO_ATTRS,
+    "td_open": lambda token: {"style": token.attrs["style"]} if token.attrs else NO_ATTRS,
+}
 CLOSE = frozenset(name.replace("_open", "_close") for name in OPEN)
 
 
@@ -71,7 +67,7 @@ def add_blocks(root: Node, source: str, parser: Parser) -> None:
                 stack[-1].text = token.content
         elif token.nesting == 1:
             if kind in OPEN:
-                node = Node(OPEN[kind], _attrs(token) if kind in DESCRIBED else NO_ATTRS)
+                node = Node(OPEN[kind], DESCRIBED[kind](token) if kind in DESCRIBED else NO_ATTRS)
                 stack[-1].content.append(node)
                 stack.append(node)
         elif token.nesting == 0:
@@ -80,24 +76,6 @@ def add_blocks(root: Node, source: str, parser: Parser) -> None:
             stack.pop()
 
     parser.read_tokens(source, take)
-
-
-def _attrs(token: Token) -> Attrs:
-    kind = token.type
-    if kind == "heading_open":
-        return share_keys({"level": int(token.tag[1])})
-    if kind in ("th_open", "td_open"):
-        return {"style": token.attrs["style"]} if token.attrs else NO_ATTRS
-    if kind == "ordered_list_open":
-        start = token.attrs.get("start")
-        return {} if start is None else {"start": int(start)}
-    if kind == "box_open":
-        return dict(token.meta)
-    if kind == "tab_open":
-        return {"title": token.info}
-    if kind == "container_container_open":
-        return {"info": token.info}
-    return {"label": token.meta["label"]} if kind == "footnote_reference_open" else {}
 
 
 def _leaf(token: Token) -> Node:
@@ -177,7 +155,6 @@ class BlockReader:
             "box": self._box,
             "container": self._container,
             "note": self._note,
-            "tab": lambda node: self._boxed(node, "", node.attrs["title"], closed=False),
         }
 
     def read_blocks(self, source: str) -> Node:

@@ -32,7 +32,8 @@ def quote_lines(words: str) -> str:
 
 
 def indent_lines(words: str, width: int) -> str:
-    return "\n".join(" " * width + line if line else line for line in words.split("\n"))
+    lines = words.split("\n") if "\n" in words else [words]
+    return "\n".join([" " * width + line if line else line for line in lines])
 
 
 MOST = 999_999_999  # nine digits number an item

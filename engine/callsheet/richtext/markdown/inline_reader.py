@@ -374,7 +374,7 @@ class _Run:
         return index
 
     def _image(self, token: InlineToken) -> Node:
-        alt = "".join(_alt(token.children))
+        alt = words_of_tokens(token.children)
         attrs = share_keys({"url": str(token.attrs.get("src") or ""), **({"alt": alt} if alt else {})})
         image = Node("image", attrs, [], marks=self.current)
         title = token.attrs.get("title")
@@ -448,14 +448,14 @@ def formula(words: str) -> str:
     return bare if len(bare) == len(words) - 2 and "`" not in bare and bare.strip() else words
 
 
-def _alt(tokens: list[InlineToken]) -> list[str]:
-    """The words of an image's description."""
-    words: list[str] = []
-    for token in tokens:
-        if token.type == "image":
-            words += _alt(token.children)
-        elif token.type in ("softbreak", "hardbreak"):
-            words.append(" ")
-        elif token.type != "html_inline":
-            words.append(token.content)
-    return words
+def words_of_tokens(tokens: list[InlineToken]) -> str:
+    """The words that a reader sees."""
+    return "".join(
+        words_of_tokens(token.children)
+        if token.type == "image"
+        else " "
+        if token.type in ("softbreak", "hardbreak")
+        else token.content
+        for token in tokens
+        if token.type != "html_inline"
+    )

@@ -14,7 +14,7 @@ from .. import lossless_markers
 from ..adf.document_forms import is_media
 from ..node_rules import Rules
 from ..plain_text import name_of_node, visible_text
-from ..tree import Losses, Mark, Node, leads_somewhere, merge_runs, spaces_out, text_node
+from ..tree import Losses, Mark, Node, leads_somewhere, merge_runs, shared_length, spaces_out, text_node
 from .inline_reader import InlineReader
 from .text_patterns import Patterns, link_address, said_by
 
@@ -133,7 +133,7 @@ class SpanWriter:
 
     def write_inline(self, content: list[Node], *, single: bool = False) -> str:
         """One paragraph's content; `single` where it must stay on one line."""
-        if self.lossless and len(content) == 1 and self._is_plain(content[0]):
+        if len(content) == 1 and self._is_plain(content[0]):
             return self._lines(content[0].text, single=single)
         if not self.lossless:
             words, certain = self._spans(content, SIGN_LEVEL, single=single)
@@ -265,9 +265,7 @@ class SpanWriter:
                     bare = self._bare(node)
                     marks = marks[:-1] if bare else marks
             if marks != opened:
-                same = 0
-                while same < len(opened) and same < len(marks) and opened[same] == marks[same]:
-                    same += 1
+                same = shared_length(opened, marks) if opened and marks else 0
                 certain = certain and not (same < len(opened) and parts[-1][-1:].isspace())
                 certain = certain and not (same < len(marks) and words[:1].isspace())
                 self._turn(opened[same:][::-1], level, parts, signs, opening=False)
@@ -315,7 +313,7 @@ class SpanWriter:
             said is not None
             and node.attrs.keys() <= {*said[1], "text"}
             and not SPECIAL.search(words)
-            and all(one.kind != "text" or patterns.signs.isdisjoint(one.text) for one in nodes)
+            and all(one.kind != "text" or not patterns.signs.search(one.text) for one in nodes)
         )
 
     def _bare(self, node: Node) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, partial
-from types import MappingProxyType
 from typing import Any, cast
 
 from markdown_it import MarkdownIt
@@ -26,10 +25,10 @@ from mdit_py_plugins.footnote import footnote_plugin
 from ..tree import MAX_DEPTH
 from .parser_rules import (
     CUT,
+    BlockToken,
     InlineToken,
     RulesBySign,
     box_rule,
-    content_tab,
     inline_note,
     only_answered,
     parse_inline,
@@ -70,25 +69,13 @@ def _formula(state: StateInline, silent: bool) -> bool:
     return found
 
 
-class BlockToken:
-    """A token of the parser without what nothing here reads; it is made in a third of the time."""
-
-    tag = content = info = markup = ""
-    map = children = None
-    attrs = meta = MappingProxyType[str, Any]({})  # of all that have none
-
-    def __init__(self, type: str, tag: str, nesting: int) -> None:
-        self.type = type
-        self.tag = tag
-        self.nesting = nesting
-
-
 class BlockState(StateBlock):
     """The parser's state of blocks with light tokens."""
 
     def push(self, ttype: str, tag: str, nesting: Any) -> Any:
         self.level += min(0, nesting)
-        token = BlockToken(ttype, tag, nesting)
+        token = BlockToken(ttype, nesting)
+        token.tag = tag
         self.level += max(0, nesting)
         self.tokens.append(token)  # type: ignore[arg-type]
         return token
@@ -131,7 +118,6 @@ def block_parser() -> MarkdownIt:
     rules.before("table", "too_deep", _too_deep, {"alt": []})
     deflist_plugin(parser)
     container_plugin(parser, "container", validate=_named)
-    rules.before("table", "content_tab", content_tab, {"alt": []})
     rules.before("table", "box", box_rule, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     return parser
 

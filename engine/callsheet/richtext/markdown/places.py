@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import unescape
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from markdown_it.rules_block import StateBlock, reference
 from markdown_it.rules_inline import StateInline, html_inline, image, link
 from markdown_it.token import Token
 
+from .inline_reader import words_of_tokens
 from .parser import Parser, block_parser, inline_parser
 from .parser_rules import InlineToken
 from .text_patterns import at_end
@@ -145,7 +146,7 @@ class PlaceReader:
         place = self._place(token)
         words, name = at_end(raw)
         tokens = None if PLAIN.fullmatch(words) else self._inline(token)
-        said = words if tokens is None else at_end(words_of(tokens))[0]
+        said = words if tokens is None else at_end(words_of_tokens(tokens))[0]
         first, last = opener.map
         end = self._lines[last] if last < len(self._lines) else len(self._source)
         where = place(len(words)) if raw else end
@@ -249,21 +250,6 @@ class PlaceReader:
     def _add(self, address: str, start: int, end: int, *, image: bool, html: bool = False) -> None:
         if 0 <= start < end:
             self._found.addresses.append(Address(address, start, end, image=image, html=html))
-
-
-def words_of(tokens: list[InlineToken]) -> str:
-    """The words that a reader sees."""
-    return "".join(_words(tokens))
-
-
-def _words(tokens: list[InlineToken]) -> Iterator[str]:
-    for token in tokens:
-        if token.type in ("softbreak", "hardbreak"):
-            yield " "
-        elif token.type == "image":
-            yield from _words(token.children)
-        elif token.type not in ("html_inline", "footnote_ref"):
-            yield token.content
 
 
 def replace_ranges(text: str, changes: list[tuple[int, int, str]]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from markdown_it.common.normalize_url import normalizeLink, validateLink
 
-from ..attribute_fields import AttrField, attribute_fields
+from ..attribute_fields import AttrField, attribute_fields, spelt_color
 from ..node_rules import Rules
 from ..tree import Attrs, Mark, Node
 from .parser_rules import InlineToken
@@ -131,8 +131,6 @@ def pair_tags(tokens: list[InlineToken]) -> None:
 
 ADDRESSES = frozenset({"href", "src"})
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-HEX3 = re.compile(r"#([0-9a-f])([0-9a-f])([0-9a-f])")
-RGB = re.compile(r"rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)")
 
 Given = Mapping[str, str | None]  # the attributes of a tag; None for one without a value
 
@@ -175,22 +173,13 @@ class Declaration:
         self.field = next((field for field in known.values() if field.name == self.name), None)
 
     def mark(self, value: str) -> Mark | None:
-        words = _spelt(value.strip().lower())
+        words = spelt_color(value.strip().lower())
         found = self.values.get(words)
         if self.name is None:
             return Mark(self.kind, {}) if found else None
         if found is None and self.field is not None and self.field.pattern and self.field.is_valid(words):
             found = words
         return None if found is None else Mark(self.kind, {self.name: found})
-
-
-def _spelt(value: str) -> str:
-    """A colour in six hexadecimal digits."""
-    if match := HEX3.fullmatch(value):
-        return "#" + "".join(digit * 2 for digit in match.groups())
-    if match := RGB.fullmatch(value):
-        return "#" + "".join(f"{min(int(number), 255):02x}" for number in match.groups())
-    return value
 
 
 @lru_cache(maxsize=2)

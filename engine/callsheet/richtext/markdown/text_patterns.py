@@ -141,17 +141,17 @@ class Patterns:
         for template in self.templates:
             self._groups[number] = template
             number += 1 + len(template.fields)
-        self.signs = frozenset({*(template.first for template in self.templates), ":"})
-        signs = "".join(map(re.escape, self.signs))
+        signs = "".join(map(re.escape, sorted({*(template.first for template in self.templates), ":"})))
+        self.signs = re.compile(f"[{signs}]")  # of an address or a template
         # Text without any sign that could begin something, where line ends are spaces, and where they are not.
         self.plain, self.plain_line = (re.compile(rf"[^\\`*_\[\]!<&~${ends}{signs}]*") for ends in ("", r"\n"))
-        self.suspects = re.compile("[" + re.escape(SIGNS + "".join(sorted(self.signs))) + "]")  # none: no escape needed
+        self.suspects = re.compile("[" + re.escape(SIGNS) + signs + "]")  # none: no escape needed
 
     def nodes_in(self, words: str, marks: tuple[Mark, ...]) -> Iterator[Node]:
         """A text cut into runs and the constructs in it."""
         end = 0
         linked = any(mark.kind == "link" for mark in marks)
-        match = None if self.signs.isdisjoint(words) else self._search(words, 0)
+        match = self._search(words, 0) if self.signs.search(words) else None
         while match:
             found = self._link(match[0], marks) if match[1] else self._node(match, marks)
             if found is None or (match[1] and linked):
@@ -175,9 +175,7 @@ class Patterns:
 
     def matches_in(self, words: str, *, linked: bool) -> Iterator[re.Match[str]]:
         """Where plain text would be taken for a construct; an address is told at its colon."""
-        if self.signs.isdisjoint(words):
-            return
-        match = self._search(words, 0)
+        match = self._search(words, 0) if self.signs.search(words) else None
         while match:
             found = COLON.search(words, match.start()) if match[1] else match
             if found and not (match[1] and linked):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..attribute_fields import AttrField, as_number, attribute_fields
+from ..attribute_fields import AttrField, as_number, attribute_fields, spelt_color
 from ..node_rules import Rules
 from ..tree import Attrs, Node
 from .xml import Element, well_formed, write_element
@@ -179,15 +178,8 @@ def style_of(element: Element) -> dict[str, str]:
     for declaration in element.attrs.get("style", "").split(";"):
         name, _, value = declaration.partition(":")
         if value:
-            found[name.strip().lower()] = _color(value.strip())
+            found[name.strip().lower()] = spelt_color(value.strip())
     return found
-
-
-def _color(value: str) -> str:
-    match = re.fullmatch(r"rgb\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)", value)
-    if match:
-        return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups())
-    return "#" + "".join(digit * 2 for digit in value[1:]) if re.fullmatch("#[0-9A-Fa-f]{3}", value) else value
 
 
 class StorageForms:

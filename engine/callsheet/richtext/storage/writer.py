@@ -9,7 +9,7 @@ from ..adf.document_forms import is_media
 from ..fit_to_document import FLATTEN
 from ..node_rules import Rules
 from ..plain_text import name_of_node, visible_text
-from ..tree import Attrs, Losses, Mark, Node, Verbatim, text_node
+from ..tree import Attrs, Losses, Mark, Node, Verbatim, text_node, write_nested
 from .extension_sizes import as_macro, column_widths, widths_of_layout
 from .framed_nodes import DocumentNodes
 from .storage_forms import BESIDE, INSIDE, RICH, StorageForm, StorageForms, kept_form
@@ -55,21 +55,16 @@ class StorageWriter:
         return xml_tag(around, {}, "".join(self.block(one) for one in run))
 
     def inline(self, nodes: list[Node]) -> str:
-        parts: list[str] = []
-        opened: list[Mark] = []
-        for node in nodes:
-            marks = [mark for mark in node.marks if self.forms.by_kind.get(mark.kind)]
-            for mark in node.marks:
-                if mark not in marks:
-                    self.losses.note(f"{mark.kind} cannot be said in storage format: the words are kept")
-            same = 0
-            while same < min(len(opened), len(marks)) and opened[same] == marks[same]:
-                same += 1
-            parts += [self.mark(mark, opening=False) for mark in reversed(opened[same:])]
-            parts += [self.mark(mark, opening=True) for mark in marks[same:]]
-            opened = marks
-            parts.append(escape_xml(node.text) if node.kind == "text" else self.block(node))
-        return "".join(parts + [self.mark(mark, opening=False) for mark in reversed(opened)])
+        pieces = [
+            (self._sayable(node), escape_xml(node.text) if node.kind == "text" else self.block(node)) for node in nodes
+        ]
+        return write_nested(pieces, lambda mark, opening: self.mark(mark, opening=opening))
+
+    def _sayable(self, node: Node) -> list[Mark]:
+        for mark in node.marks:
+            if not self.forms.by_kind.get(mark.kind):
+                self.losses.note(f"{mark.kind} cannot be said in storage format: the words are kept")
+        return [mark for mark in node.marks if self.forms.by_kind.get(mark.kind)]
 
     def mark(self, mark: Mark, *, opening: bool) -> str:
         form = self.forms.by_kind[mark.kind][0]

@@ -9,7 +9,7 @@ from ..fit_to_document import FLATTEN
 from ..markdown.text_patterns import TextTemplate
 from ..node_rules import Rules
 from ..plain_text import name_of_node, visible_text
-from ..tree import Losses, Mark, Node, leads_somewhere, spaces_out, text_node
+from ..tree import Losses, Mark, Node, leads_somewhere, spaces_out, text_node, write_nested
 from .macro_forms import PATH, WikiForms
 from .reader import WikiInline
 
@@ -207,21 +207,16 @@ class WikiWriter:
         )
 
     def _spans(self, nodes: list[Node], *, hard: bool) -> str:
-        parts: list[str] = []
-        opened: list[Mark] = []
+        pieces: list[tuple[list[Mark], str]] = []
         for node in nodes:
             code = any(mark.kind == "codespan" for mark in node.marks)
             marks = [mark for mark in node.marks if mark.kind != "codespan"]
-            bare = not hard and len(marks) == 1 and marks[0] == Mark("link", {"href": node.text}) and not code
-            marks = sorted([] if bare else marks, key=lambda mark: mark.kind != "link")
-            same = 0
-            while same < min(len(opened), len(marks)) and opened[same] == marks[same]:
-                same += 1
-            parts += [self._mark(mark, opening=False, hard=hard) for mark in reversed(opened[same:])]
-            parts += [self._mark(mark, opening=True, hard=hard) for mark in marks[same:]]
-            opened = marks
-            parts.append(node.text if bare else self._node(node, code=code, hard=hard))
-        return "".join(parts + [self._mark(mark, opening=False, hard=hard) for mark in reversed(opened)])
+            if not hard and len(marks) == 1 and marks[0] == Mark("link", {"href": node.text}) and not code:
+                pieces.append(([], node.text))
+            else:
+                marks = sorted(marks, key=lambda mark: mark.kind != "link")
+                pieces.append((marks, self._node(node, code=code, hard=hard)))
+        return write_nested(pieces, lambda mark, opening: self._mark(mark, opening=opening, hard=hard))
 
     def _mark(self, mark: Mark, *, opening: bool, hard: bool) -> str:
         if mark.kind in self.forms.marks:
