@@ -465,13 +465,12 @@ class Matcher:
                             self._align(one, other)
 
     def _pair_left(self) -> None:
-        """Pairs what all blocks have left with the one of its kind in its place that others were put into."""
-        for new in _free(self._news):
-            home = new.parent.match if new.parent is not None and new.children else None
-            stood = [old for old in _free(home.children) if old.kind == new.kind] if home is not None else []
-            left = [old for old in stood if old.children and all(child.match for child in old.children)]
-            if len(left) == 1:
-                _pair(left[0], new)
+        """Pairs the one block of a kind that went from a parent with the one that came, whatever they hold."""
+        for new in [block for block in _free(self._news) if block.family == "blocks"]:
+            home = new.parent.match if new.parent is not None else None
+            gone = [old for old in _free(home.children) if old.kind == new.kind] if home is not None else []
+            if len(gone) == 1:
+                _pair(gone[0], new)
 
     def _pair_lines(self) -> None:
         """Lines that were split or joined: a line that came has words of one that stayed, or one that went is in it."""

@@ -8,7 +8,7 @@ matched, and the parser reads the whole paragraph. A property of the tests holds
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from markdown_it.common.utils import normalizeReference
@@ -374,7 +374,7 @@ class _Run:
         return index
 
     def _image(self, token: InlineToken) -> Node:
-        alt = words_of_tokens(token.children)
+        alt = words_of_tokens(token.children or [])
         attrs = share_keys({"url": str(token.attrs.get("src") or ""), **({"alt": alt} if alt else {})})
         image = Node("image", attrs, [], marks=self.current)
         title = token.attrs.get("title")
@@ -448,10 +448,10 @@ def formula(words: str) -> str:
     return bare if len(bare) == len(words) - 2 and "`" not in bare and bare.strip() else words
 
 
-def words_of_tokens(tokens: list[InlineToken]) -> str:
+def words_of_tokens(tokens: Iterable[InlineToken]) -> str:
     """The words that a reader sees."""
     return "".join(
-        words_of_tokens(token.children)
+        words_of_tokens(token.children or [])
         if token.type == "image"
         else " "
         if token.type in ("softbreak", "hardbreak")
