@@ -170,6 +170,14 @@ def test_nothing_is_charged_any_more_whatever_became_of_the_event(handlers: str,
         until(lambda: in_flight(listener) == 0)
 
 
+def status_of(listener: Listener, body: bytes) -> int | None:
+    """None where the answer was lost: a refused sender that is slow to say the rest is parted with after two seconds."""
+    try:
+        return listener.send(body).status
+    except ConnectionError:
+        return None
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_a_process_with_little_memory_refuses_and_does_not_end(tmp_path: Path) -> None:
@@ -184,14 +192,15 @@ def test_a_process_with_little_memory_refuses_and_does_not_end(tmp_path: Path) -
     )
     routes = '[route.r]\ndo = [{ handler = "python", call = "code:handle", timeout = "600s" }]\n'
     with listening(
-        tmp_path, "--metrics", routes=routes, environ={"LMS_SECRET": SECRET}, patch=limited
+        tmp_path, "--metrics", routes=routes, environ={"LMS_SECRET": SECRET}, patch=limited, definitions=PATIENT
     ) as listener, ThreadPoolExecutor(80) as pool:  # fmt: skip
         bodies = [event(str(number), words=[f"word {word}" for word in range(55_000)]) for number in range(80)]
-        answers = [pool.submit(listener.send, body) for body in bodies]
+        answers = [pool.submit(status_of, listener, body) for body in bodies]
         until(lambda: sum(each.done() for each in answers) > 40)
-        assert {each.result().status for each in answers if each.done()} == {503}
+        assert {each.result() for each in answers if each.done()} - {None} == {503}
         (tmp_path / "go").touch()
-        assert {each.result(PATIENCE).status for each in answers} == {200, 503}
+        assert {each.result(PATIENCE) for each in answers} - {None} == {200, 503}
+        assert listener.process.poll() is None
         until(lambda: in_flight(listener) == 0)
 
 
