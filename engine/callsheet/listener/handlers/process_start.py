@@ -67,15 +67,21 @@ class Orphans:
             descriptor = _create_memory()
             self._memory, name = mmap.mmap(descriptor, _SIZE), str(descriptor)
             options = {"pass_fds": (descriptor,), "start_new_session": True, "env": {}}
+        reading, self._alive = os.pipe()  # the other end is open as long as this process
         try:
-            self._watcher = subprocess.Popen(
+            watcher = subprocess.Popen(
                 [sys.executable, "-P", "-S", "-c", _WATCH, name, str(os.getpid())],
-                stdin=subprocess.PIPE,
+                stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 **options,
             )
+            watcher.returncode = 0  # it ends after this process, and is not waited for
+        except BaseException:
+            os.close(self._alive)
+            raise
         finally:
+            os.close(reading)
             if sys.platform != "win32":
                 os.close(descriptor)
 
