@@ -307,6 +307,9 @@ class Output:
         found = list(results(value))
         if not found:
             return
+        if found == [None] and self._renderer.for_readers:  # nothing at all would look like an answer
+            self._write_results(iter(found))
+            return
         result = found[0] if len(found) == 1 else found
         layout = self._layout if _is_part(result, value) else self._bare_layout()
         write = self._renderer.items if isinstance(result, list) else self._renderer.one
