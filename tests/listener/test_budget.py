@@ -171,7 +171,7 @@ def test_nothing_is_charged_any_more_whatever_became_of_the_event(handlers: str,
 
 
 def status_of(listener: Listener, body: bytes) -> int | None:
-    """None where the answer was lost: a refused sender that is slow to say the rest is parted with after two seconds."""
+    """None where the answer was lost: a refused sender that is slow to say the rest is parted with soon."""
     try:
         return listener.send(body).status
     except ConnectionError:
