@@ -8,6 +8,8 @@ import os
 import re
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +27,7 @@ from callsheet.cli.main import run
 from callsheet.commands.mirror import mirror_file
 from callsheet.commands.mirror.mirror_file import column_name, sql_value, storable_text, table_name
 from callsheet.commands.mirror.sync import Mirror, read_until
+from support.draws import chance
 from support.imports import DOCUMENTS
 from support.machine import Machine
 from support.sampled import sampled
@@ -48,6 +52,11 @@ class Site(ShellUser):
 
     def column(self, query: str) -> list[Any]:
         return [value for row in self.select(query) for value in row.values()]
+
+    def a_day_passes(self) -> None:
+        """What was deleted is looked for again."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            connection.execute("UPDATE mirror_part SET compared_at = '2000-01-01T00:00:00+00:00'")
 
     def everything(self) -> dict[str, list[tuple[Any, ...]]]:
         """What the file holds, but for when it was read."""
@@ -135,10 +144,25 @@ def test_what_is_deleted_is_kept_and_marked_until_it_is_pruned(cloud: Site) -> N
     assert cloud("pages", "delete", "DOC/Refunds", "--yes", "--quiet") == 0
     page = cloud.column("SELECT id FROM pages WHERE name = 'Refunds'")[0]
     labels = cloud.column(f"SELECT count(*) FROM page_labels WHERE page_id = '{page}' AND gone_at IS NULL")[0]
+    assert cloud.mirror("page", "page-label")["pages"]["gone"] == 0
+    cloud.a_day_passes()
     found = cloud.mirror("page", "page-label")
     assert (found["pages"]["gone"], found["page_labels"]["gone"]) == (1, labels)
     assert cloud.column("SELECT gone_at IS NULL FROM pages WHERE name = 'Refunds'") == [0]
     assert json.loads(cloud.column("SELECT data FROM pages WHERE name = 'Refunds'")[0])["title"] == "Refunds"
+
+
+def test_of_a_list_with_the_latest_in_front_only_what_is_new_is_read(site: Site) -> None:
+    every = site.mirror("page", "blogpost")
+    assert every["pages"]["read"] > 3
+    again = site.mirror("page", "blogpost")
+    is_told = site.environ["SUITE_DEPLOYMENT"] == "cloud"  # a data center cannot sort them
+    assert (again["pages"]["read"] == 0) is is_told
+    assert site("pages", "edit", "DOC/Refunds", "--title", "Money back", "--quiet") == 0
+    found = site.mirror("page", "blogpost")
+    assert found["pages"]["changed"] == 1
+    assert (found["pages"]["read"] == 1) is is_told
+    assert site.column("SELECT name FROM pages WHERE name IN ('Refunds', 'Money back')") == ["Money back"]
 
 
 def test_only_what_is_wanted_is_read(cloud: Site) -> None:
@@ -177,6 +201,48 @@ def test_a_run_that_was_stopped_is_gone_on_with(
     cloud.path = tmp_path / "whole.sqlite"
     cloud.mirror()
     assert stopped == cloud.everything()
+
+
+def killed(site: Site, requests: int) -> bool:
+    """Mirror in a process of its own and kill it with its request of that number; False where it ended before."""
+    line = [sys.executable, "-m", "callsheet", "suite", "mirror", str(site.path), "issue", "comment", "page", "-v"]
+    environ = {**os.environ, **site.environ}
+    with subprocess.Popen(line, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        sent = 0
+        for words in process.stderr:
+            sent += words.startswith((b"> GET ", b"> POST "))
+            if sent == requests:
+                process.kill()
+                return True
+        assert process.wait() == 0
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.draws
+def test_killed_ten_times_it_holds_what_the_site_holds(cloud: Site, tmp_path: Path) -> None:
+    draw = chance(28)
+    for number in range(12):
+        made = [
+            {"fields": {"project": {"key": "DEMO"}, "issuetype": {"name": "Task"}, "summary": f"Parcel {number} {each}"}}
+            for each in range(25)
+        ]
+        answer = httpx.post(
+            f"{cloud.environ['SUITE_BASE_URL']}/rest/api/3/issue/bulk", json={"issueUpdates": made},
+            headers={"Authorization": "Basic eDp4"}, trust_env=False,
+        )  # fmt: skip
+        assert answer.status_code == 201, answer.text
+    kills = 0
+    while kills < 10:
+        kills += killed(cloud, draw.randint(1, 12))
+    cloud.mirror("issue", "comment", "page")
+    found = cloud.everything()
+    assert len(found["issues"]) > 300
+    assert all('"changelog"' in data for _, data, _ in found["issues"])  # also of those that are read by their ids
+    cloud.path = tmp_path / "whole.sqlite"
+    cloud.mirror("issue", "comment", "page")
+    assert found == cloud.everything()
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..durations import duration_seconds
@@ -211,6 +212,9 @@ class Things:
             scope = {**self.expression_scope(parents or {}), "since": self._since_text(since), "query": query}
             body = fill_template(listing["body"], scope) if "body" in listing else None
             items = self._list_items(listing["call"], fill_template(args, scope) or {}, body, parents or {})
+        if since is not None and self.definition.get("changed", {}).get("newest_first"):
+            asked = self._asked_from(since)
+            items = takewhile(lambda item: (self.changed_of(item) or asked) >= asked, items)
         where = listing.get("where")
         yield from (item for item in items if where is None or evaluate(where, item))
 
@@ -342,9 +346,12 @@ class Things:
     def _since_text(self, since: datetime | None) -> str | None:
         if since is None:
             return None
-        changed = self.definition.get("changed", {})
-        asked = since.astimezone(UTC) - timedelta(seconds=duration_seconds(changed.get("margin", _MARGIN)))
-        return asked.strftime(changed.get("format", _ISO).replace("%s", str(int(asked.timestamp()))))
+        asked, format = self._asked_from(since), self.definition.get("changed", {}).get("format", _ISO)
+        return asked.strftime(format.replace("%s", str(int(asked.timestamp()))))
+
+    def _asked_from(self, since: datetime) -> datetime:
+        margin = self.definition.get("changed", {}).get("margin", _MARGIN)
+        return since.astimezone(UTC) - timedelta(seconds=duration_seconds(margin))
 
     def _parent_thing(self, parents: Parents) -> Thing:
         first = self.parent_resources[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from pathlib import PurePosixPath
@@ -20,15 +19,11 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-# The memory that a process may use, and giving back what it does not use any more.
+# The memory that a process may use.
 
 _GROUPS, _OWN_GROUP = "/sys/fs/cgroup", "/proc/self/cgroup"
 # What systems without a limit say, or about that.
 _UNLIMITED = 1 << 60
-# Of glibc's mallopt(3), and bytes. A large body gets memory of its own, which goes back at once; what is free at the
-# end of the rest goes back from this size on; and threads share that rest instead of keeping one each.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-_SETTINGS = ((_MMAP_THRESHOLD, 128 << 10), (_TRIM_THRESHOLD, 1 << 20), (_ARENA_MAX, 1))
 
 
 def memory_limit(processes: int) -> int | None:
@@ -75,19 +70,6 @@ else:
     def _address_space() -> int | None:
         soft, _ = resource.getrlimit(resource.RLIMIT_AS)
         return None if soft == resource.RLIM_INFINITY else soft
-
-
-def give_memory_back() -> None:
-    """From now on, as soon as it is free: glibc would keep what a burst took."""
-    if not sys.platform.startswith("linux"):
-        return
-    import ctypes
-
-    with contextlib.suppress(OSError, AttributeError):
-        libc = ctypes.CDLL(None)
-        if hasattr(libc, "gnu_get_libc_version"):
-            for name, value in _SETTINGS:
-                libc.mallopt(name, value)
 
 
 # How many connections the operating system leaves room for: a server without a descriptor left cannot even refuse.

@@ -9,8 +9,11 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TypeVar
 
+from ...process_memory import give_memory_back
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+_MANY = 3  # threads: fewer keep little, and a short list need not load what calls the C library
 _POLL = 0.2  # a wait without a limit cannot be interrupted on Windows
 
 
@@ -31,6 +34,8 @@ def in_order(
             started.append(future)
             if threads < workers:
                 threads += 1
+                if threads == _MANY:
+                    give_memory_back()
                 threading.Thread(target=_run_jobs, args=(function, queue), daemon=True).start()
             queue.put((future, job))
             while len(started) >= (min(most, 2 + taken) if gently else most):

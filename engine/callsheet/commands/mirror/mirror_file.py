@@ -322,9 +322,7 @@ class MirrorFile:
             parents = {id: column for id, column in table.parents.items() if column in columns}
             file = FILE if FILE in columns and FILE in table.kept_columns else "NULL"
             listed = ", ".join(["data", "read_at", "gone_at", file, *(f'"{name}"' for name in parents.values())])
-            for data, read_at, gone_at, place, *ids in self._connection.execute(
-                f'SELECT {listed} FROM "{old}"'
-            ).fetchall():
+            for data, read_at, gone_at, place, *ids in self._connection.execute(f'SELECT {listed} FROM "{old}"'):
                 under = {id: found for id, found in zip(parents, ids, strict=True) if found is not None}
                 row = table.mirror_row(parse_json(data), under, read_at)
                 row.values.update({"gone_at": gone_at, FILE: place})
@@ -503,16 +501,30 @@ class MirrorFile:
         sql = f'UPDATE "{table.name}" SET gone_at = ? WHERE gone_at IS NULL AND "{column}" {gone}'
         return self._connection.execute(sql, (when,)).rowcount
 
-    def mark_gone(self, table: ResourceTable, part: str | None, present: Callable[[str], bool], when: str) -> int:
-        """Mark what is not present any more; returns how many."""
-        gone = [id for (id,) in self.read_rows(table, part, "id") if not present(id)]
+    # Which ids are there: kept beside the file, since a hundred thousand in memory would be most of what a run takes
+
+    def forget_present(self) -> None:
+        self._connection.execute("CREATE TEMP TABLE IF NOT EXISTS present (id TEXT PRIMARY KEY) WITHOUT ROWID")
+        self._connection.execute("DELETE FROM present")
+
+    def note_present(self, ids: Iterable[str]) -> None:
+        self._connection.executemany("INSERT OR IGNORE INTO present VALUES (?)", ((id,) for id in ids))
+
+    def unknown_present(self, table: ResourceTable, part: str | None) -> list[str]:
+        """The ids that were noted and that the table does not have."""
         where, values = self._below_part(table, part)
-        for id in gone:
-            self._connection.execute(
-                f'UPDATE "{table.name}" SET gone_at = ? WHERE id = ? AND gone_at IS NULL AND {where}',
-                (when, id, *values),
-            )
-        return len(gone)
+        known = f'SELECT id FROM "{table.name}" WHERE gone_at IS NULL AND {where}'
+        sql = f"SELECT id FROM present WHERE id NOT IN ({known}) ORDER BY id"
+        return [id for (id,) in self._connection.execute(sql, values)]
+
+    def mark_gone(self, table: ResourceTable, part: str | None, when: str) -> int:
+        """Mark what was not noted as present; returns how many."""
+        where, values = self._below_part(table, part)
+        sql = (
+            f'UPDATE "{table.name}" SET gone_at = ? WHERE gone_at IS NULL AND {where} '
+            "AND id NOT IN (SELECT id FROM present)"
+        )
+        return self._connection.execute(sql, (when, *values)).rowcount
 
     def prune_deleted(self, table: ResourceTable, when: str) -> int:
         """Delete what is gone; returns how many."""

@@ -330,7 +330,8 @@ class Mirror:
         parents = {things.parent_resources[0]: part} if part else {}
         if self._is_inside(things):
             return self._mirror_inside(table, part, done)
-        latest, seen = since, set[str]()
+        latest = since
+        self.file.forget_present()
         is_in_order = self._asked_query(things) is None and bool(
             things.definition.get("changed", {}).get("oldest_first")
         )
@@ -338,10 +339,10 @@ class Mirror:
             listed = listing()
             while batch := list(islice(listed, self._batch_size)):
                 rows = [table.mirror_row(thing, parents, self.run_stamp) for thing in batch]
-                seen.update(row.id for row in rows)
                 latest = max([latest, *map(things.changed_of, batch)], key=lambda at: at.timestamp() if at else 0)
                 with self.file.transaction():
                     self._note_query(things)
+                    self.file.note_present(row.id for row in rows)
                     done = self._put_rows(table, rows, done)
                     if latest is not None and is_in_order:
                         self.file.note_part(things.resource, part, cursor=min(latest, self._now).isoformat())
@@ -355,7 +356,7 @@ class Mirror:
             if latest is not None:
                 self.file.note_part(things.resource, part, cursor=latest.isoformat())
             if since is None:
-                done = self._mark_deleted(table, part, seen, done)
+                done = self._mark_deleted(table, part, done)
         return self._compare_part(table, part, parents, done) if since is not None else done
 
     def _mirror_inside(self, table: ResourceTable, part: str, done: Mirrored) -> Mirrored:
@@ -371,7 +372,9 @@ class Mirror:
                         table.mirror_row(thing, {things.parent_resources[0]: id}, self.run_stamp) for thing in inside
                     ]
                     done = self._put_rows(table, rows, done)
-                    gone = self.file.mark_gone(table, id, {row.id for row in rows}.__contains__, self.run_stamp)
+                    self.file.forget_present()
+                    self.file.note_present(row.id for row in rows)
+                    gone = self.file.mark_gone(table, id, self.run_stamp)
                     done = done._replace(gone=done.gone + gone)
         with self.file.transaction():
             self.file.note_part(things.resource, part, cursor=self.run_stamp)
@@ -407,13 +410,12 @@ class Mirror:
         if not self.prune and before is not None and self._now - datetime.fromisoformat(before) < _COMPARED:
             return done
         things = table.things
-        present = {
-            storable_text(things.id_of(each))
-            for each in things.list_things(parents, query=self._asked_query(things), ids_only=True)
-        }
-        known = {id for (id,) in self.file.read_rows(table, part or None, "id")}
+        self.file.forget_present()
+        listed = things.list_things(parents, query=self._asked_query(things), ids_only=True)
+        while ids := [storable_text(things.id_of(each)) for each in islice(listed, _BATCH)]:
+            self.file.note_present(ids)
         if things.supports("read"):
-            for id in sorted(present - known):  # it came into the query, or changed within what clocks differ by
+            for id in self.file.unknown_present(table, part or None):  # it came into the query, or changed within what clocks differ by
                 try:
                     row = table.mirror_row(things.read_thing(id, parents), parents, self.run_stamp)
                 except NotFound:  # deleted meanwhile
@@ -421,10 +423,10 @@ class Mirror:
                 with self.file.transaction():
                     done = self._put_rows(table, [row], done)
         with self.file.transaction():
-            return self._mark_deleted(table, part, present, done)
+            return self._mark_deleted(table, part, done)
 
-    def _mark_deleted(self, table: ResourceTable, part: str, present: Collection[str], done: Mirrored) -> Mirrored:
-        gone = self.file.mark_gone(table, part or None, present.__contains__, self.run_stamp)
+    def _mark_deleted(self, table: ResourceTable, part: str, done: Mirrored) -> Mirrored:
+        gone = self.file.mark_gone(table, part or None, self.run_stamp)
         self.file.note_part(table.things.resource, part, compared_at=self.run_stamp)
         return done._replace(gone=done.gone + gone)
 

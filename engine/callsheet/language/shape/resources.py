@@ -112,6 +112,12 @@ class ResourceChanged(Shape, total=False):
     oldest_first: Annotated[
         bool, Field(description="`list` has what was changed first in front: one that was cut off is gone on with.")
     ]
+    newest_first: Annotated[
+        bool,
+        Field(
+            description="`list` has what was changed last in front where it sees `since`: what is older is not read."
+        ),
+    ]
     margin: Annotated[
         str,
         Field(

@@ -16,8 +16,8 @@ from uvicorn import Config, Server
 from uvicorn.server import ServerState
 
 from ...errors import CallsheetError
+from ...process_memory import give_memory_back
 from ..asyncio_helpers import cancel_all, ended_in_time
-from ..machine_limits import give_memory_back
 from .http_protocol import LimitedProtocol, Limits
 from .listening_sockets import BACKLOG
 
