@@ -471,3 +471,70 @@ def test_undo_removes_what_was_made_and_restores_what_was_removed(site: Site) ->
     titles = {page["title"] for page in site.rows("pages", "list", "--space", "DOC")}
     assert titles >= {"New", "Alpha", "Beta"}
     assert titles.isdisjoint({"Old", "Below"})
+
+
+def test_the_owner_is_the_person_whom_the_front_matter_names(cloud: Site) -> None:
+    cloud.write("a.md", "---\nowner: Kim Example\n---\n# Alpha\n\nOne.\n")
+    assert cloud.apply() == 0, cloud.err
+    (kim,) = cloud.rows("users", "search", "Kim Example")
+    assert cloud.page("Alpha")["ownerId"] == kim["accountId"]
+    assert "One." in cloud.body("Alpha")
+    assert cloud.apply() == 0
+    assert cloud.writes == []
+    cloud.write("a.md", "---\nowner: me\n---\n# Alpha\n\nOne.\n")
+    assert cloud.apply("--journal", str(cloud.home / "journal")) == 0, cloud.err
+    assert cloud.page("Alpha")["ownerId"] != kim["accountId"]
+    assert cloud("undo", str(cloud.home / "journal"), "--yes") == 0, cloud.err
+    assert cloud.page("Alpha")["ownerId"] == kim["accountId"]
+    cloud.write("b.md", "---\nowner: Nobody Atall\n---\n# Beta\n")
+    assert cloud.apply() == 2
+    assert "b.md: owner: " in cloud.err
+    assert cloud.writes == []
+
+
+def test_a_field_that_names_a_person_takes_a_word_for_one(site: Site) -> None:
+    field = "leadAccountId" if site.environ["SUITE_DEPLOYMENT"] == "cloud" else "leadUserName"
+    site.write("c.toml", f'resource = "component"\nproject = "DEMO"\nname = "Cart"\n{field} = "Kim Example"\n')
+    assert site("apply", str(site.docs), "--space", "DOC") == 0, site.err
+    (made,) = [row for row in site.rows("projects", "components", "DEMO") if row["name"] == "Cart"]
+    assert made["lead"]["displayName"] == "Kim Example"
+    assert site("apply", str(site.docs), "--space", "DOC") == 0
+    assert site.writes == []
+
+
+def test_pages_stand_in_the_order_that_their_files_say(cloud: Site) -> None:
+    def order() -> list[str]:
+        id = cloud.page("Guide")["id"]
+        rows = [row for row in cloud.rows("pages", "list", "--space", "DOC") if row.get("parentId") == id]
+        return [row["title"] for row in sorted(rows, key=lambda row: int(row["position"]))]
+
+    def write(numbers: dict[str, int]) -> None:
+        for name, number in numbers.items():
+            cloud.write(f"guide/{name}.md", f"---\norder: {number}\n---\n# {name.capitalize()}\n\nText.\n")
+
+    cloud.write("guide/index.md", "# Guide\n")
+    write({"alpha": 3, "beta": 1, "gamma": 2, "delta": 4})
+    assert cloud.apply() == 0, cloud.err
+    assert not [line for line in cloud.writes if "/move/" in line]  # each is made behind the one before it
+    assert order() == ["Beta", "Gamma", "Alpha", "Delta"]
+    write({"alpha": 1, "beta": 2, "gamma": 3, "delta": 4, "epsilon": 2})
+    plan = {row["path"]: row for row in cloud.plan()}
+    assert {path for path, row in plan.items() if "after" in row or "before" in row} == {
+        "guide/alpha.md", "guide/epsilon.md"
+    }  # fmt: skip
+    assert cloud.apply() == 0, cloud.err
+    assert order() == ["Alpha", "Beta", "Epsilon", "Gamma", "Delta"]
+    assert cloud.apply() == 0
+    assert cloud.writes == []
+    write({"delta": 0})
+    assert cloud.apply() == 0, cloud.err
+    assert len([line for line in cloud.writes if "/move/" in line]) == 1
+    assert order() == ["Delta", "Alpha", "Beta", "Epsilon", "Gamma"]
+
+
+def test_what_no_file_orders_stays_where_it_is(cloud: Site) -> None:
+    cloud.write("b.md", "# Beta\n")
+    assert cloud.apply() == 0, cloud.err
+    cloud.write("a.md", "# Alpha\n")
+    assert cloud.apply() == 0, cloud.err
+    assert not [line for line in cloud.writes if "/move/" in line]

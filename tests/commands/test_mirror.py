@@ -225,7 +225,13 @@ def test_killed_ten_times_it_holds_what_the_site_holds(cloud: Site, tmp_path: Pa
     draw = chance(28)
     for number in range(12):
         made = [
-            {"fields": {"project": {"key": "DEMO"}, "issuetype": {"name": "Task"}, "summary": f"Parcel {number} {each}"}}
+            {
+                "fields": {
+                    "project": {"key": "DEMO"},
+                    "issuetype": {"name": "Task"},
+                    "summary": f"Parcel {number} {each}",
+                }
+            }
             for each in range(25)
         ]
         answer = httpx.post(

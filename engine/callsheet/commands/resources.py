@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import takewhile
@@ -58,7 +58,7 @@ def is_same_value(now: Any, wanted: Any) -> bool:
 Thing = Any  # the JSON of one thing
 Parents = Mapping[str, str]  # resource → id
 Fields = Mapping[str, Any]  # field → value, as requests have them
-Verb = Literal["create", "update", "delete", "content", "replace"]
+Verb = Literal["create", "update", "delete", "content", "replace", "order"]
 
 _MARGIN = "1m"
 _ISO = "%Y-%m-%dT%H:%M:%S.000Z"
@@ -122,6 +122,15 @@ class Things:
         fixed = self.definition.get("fixed", ())
         return [name for name in self.field_expressions if name not in fixed] if self.supports("update") else []
 
+    @property
+    def late_fields(self) -> list[str]:
+        """Those that only a change sends, so that a new thing gets them once it is there."""
+        from ..language.checks.resources import fields_picked, sends_all_fields
+
+        create = self.definition.get("create", {})
+        said = {name for _, name in fields_picked(create)}
+        return [name for name in self.changeable_fields if not sends_all_fields(create) and name not in said]
+
     def supports(self, verb: Literal["list", "read"] | Verb) -> bool:
         """Whether the resource says how, and the site's deployment has the operation."""
         call: Any = self.definition.get(verb)
@@ -155,6 +164,21 @@ class Things:
         """Its fields in the form that can be sent back; null for what it does not have."""
         return {name: evaluate(where, thing) for name, where in self.field_expressions.items()}
 
+    def resolve_field(self, field: str, value: Any) -> Any:
+        """The id of the thing that a word means, in a field that names another thing; else the value itself.
+
+        Raises `UsageError` where nothing, or more than one thing, is called so.
+        """
+        resource = self.definition.get("refers", {}).get(field)
+        return value if resource is None or not isinstance(value, str) else self._find_id(resource, value)
+
+    @cached_property
+    def _find_id(self) -> Callable[[str, str], Any]:
+        from .steps.lookup import Lookups
+
+        lookups = Lookups(self.dispatcher.context, self.dispatcher, exact=True)
+        return lambda resource, word: lookups.resolve_word(resource, word, {})
+
     def changed_of(self, thing: Thing) -> datetime | None:
         """When it was changed last, where its service tells."""
         changed = self.definition.get("changed")
@@ -164,6 +188,12 @@ class Things:
         except ValueError:
             return None
         return found.replace(tzinfo=UTC) if found is not None and found.tzinfo is None else found
+
+    def rank_of(self, thing: Thing) -> float | None:
+        """Its place among others with the same parent, where its service tells."""
+        where = self.definition.get("order", {}).get("at")
+        rank = evaluate(where, thing) if where else None
+        return rank if isinstance(rank, int | float) and not isinstance(rank, bool) else None
 
     def version_of(self, thing: Thing) -> Any:
         """What each change makes greater; None where the service does not count."""
@@ -276,6 +306,10 @@ class Things:
 
     def delete_thing(self, thing: Thing, parents: Parents | None = None) -> None:
         self._send_change("delete", self._scope_of_thing(thing, parents))
+
+    def order_thing(self, thing: Thing, parents: Parents, *, after: str | None, before: str | None) -> None:
+        """Put a thing behind another one with the same parent, or before one."""
+        self._send_change("order", {**self._scope_of_thing(thing, parents), "after": after, "before": before})
 
     def replace_file(self, thing: Thing, file: FileToSend, fields: Fields, parents: Parents | None = None) -> None:
         """Put the bytes of another file into what is one."""

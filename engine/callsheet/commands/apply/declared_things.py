@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError, did_you_mean
+from ...errors import NoMatch, UsageError, did_you_mean
 from ...language.template import to_text
 from ..folder.walk_folder import walk_directory
 from ..resources import Thing, Things, is_same_value
@@ -203,7 +203,13 @@ class DeclaredThings:
     def _compare_declared(self, declared: Declared) -> PlannedChange:
         things = self.things_of_resource(declared.resource)
         parents = {id: self._parent_id(declared, id, word) for id, word in declared.parents.items()}
-        wanted = {name: self._field_value(declared, value) for name, value in declared.fields.items()}
+        try:
+            wanted = {
+                name: things.resolve_field(name, self._field_value(declared, value))
+                for name, value in declared.fields.items()
+            }
+        except NoMatch as error:  # the others say their file already
+            raise UsageError(f"{declared.path}: {error.message}", hint=error.hint) from None
         change = PlannedChange(declared.resource, declared.path, declared.name or declared.path)
         change.parents = parents
         applied = {name: value for name, value in wanted.items() if not isinstance(value, Of)}

@@ -7,8 +7,10 @@ import hashlib
 import os
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import CallsheetError, Conflict, UsageError, did_you_mean
@@ -113,6 +115,7 @@ class Listed(NamedTuple):
     parent: str | None
     version: Any
     fields: Mapping[str, Any]
+    rank: float | None
 
 
 class PageTarget(NamedTuple):
@@ -138,6 +141,23 @@ def document_resource(dispatcher: StepDispatcher) -> str | None:
         if "base" in things.definition and "body" in things.definition:
             return id
     return None
+
+
+def longest_rising(values: Sequence[Any]) -> list[int]:
+    """The places of as many values as possible that rise from one to the next; None stands nowhere."""
+    ends: list[int] = []  # of the best row of each length, the place of its last value
+    before: dict[int, int | None] = {}
+    for place, value in enumerate(values):
+        if value is not None:
+            length = bisect_left(ends, value, key=values.__getitem__)
+            before[place] = ends[length - 1] if length else None
+            ends[length:] = [place, *ends[length + 1 :]]
+    found: list[int] = []
+    last = ends[-1] if ends else None
+    while last is not None:
+        found.append(last)
+        last = before[last]
+    return found[::-1]
 
 
 def applied_text(folder: Folder, page: FolderPage) -> str:
@@ -224,7 +244,8 @@ class Pages:
         fields = {name: part for name, part in self.things.fields_of(thing).items() if name != self._body}
         title = self.things.name_of(thing) or ""
         version = self.things.version_of(thing)
-        self.listed[id] = Listed(id, title, parents.get(self.things.resource), version, fields)
+        above, rank = parents.get(self.things.resource), self.things.rank_of(thing)
+        self.listed[id] = Listed(id, title, above, version, fields, rank)
 
     def _is_ours(self, base: Applied) -> bool:
         return base.root == self._target.directory_key
@@ -274,6 +295,8 @@ class Pages:
         self._list_pages()
         self._match_pages()
         found = [self._planned_change(page) for page in self._folder.pages]
+        if self.things.supports("order"):
+            self._plan_order({change.path: change for change in found})
         taken = set(self._ids.values())
         # Others can write the property that names a file, so it never removes what is not below the root.
         ours = [id for id, base in self._known.items() if self._is_ours(base) and self._is_below_root(id)]
@@ -300,6 +323,30 @@ class Pages:
             found.append(change)
         return found
 
+    def _plan_order(self, changes: Mapping[str, PlannedChange]) -> None:
+        """Where files say the order of pages with one parent, those that are not in it are put behind one another."""
+        below: dict[str | None, list[FolderPage]] = {}
+        for page in self._folder.pages:
+            below.setdefault(page.parent, []).append(page)
+        for pages in below.values():
+            if any(page.is_ordered for page in pages):
+                paths = [page.path for page in pages]
+                stays = longest_rising([self._rank_of(changes[path], place) for place, path in enumerate(paths)])
+                for place, path in enumerate(paths):
+                    if place in stays or (change := changes[path]).conflict is not None:
+                        continue
+                    change.after = paths[place - 1] if place else None
+                    change.before = None if place else next((paths[other] for other in stays), None)
+                    if change.verb == "keep" and (change.after or change.before):
+                        change.verb = "update"
+
+    def _rank_of(self, change: PlannedChange, place: int) -> tuple[float, float] | None:
+        """What is made or comes from elsewhere is put behind all others; None where the site does not tell."""
+        if change.id is None or (self._above or "") in change.fields:
+            return inf, place
+        rank = self.listed[change.id].rank
+        return None if rank is None else (rank, 0)
+
     def _ancestor_ids(self, id: str) -> list[str]:
         """The parent first."""
         found: list[str] = []
@@ -324,7 +371,10 @@ class Pages:
             wanted[self._above] = self._target.root
         for name, value in page.fields.items():
             if name in self.things.field_expressions and name != self._body:
-                wanted[name] = value
+                try:
+                    wanted[name] = self.things.resolve_field(name, value)
+                except UsageError as error:
+                    raise UsageError(f"{page.path}: {name}: {error.message}", hint=error.hint) from None
             elif name == RESTRICTIONS:
                 raise UsageError(
                     f"{page.path}: {name} cannot be set here, and without them everybody could read the page",

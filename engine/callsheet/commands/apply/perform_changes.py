@@ -199,6 +199,7 @@ class Performing:
     def check_changes(self, changes: Sequence[PlannedChange]) -> None:
         """Raises what the policy and the site's settings refuse, before anything is sent."""
         needed = {(change.resource, _VERBS[change.verb]): None for change in changes if change.changes_site}
+        needed |= {(change.resource, "order"): None for change in changes if change.after or change.before}
         if needed:
             refuse_when_read_only(self._context)
         for resource, verb in needed:
@@ -225,6 +226,9 @@ class Performing:
                 if change.verb == "create":
                     self._perform_one(change)
             self._perform_together([change for change in changed if change.waits_for_id])
+            for change in todo:
+                if change.after or change.before:
+                    self._perform_one(change, self._order_thing)
             for change in todo:
                 if change.verb == "remove":
                     self._perform_one(change)
@@ -285,9 +289,10 @@ class Performing:
             answer = things.create_thing(self._fields_to_send(change), parents)
             change.id = things.id_of(answer)
             self.ids[change.path] = change.id
-            version = things.version_of(answer)
             if record is not None:
                 record.change_started(change)
+            answer = self._send_late_fields(change, things, parents, answer)
+            version = things.version_of(answer)
         elif change.fields:
             answer = self._update_thing(change, things, parents, record)
             version = things.version_of(answer)
@@ -355,6 +360,19 @@ class Performing:
         if record is not None:
             record.change_started(change)
         return things.update_thing(change.thing, self._fields_to_send(change), parents)
+
+    def _send_late_fields(self, change: PlannedChange, things: Things, parents: Parents, made: Thing) -> Thing:
+        """What the service answers at last: fields that only a thing takes that is there are a change of it."""
+        late = things.late_fields
+        fields = {name: value for name, value in self._fields_to_send(change).items() if name in late}
+        if not fields:
+            return made
+        return things.update_thing(things.read_thing(change.id or "", parents), fields, parents)
+
+    def _order_thing(self, change: PlannedChange) -> None:
+        after, before = (self._id_of(Of(path)) if path else None for path in (change.after, change.before))
+        things, parents = self._things[change.resource], self._parent_ids(change)
+        things.order_thing({"id": change.id}, parents, after=after, before=before)
 
     def _attach_files(self, change: PlannedChange, things: Things) -> None:
         files = things.file_resource

@@ -225,6 +225,8 @@ class PlannedChange:
     base: Applied | None = None
     text: str | None = None  # the Markdown of the file, as it is applied
     body: str | None = None  # the name of the field that has the rich text
+    after: str | None = None  # the path of the page behind which it is put
+    before: str | None = None  # or of the one before which
 
     @property
     def changes_site(self) -> bool:
@@ -259,6 +261,8 @@ class PlannedChange:
             "site": self.site,
             "conflict": self.conflict,
             "details": self.details,
+            "after": self.after,
+            "before": self.before,
         }
         return {name: part for name, part in found.items() if part not in (None, [], {})}
 
@@ -495,6 +499,8 @@ def _fact_lines(change: PlannedChange) -> Iterator[str]:
             yield f"{name}: {', '.join(sign + word for word in words)}"
     for upload in change.uploads:
         yield f"file: {upload.name}"
+    if change.after or change.before:
+        yield f"order: behind {change.after}" if change.after else f"order: before {change.before}"
     yield from change.site
 
 

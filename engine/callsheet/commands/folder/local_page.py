@@ -116,6 +116,7 @@ class FolderPage:
     file: str  # "" for a folder
     cut: int  # where the body starts in the text of the file
     digest: bytes  # of the body
+    is_ordered: bool  # its front matter or a navigation says its place
 
     @property
     def body(self) -> str:

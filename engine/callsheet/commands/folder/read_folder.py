@@ -45,6 +45,7 @@ class Place(NamedTuple):
     path: str
     title: str
     parent: str | None
+    is_ordered: bool  # something says its place beside its name
 
 
 class Arrangement(NamedTuple):
@@ -92,7 +93,9 @@ class _Arranging:
         enter(None)
         while waiting:
             parent, path = waiting.pop()
-            places.append(Place(path, self._page_title(path), parent))
+            listed, order, _ = self._sort_rank(path)
+            is_ordered = listed < len(self.ranks) or order != LAST
+            places.append(Place(path, self._page_title(path), parent, is_ordered))
             enter(path)
         folders = {directory: page for directory, page in self.folders.items() if page in known}
         return Arrangement(self._tell_titles_apart(places), folders)
@@ -497,6 +500,7 @@ class _Reading:
             file=text.file if text is not None else "",
             cut=text.cut if text is not None else 0,
             digest=text.digest if text is not None else b"",
+            is_ordered=place.is_ordered,
         )
 
     def _tell_problem(self, path: str, line: int, message: str) -> None:

@@ -415,7 +415,9 @@ class Mirror:
         while ids := [storable_text(things.id_of(each)) for each in islice(listed, _BATCH)]:
             self.file.note_present(ids)
         if things.supports("read"):
-            for id in self.file.unknown_present(table, part or None):  # it came into the query, or changed within what clocks differ by
+            for id in self.file.unknown_present(
+                table, part or None
+            ):  # it came into the query, or changed within what clocks differ by
                 try:
                     row = table.mirror_row(things.read_thing(id, parents), parents, self.run_stamp)
                 except NotFound:  # deleted meanwhile

@@ -191,10 +191,11 @@ _SEES: dict[str, frozenset[str]] = {
     "delete": _OF_A_THING,
     "content": _OF_A_THING,
     "replace": _OF_A_THING | {"fields", "files"},
+    "order": _OF_A_THING | {"after", "before"},
 }
 _READING = ("list", "read", "content")
-_CHANGING = ("create", "update", "delete", "replace")
-_OF_ONE = ("read", "update", "delete", "content", "replace")
+_CHANGING = ("create", "update", "delete", "replace", "order")
+_OF_ONE = ("read", "update", "delete", "content", "replace", "order")
 _TEMPLATES = ("args", "body", "ids", "files")
 _FIELD = re.compile(r"\bfields\.(?:\"([^\"]+)\"|(\w+))|\b(?:fields|whole)\b")
 
@@ -278,10 +279,13 @@ class _Resource:
     def _field_findings(self) -> Findings:
         """What is given can be sent, and what is sent can be given."""
         fields = self.table.get("fields", ())
-        for key in ("fixed",):
-            for place, name in enumerate(self.table.get(key, ())):
-                if name not in fields:
-                    yield Finding((key, place), f"no field {name!r}{did_you_mean(name, fields)}")
+        named: list[tuple[Path, str]] = [
+            (("fixed", place), name) for place, name in enumerate(self.table.get("fixed", ()))
+        ]
+        named += [(("refers", name), name) for name in self.table.get("refers", ())]
+        for path, name in named:
+            if name not in fields:
+                yield Finding(path, f"no field {name!r}{did_you_mean(name, fields)}")
         body = self.table.get("body", {}).get("field")
         if body is not None and body not in fields:
             yield Finding(("body", "field"), f"no field {body!r}{did_you_mean(body, fields)}")
@@ -303,11 +307,7 @@ class _Resource:
 
     def _fields_picked(self, key: str) -> Iterator[tuple[Path, str]]:
         """The fields that a request picks one by one."""
-        for part in _TEMPLATES:
-            for text in _texts_with_fields(self.calls.get(key, {}).get(part)):
-                for match in _FIELD.finditer(text):
-                    if name := match[1] or match[2]:
-                        yield (key, part), name
+        return (((key, part), name) for part, name in fields_picked(self.calls.get(key, {})))
 
     def _fields_said(self, key: str) -> set[str]:
         return {name for _, name in self._fields_picked(key)}
@@ -318,9 +318,7 @@ class _Resource:
         if key not in self.calls:
             return []
         said, call = self._fields_said(key), self.calls[key]
-        texts = [text for part in _TEMPLATES for text in _texts_with_fields(call.get(part))]
-        whole = "body" not in call or any(m[0] in ("fields", "whole") for text in texts for m in _FIELD.finditer(text))
-        if not whole:
+        if not sends_all_fields(call):
             return [name for name in fields if name in said]
         operation = self.checker.table_of("operation", call["call"]) or {}
         schema = resolved_schema(self.definitions, {"ref": operation.get("body", {}).get("schema")})
@@ -328,6 +326,20 @@ class _Resource:
         if not known or "body" in call:
             return fields
         return [name for name in fields if name in known and not known[name].get("readOnly")]
+
+
+def fields_picked(call: Any) -> Iterator[tuple[str, str]]:
+    """The fields that the templates of a call pick one by one, each with the part of the call where it stands."""
+    for part in _TEMPLATES:
+        for text in _texts_with_fields(call.get(part)):
+            for match in _FIELD.finditer(text):
+                if name := match[1] or match[2]:
+                    yield part, name
+
+
+def sends_all_fields(call: Any) -> bool:
+    texts = [text for part in _TEMPLATES for text in _texts_with_fields(call.get(part))]
+    return "body" not in call or any(m[0] in ("fields", "whole") for text in texts for m in _FIELD.finditer(text))
 
 
 def _texts_with_fields(value: Any) -> Iterator[str]:

@@ -128,6 +128,16 @@ class ResourceChanged(Shape, total=False):
     ]
 
 
+class ResourceOrder(ResourceCall, total=False):
+    """The place of a thing among others with the same parent.
+
+    The call puts a thing behind or before another one: its expressions see the id of that as `after` or `before`; the
+    other of the two is null.
+    """
+
+    at: Required[Annotated[Expression, Field(description="A number that grows from one to the next, in a thing.")]]
+
+
 class ResourceBody(Shape, total=False):
     """The rich text of a thing."""
 
@@ -183,12 +193,14 @@ class ResourceHere(Shape, total=False):
     delete: ResourceCall
     content: ResourceCall
     replace: ResourceUpload
+    order: ResourceOrder
     fields: Names | dict[Name, Expression | Removed]
     fixed: Names
     changed: ResourceChanged
     version: Expression
     body: ResourceBody
     base: ResourceBase
+    refers: dict[Name, str | Removed]
     hash: Name
     tags: dict[Name, str]
     unavailable: Annotated[str, Field(description="Why there is no such thing there; calls fail locally.")]
@@ -211,6 +223,7 @@ class ResourceDefinition(Shape, total=False):
     delete: ResourceCall
     content: Annotated[ResourceCall, Field(description="The bytes of what is a file.")]
     replace: Annotated[ResourceUpload, Field(description="Puts other bytes into what is a file.")]
+    order: ResourceOrder
     fields: _Fields
     fixed: Annotated[Names, Field(description="Those of `fields` that are given once and cannot be changed.")]
     changed: ResourceChanged
@@ -222,6 +235,10 @@ class ResourceDefinition(Shape, total=False):
             Name, Annotated[str, reference_to("resource", description="Of this each name is a thing below this one.")]
         ],
         Field(description="What a file may list by names → the resource of these, such as labels."),
+    ]
+    refers: Annotated[
+        dict[Name, Annotated[str, reference_to("resource", description="Of this the field has an id.")]],
+        Field(description="Those of `fields` that name another thing → its resource; a file may say a word for it."),
     ]
     hash: Annotated[Name, Field(description="Of what is a file: which of `fields` keeps the hash of its bytes.")]
     find: Annotated[LookupDefinition, Field(description="How a word that a person types becomes its id.")]
@@ -243,6 +260,7 @@ RULES: Rules = {
         KeyRule("update", needs=("read",)),
         KeyRule("create", needs=("fields",)),
         KeyRule("body", needs=("fields",)),
+        KeyRule("refers", needs=("fields",)),
         KeyRule("changed", needs=("list",)),
     ),
 }
