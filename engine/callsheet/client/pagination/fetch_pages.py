@@ -181,11 +181,12 @@ class Fetching:
     def _new_ids(
         self, send: Callable[[Request], Reply], plan: PagePlan, known: list[str], most: int | None
     ) -> Iterator[str]:
-        """The ids of the list that are not `known`, each once."""
+        """The ids of the list that are not `known`: each once, where the walk over it leaves out what comes again."""
         seen = set(known)
         for id in self._listed_ids(send, plan, known, most):
             if id not in seen:
-                seen.add(id)
+                if plan.unique is None:  # two sets of a hundred thousand ids would be the most that a long list takes
+                    seen.add(id)
                 yield id
 
     def _listed_ids(
