@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TypeVar
 
-from ...process_memory import give_memory_back
+from ...collector import give_memory_back
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

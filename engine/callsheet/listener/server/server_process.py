@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from uvicorn import Config, Server
 from uvicorn.server import ServerState
 
+from ...collector import give_memory_back
 from ...errors import CallsheetError
-from ...process_memory import give_memory_back
 from ..asyncio_helpers import cancel_all, ended_in_time
 from .http_protocol import LimitedProtocol, Limits
 from .listening_sockets import BACKLOG
