@@ -2,8 +2,8 @@
 
 Servers run on the first core, the load (wrk) on the second. Rounds of all servers alternate, and the figure is the
 median of the ratios of neighbours, so that what else the machine does touches both sides alike. With 3 seconds and 3
-rounds, the default, all rows take five minutes. Rows: signatures, fields, tokens, programs, inbox, latency, routes,
-workers.
+rounds, the default, all rows take five minutes. Rows: signatures, fields, tokens, programs, inbox, extras, latency,
+routes, workers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric import rsa
-from listener_made import COUNT, SECRET, TOKENS, forged, key_set, signed, signed_many_fields, tokens, write
+from listener_made import (
+    COUNT,
+    SECRET,
+    TOKENS,
+    forged,
+    key_set,
+    signed,
+    signed_lists,
+    signed_many_fields,
+    tokens,
+    write,
+)
 from listener_processes import HERE, Result, Server, bare, finish, free_port, listening, load, running, start_load
 
 APPEND = '[route.r]\ndo = [{{ handler = "append", file = "{file}" }}]\n'
@@ -107,6 +118,65 @@ def inbox(bench: Bench) -> None:
     print(f"{'':27} {statistics.median(handled):6.0f}/s handled, to the last one", flush=True)
 
 
+# Beside a line of a file for each event: what one more thing costs. `{}` is the folder.
+EXTRAS = {
+    "the same once more": ("", ()),
+    "send": (', send = "{{body.field_1}} {{id}}"', ()),
+    "envelope of CloudEvents": (', envelope = "cloudevents"', ()),
+    "reply": ('}}]\n[route.r.reply]\nbody = {{ got = "{{id}}" }}\n# ', ()),
+    "a rate and a circuit": (', rate = "1000000/s", circuit = {{ failures = 5, pause = "1s" }}', ()),
+    "the page": ("", ("--ui",)),
+    "spans": ("", ("spans",)),
+    "ten events in a delivery": ("", ("--source", "many")),
+}
+MANY = """[source.many]
+title  = "Many"
+path   = "/webhook"
+events = "payload.events"
+type   = "payload.event_type"
+id     = "payload.id"
+body   = "payload.body"
+hmac   = { header = "X-Lms-Signature", algorithm = "sha256", encoding = "hex", env = "LMS_SECRET" }
+[event."many.any"]
+source   = "many"
+type     = "*"
+category = "Many"
+"""
+
+
+def extras(bench: Bench) -> None:
+    """Processor time of an event, against a listener that has nothing more than a line of a file for each."""
+    (bench.folder / "extras").mkdir()
+    (bench.folder / "extras" / "many.toml").write_text(MANY, encoding="utf-8")
+    one, ten = (write(bench.folder / str(count), signed_lists(count), COUNT // count) for count in (1, 10))
+    fields = write(bench.folder / "fields", signed_many_fields, COUNT)
+    for name, (more, _) in {"": ("", ()), **EXTRAS}.items():
+        (bench.folder / f"{name}.toml").write_text(_route_with(bench.folder / "out", more), encoding="utf-8")
+    for name, (_, options) in EXTRAS.items():
+        lists = "many" in options
+        with (
+            _listening_with(bench, "", ("--source", "many") if lists else ()) as plain,
+            _listening_with(bench, name, options) as own,
+        ):
+            pairs = [
+                (bench.load(plain, one if lists else fields), bench.load(own, ten if lists else fields))
+                for _ in range(bench.rounds)
+            ]
+        each = 10 if lists else 1
+        ratio = statistics.median(second.cost / each / first.cost for first, second in pairs)
+        first, second = (statistics.median(pair[place].cost for pair in pairs) for place in (0, 1))
+        print(f"{name:27} {second / each:6.1f} us of an event, {first:.1f} without it: {ratio:.2f}", flush=True)
+
+
+def _route_with(file: Path, more: str) -> str:
+    return APPEND.format(file=file).replace('" }]', '"' + more.replace("{{", "{").replace("}}", "}") + " }]")
+
+
+def _listening_with(bench: Bench, name: str, options: Sequence[str]) -> contextlib.AbstractContextManager[Server]:
+    words = ("--routes", str(bench.folder / f"{name}.toml"), *(option for option in options if option != "spans"))
+    return listening(*words, definitions=str(bench.folder / "extras"), traced="spans" in options)
+
+
 def _lines(file: Path) -> int:
     return file.read_bytes().count(b"\n") if file.exists() else 0
 
@@ -141,7 +211,14 @@ def programs(bench: Bench) -> None:
         f"{statistics.median(alone):.0f}/s (wanted 1000/s)"
     )
     if others:
-        print(f"{'':27} {statistics.median(each.rate for each in others):6.0f}/s with adnanh/webhook", flush=True)
+        rate, cost, programs = (
+            statistics.median(getattr(each, name) for each in others) for name in ("rate", "cost", "programs")
+        )
+        ratio = statistics.median(own.rate / other.rate for own, other in zip(own_results, others, strict=True))
+        print(
+            f"{'':27} {rate:6.0f}/s with adnanh/webhook, {cost:.0f} and {programs:.0f} us: ratio {ratio:4.2f}",
+            flush=True,
+        )
 
 
 @contextlib.contextmanager
@@ -257,7 +334,7 @@ def workers(bench: Bench) -> None:
 
 ROWS: dict[str, Callable[[Bench], None]] = {
     "signatures": signatures, "fields": fields, "tokens": all_tokens, "programs": programs, "inbox": inbox,
-    "latency": latency, "routes": routes, "workers": workers,
+    "extras": extras, "latency": latency, "routes": routes, "workers": workers,
 }  # fmt: skip
 
 

@@ -49,6 +49,14 @@ def signed_many_fields(number: int) -> bytes:
     return _signed(event_of_many_fields(number))
 
 
+def signed_lists(count: int) -> Callable[[int], bytes]:
+    def make(number: int) -> bytes:
+        events = b", ".join(event_of_many_fields(number * count + place) for place in range(count))
+        return _signed(b'{"events": [' + events + b"]}")
+
+    return make
+
+
 def _signed(body: bytes) -> bytes:
     return request(body, f"X-Lms-Signature: {hmac.digest(SECRET, body, 'sha256').hex()}\r\n")
 
