@@ -159,7 +159,7 @@ def test_metrics_are_named_as_prometheus_asks_and_as_the_documentation_says(plai
         assert name.endswith("_total") == (kind == "counter"), name
         assert not re.search(r"_(ms|milliseconds|minutes|hours|days|kb|mb)(_|$)", name), name
     documented = re.findall(
-        r"^\| `(listener_\w+)` \|", (ROOT / "docs" / "listener.md").read_text("utf-8"), re.MULTILINE
+        r"^\| `(listener_\w+)` \|", (ROOT / "docs" / "how-to" / "run-a-listener.md").read_text("utf-8"), re.MULTILINE
     )
     assert sorted(documented) == sorted(families)
 
