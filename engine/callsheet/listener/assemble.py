@@ -22,7 +22,7 @@ from .machine_limits import connection_limits
 from .recent_deliveries import RecentDeliveries
 from .route_set import OverdueRuns, RouteSelection, RouteSet, check_order, check_replies, read_routes
 from .server import responses
-from .server.application import App, ClientAddresses, Dispatcher, Page, Scope
+from .server.application import App, ClientAddresses, Page, Scope
 from .server.http_protocol import Limits
 from .server.server_process import Services
 from .telemetry.log import LineWriter, Log
@@ -164,7 +164,6 @@ class Assembly:
             self.metrics.observe_handler,
             None if self.recent is None else self.recent.watch_run,
         )
-        dispatcher: Dispatcher
         dispatcher = self._make_intake(runner) if self.has_queue else SynchronousDispatcher(self._event_table(), runner)
         received = [] if self.options.works else self.sources
         check_paths({source.name: source.definition for source in received})

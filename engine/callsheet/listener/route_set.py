@@ -15,7 +15,8 @@ from ..language.compiled_jmespath import Ast, expression_tree
 from ..language.layers import Layer
 from ..language.problem import place_of
 from ..language.source_file import Definitions
-from .handlers import HandlerContext, make_handlers
+from .handlers import HandlerContext
+from .handlers.base_handler import make_handlers
 from .routes import (
     Route,
     RoutingTable,
@@ -285,15 +286,15 @@ class OverdueRuns:
         return {job.id for job in self._rules().jobs if job.handler.is_stuck}
 
     async def watch_runs(self) -> None:
-        told: set[str] = set()
+        reported: set[str] = set()
         while True:
             await asyncio.sleep(INTERVAL)
             stuck = self.stuck_jobs()
-            for job in sorted(stuck - told):
+            for job in sorted(stuck - reported):
                 self._note(f"{job}: runs that exceeded their time keep all its places: none is free")
-            for job in sorted(told - stuck):
+            for job in sorted(reported - stuck):
                 self._note(f"{job}: has a free place again")
-            told = stuck
+            reported = stuck
             if stuck and self._restart is not None:
                 self._note("this process ends its work and is started again")
                 self._restart()

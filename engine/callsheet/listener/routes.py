@@ -16,7 +16,7 @@ from .handlers.target import HandlerTarget
 
 if TYPE_CHECKING:
     from ..language.shape import listener as shape
-    from .handlers import Handler
+    from .handlers.base_handler import Base
     from .verify.event import Event
 
 # Which of many routes a given event meets, without asking each of them.
@@ -107,7 +107,7 @@ class Job(NamedTuple):
     """One handler of one route; `id` stays the same over restarts, so that a retry knows what succeeded."""
 
     id: str
-    handler: Handler
+    handler: Base
     order: Evaluate | None
     concurrency_limits: tuple[ConcurrencyLimit, ...]
     target: HandlerTarget
@@ -136,7 +136,7 @@ class EventPlan(NamedTuple):
 def make_route(
     name: str,
     definition: shape.RouteDefinition,
-    handlers: Sequence[Handler],
+    handlers: Sequence[Base],
     note: Callable[[str], None],
     processes: int = 1,
 ) -> Route:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from callsheet.listener.queue.queue_port import Lease
-from callsheet.listener.queue.queue_worker import HeldEvents
+from callsheet.listener.queue.queue_worker import LeasedEvents
 
 
-def held(places: int, count: int, saving: int = 0) -> HeldEvents:
-    found = HeldEvents(places)
+def held(places: int, count: int, saving: int = 0) -> LeasedEvents:
+    found = LeasedEvents(places)
     found.leases = {number: Lease(number, 1) for number in range(count)}
     found.saving = saving
     return found

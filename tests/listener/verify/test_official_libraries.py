@@ -202,9 +202,8 @@ def known(name: str) -> tuple[Any, Source, Delivered]:
 
 def ours(source: Source, sent: Delivered) -> bool:
     headers = [(name.lower().encode(), text.encode()) for name, text in sent.headers.items()]
-    receive = source.receive_list if source.brings_lists else source.receive_event
     try:
-        receive(headers, b"", sent.body, time.time())
+        source.receive_events(headers, b"", sent.body, time.time())
     except Rejected as refused:
         return refused.status != 401
     return True

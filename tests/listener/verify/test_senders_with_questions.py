@@ -49,7 +49,7 @@ def pairs(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
 def receive(name: str, payload: Any, headers: dict[str, str] | None = None, secret: str | None = SECRET) -> Any:
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     found = source(name, secret)
-    read = found.receive_list if found.brings_lists else found.receive_event
+    read = found.receive_list if "events" in found.definition else found.receive_event
     return read(pairs(headers or {}), b"", data, NOW)
 
 
@@ -170,7 +170,7 @@ def test_what_is_sent_to_try_a_listener_is_genuine(name: str) -> None:
     payload, headers = make_payload(known, "test", {"id": "1"}, "e-1", ())
     sent = plain_delivery(known, payload, headers, secret, f"{URL}{known['path']}")
     found = source(name, secret)
-    read = found.receive_list if found.brings_lists else found.receive_event
+    read = found.receive_list if "events" in found.definition else found.receive_event
     event = read(pairs(sent.headers), b"", sent.body, time.time())
     assert (event[0] if isinstance(event, list) else event).type == ("test" if name != "x" else "tweet_create_events")
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, cast
-
-from ... import registry
-from ...errors import UsageError
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
-    from ..verify.event import Event
-    from .concurrency_limits import ConcurrencyLimit
 
 
 MAX_RESULT = 65536  # bytes of what a handler gave, where that is looked at
@@ -41,24 +36,10 @@ def failure_of(error: BaseException) -> HandlerFailed:
 Ended = Callable[[HandlerFailed | None], None]
 
 
-class RunCommand(Protocol):
-    """Runs a command of a program of definitions in this process and returns its exit code.
-
-    `values` are literal, whatever they hold; only those named in `typed` are read as a person's own words.
-    """
-
-    def __call__(
-        self,
-        program: str,
-        words: Sequence[str],
-        values: Mapping[str, Any],
-        *,
-        typed: Collection[str],
-        environ: Mapping[str, str],
-        stdin: TextIO,
-        stdout: TextIO,
-        stderr: TextIO,
-    ) -> int: ...
+# Runs a command of a program of definitions in this process and returns its exit code: of the program, the words, and
+# the values of parameters, which are literal, whatever they hold, but for those named in `typed`; with `environ`,
+# `stdin`, `stdout` and `stderr`.
+RunCommand = Callable[..., int]
 
 
 class HandlerContext(NamedTuple):
@@ -81,58 +62,3 @@ class HandlerContext(NamedTuple):
     envelopes: Mapping[str, shape.EnvelopeDefinition] = MappingProxyType({})
     brokers: Mapping[str, shape.BrokerDefinition] = MappingProxyType({})
     stored: Callable[[str], str] = str
-
-
-class Handler(Protocol):
-    """The limits are entered before `run`, in order. `run` raises `HandlerFailed`, and ends within `timeout`.
-
-    It returns what the handler gave, as values of JSON, where the route or its table wants that.
-    """
-
-    kind: str
-    timeout: float
-    concurrency_limits: tuple[ConcurrencyLimit, ...]
-
-    async def run(self, event: Event, job: str) -> Any: ...
-
-    @property
-    def needs_task(self) -> bool:
-        """Whether it has to be run by a task of the loop. If not, `begin` does the same as `run`."""
-        ...
-
-    def start_without_task(self, event: Event, job: str, ended: Ended) -> None:
-        """`ended` is called later, once, from the loop."""
-        ...
-
-    def configuration_warnings(self) -> list[str]: ...
-
-    @property
-    def overdue_runs(self) -> int: ...
-
-    @property
-    def is_stuck(self) -> bool: ...
-
-    async def close(self) -> None: ...
-
-
-class HandlerKind(Protocol):
-    """A class of the registry. `shape` is that of its table, or where it is found, since shapes load pydantic."""
-
-    shape: Any
-
-    def __call__(self, table: Any, context: HandlerContext) -> Handler: ...
-
-
-def make_handlers(
-    tables: Sequence[shape.HandlerDefinition], context: HandlerContext, where: Callable[[int], str]
-) -> list[Handler]:
-    """`where` words the place of one of the tables, for errors: raises `UsageError` for what cannot be done."""
-    handlers: list[Handler] = []
-    for number, table in enumerate(tables):
-        kind = cast("HandlerKind", registry.resolve_entry(registry.HANDLERS[table["handler"]]))
-        try:
-            handlers.append(kind(table, context))
-        except UsageError as error:
-            message = f"{where(number)}: {error.message}"
-            raise type(error)(message, hint=error.hint, details=error.details) from None
-    return handlers

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from ... import registry
 from ...durations import duration_seconds
 from ...errors import UsageError
 from ...language.compiled_jmespath import compile_condition
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class Base:
-    """A handler with its time limit and its own cap."""
+    """A handler, made from its table. `shape` is that of the table, or where it is found, since shapes load pydantic.
+
+    Its limits are entered before `run`, in order. Where it does not `needs_task`, `start_without_task` does the same.
+    """
 
     kind = ""
     shape: Any = ".language.shape.listener:HandlerDefinition"
@@ -75,8 +79,15 @@ class Base:
         withheld = {name for name in self.context.hidden - given if prefix is None or not name.startswith(f"{prefix}_")}
         return {name: value for name, value in self.context.environ.items() if name not in withheld}
 
+    async def run(self, event: Event, job: str) -> Any:
+        """Ends within `timeout`. What the handler gave, as values of JSON, where the route or its table wants that.
+
+        Raises `HandlerFailed`.
+        """
+        raise NotImplementedError
+
     def start_without_task(self, event: Event, job: str, ended: Ended) -> None:
-        """For those that need no task."""
+        """`ended` is called later, once, from the loop."""
         raise NotImplementedError
 
     def configuration_warnings(self) -> list[str]:
@@ -95,3 +106,18 @@ class Base:
 
     async def close(self) -> None:
         """Nothing to give back."""
+
+
+def make_handlers(
+    tables: Sequence[HandlerDefinition], context: HandlerContext, where: Callable[[int], str]
+) -> list[Base]:
+    """`where` words the place of one of the tables, for errors: raises `UsageError` for what cannot be done."""
+    handlers: list[Base] = []
+    for number, table in enumerate(tables):
+        kind = cast("type[Base]", registry.resolve_entry(registry.HANDLERS[table["handler"]]))
+        try:
+            handlers.append(kind(table, context))
+        except UsageError as error:
+            message = f"{where(number)}: {error.message}"
+            raise type(error)(message, hint=error.hint, details=error.details) from None
+    return handlers

@@ -74,19 +74,19 @@ class Process:
         `executable` is the file of the first argument, where that is known. Whoever is cancelled here asks
         `is_running` whether it was too late.
         """
-        held: list[int] = []  # what is closed whatever happens
+        open_ends: list[int] = []  # what is closed whatever happens
         try:
-            inside, stdin = _open_pipe(held)
-            stdout, outside = _open_pipe(held)
+            inside, stdin = _open_pipe(open_ends)
+            stdout, outside = _open_pipe(open_ends)
             left = _unwritten_rest(stdin, data)
 
             running = orphans_of_this_process()
 
             def watched(started: Started) -> None:
                 running.add_group(started.pid)
-                held.remove(stdout)
+                open_ends.remove(stdout)
                 if left:
-                    held.remove(stdin)
+                    open_ends.remove(stdin)
                 self._watcher = watch_program(started, stdout, stdin, left, self)
                 self._started = started
 
@@ -95,7 +95,7 @@ class Process:
                 watched,
             )
         finally:
-            for descriptor in held:
+            for descriptor in open_ends:
                 os.close(descriptor)
 
     async def wait_until_ended(self, limit: float) -> bool:
@@ -167,9 +167,9 @@ class Process:
                 os.killpg(self._started.pid, getattr(signal, name))
 
 
-def _open_pipe(held: list[int]) -> tuple[int, int]:
+def _open_pipe(open_ends: list[int]) -> tuple[int, int]:
     ends = os.pipe()
-    held += ends
+    open_ends += ends
     return ends
 
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from ..machine_limits import usable_cores
@@ -126,17 +126,6 @@ _STANDARD = 3  # descriptors below are those that a program gets
 _IGNORED = tuple(getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name))
 
 
-class Started(Protocol):
-    @property
-    def pid(self) -> int: ...
-
-    def poll(self) -> int | None:
-        """The exit code, negative for a signal; None while the program runs."""
-        ...
-
-    def wait(self) -> int: ...
-
-
 def encode_environment(environ: Mapping[str, str]) -> EncodedEnvironment:
     """As the system takes them, so that they need not be encoded for each program."""
     if sys.platform == "win32":
@@ -239,6 +228,9 @@ class _Spawned:
         except ChildProcessError:  # somebody else waited for it, as `Popen` has it
             return 0
         return os.waitstatus_to_exitcode(status) if pid else None
+
+
+Started = _Spawned | subprocess.Popen[bytes]
 
 
 # Programs that are to be started at about the same time are started one right after the other.

@@ -30,12 +30,6 @@ class ProcessObserver(Protocol):
     def on_exit(self, code: int) -> None: ...
 
 
-class Watcher(Protocol):
-    def close(self) -> None:
-        """Nobody wants to read more of its output."""
-        ...
-
-
 def watch_program(started: Started, stdout: int, stdin: int, data: bytes, observer: ProcessObserver) -> Watcher:
     """Takes over the descriptors: `stdout` is read to its end, and `data` written to `stdin` where there is any."""
     if HAS_PIDFD:
@@ -189,6 +183,9 @@ class _ThreadWatcher:
     def _call_in_loop(self, call: Callable[[], None]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(call)
+
+
+Watcher = _LoopWatcher | _ThreadWatcher
 
 
 def _write_all(stdin: int, data: bytes) -> None:

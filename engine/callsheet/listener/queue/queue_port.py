@@ -209,48 +209,26 @@ Note = Callable[[str], None]
 
 
 class Driver(Protocol):
-    """A module that knows one kind of queue beyond this machine."""
+    """One kind of queue beyond this machine, at an address. Credentials are read where one is made."""
 
-    def open_queue(
-        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool
-    ) -> Queue: ...
+    def __init__(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> None: ...
 
-    def open_inspection(
-        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
-    ) -> Inspection: ...
+    def open_queue(self, note: Note, *, consumes: bool) -> Queue: ...
 
-    def read_guarantees(
-        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
-    ) -> Guarantees: ...
+    def open_inspection(self, note: Note) -> Inspection: ...
+
+    def read_guarantees(self, note: Note) -> Guarantees: ...
 
 
-class SelectedQueue(NamedTuple):
-    """An address with what is needed to use it."""
-
-    driver: Driver
-    url: str
-    definition: QueueDefinition
-    environment: QueueEnvironment
-
-    def open_queue(self, note: Note, *, consumes: bool) -> Queue:
-        return self.driver.open_queue(self.url, self.definition, self.environment, note, consumes=consumes)
-
-    def open_inspection(self, note: Note) -> Inspection:
-        return self.driver.open_inspection(self.url, self.definition, self.environment, note)
-
-    def read_guarantees(self, note: Note) -> Guarantees:
-        return self.driver.read_guarantees(self.url, self.definition, self.environment, note)
-
-
-def select_queue(url: str, catalog: Catalog, environ: Mapping[str, str]) -> SelectedQueue:
+def select_queue(url: str, catalog: Catalog, environ: Mapping[str, str]) -> Driver:
     """Raises `UsageError` where no kind of queue has such addresses."""
     prefix: str = catalog.programs.get(catalog.program)["prefix"]
     definitions = catalog.queues.all()
     scheme = url.partition("://")[0]
     for definition in definitions.values():
         if scheme in definition["schemes"]:
-            driver = cast("Any", resolve_entry(QUEUES[definition["driver"]]))()
-            return SelectedQueue(driver, url, definition, QueueEnvironment(environ, prefix))
+            driver = cast("type[Driver]", resolve_entry(QUEUES[definition["driver"]]))
+            return driver(url, definition, QueueEnvironment(environ, prefix))
     schemes = [scheme for definition in definitions.values() for scheme in definition["schemes"]]
     raise UsageError(
         "--queue: that is not an address of a queue",

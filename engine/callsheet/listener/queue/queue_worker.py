@@ -103,7 +103,7 @@ _QUICK: Final = 0.02
 _WEIGHT: Final = 1 / 16
 
 
-class HeldEvents:
+class LeasedEvents:
     """`places` is how many handlers run at a time; `leases` are by what runs them; `saving` counts those that ended.
 
     Where runs end quickly, more events are held than there are places. They wait here for a moment, and need not be
@@ -181,7 +181,7 @@ class Worker:
         self.log = log
         self.schedule = schedule
         self.budget = budget
-        self._held = HeldEvents(runner.concurrency.limit)
+        self._leased = LeasedEvents(runner.concurrency.limit)
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsaved: set[QueueChange] = set()
         self._loops: list[asyncio.Task[None]] = []
@@ -191,7 +191,7 @@ class Worker:
 
     @property
     def is_idle(self) -> bool:
-        return not self._held.leases
+        return not self._leased.leases
 
     @property
     def cannot_save(self) -> bool:
@@ -201,7 +201,7 @@ class Worker:
     @property
     def free_slots(self) -> int:
         """How many events may be taken."""
-        return 0 if self._stopping else self._held.free_places
+        return 0 if self._stopping else self._leased.free_places
 
     async def start(self) -> None:
         """The queue is open."""
@@ -219,49 +219,49 @@ class Worker:
         run = _Run(lease, event, jobs, time.time() if received is None else received, targets)
         due = run.due_jobs()
         if len(jobs) == len(due) == 1:
-            self._held.leases[run] = lease
+            self._leased.leases[run] = lease
             if self.runner.start_without_task(event, due[0], partial(self._on_ended, run, due[0].id)):
                 return
-            del self._held.leases[run]
+            del self._leased.leases[run]
         self._create_task(lease, self._handle_event(run, due))
 
     def _on_ended(self, run: _Run, job: str, failure: HandlerFailed | None) -> None:
         """Its end is saved without a task too, where the queue takes it at once."""
         if self._shutting_down:
             return
-        self._held.note_duration(time.perf_counter() - run.started)
+        self._leased.note_duration(time.perf_counter() - run.started)
         if failure is not None:
             self._save_in_task(run, RunResult({job: str(failure)}))
             return
-        self._held.saving += 1
+        self._leased.saving += 1
         self._slot_freed.set()
         saved = asyncio.ensure_future(self.queue.complete_event(run.lease))
         saved.add_done_callback(partial(self._on_saved, run))
 
     def _on_saved(self, run: _Run, saved: asyncio.Future[bool]) -> None:
-        self._held.saving -= 1
+        self._leased.saving -= 1
         if saved.cancelled() or saved.exception() is not None or not saved.result():
             if not self._shutting_down:
                 result = RunResult()
                 result.succeeded.update(job.id for job in run.jobs)
                 self._save_in_task(run, result)
             return
-        del self._held.leases[run]
+        del self._leased.leases[run]
         self._slot_freed.set()
         self.log.log_delivery(200, "handled", "inbox", run.event, time.perf_counter() - run.started)
 
     def _save_in_task(self, run: _Run, result: RunResult) -> None:
-        del self._held.leases[run]
+        del self._leased.leases[run]
         self._create_task(run.lease, self._save_result(run, result))
 
     def _create_task(self, lease: Lease, coroutine: asyncio._CoroutineLike[None]) -> None:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(coroutine)
-        self._held.leases[task] = lease
+        self._leased.leases[task] = lease
         self._tasks.add(task)
         task.add_done_callback(self._on_task_done)
 
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
-        del self._held.leases[task]
+        del self._leased.leases[task]
         self._tasks.discard(task)
         self._slot_freed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -288,7 +288,7 @@ class Worker:
         while True:
             await asyncio.sleep(self.queue.renew_every)
             with contextlib.suppress(QueueFailed):
-                await self.queue.extend_leases(list(self._held.leases.values()))
+                await self.queue.extend_leases(list(self._leased.leases.values()))
 
     def _report_problem(self, problem: str | None) -> None:
         """Once, when it begins, and once when it ends."""
@@ -334,7 +334,7 @@ class Worker:
                 raise
             await self._retry_or_give_up(run.lease, "cancelled")  # by a handler: nobody else does
             return
-        self._held.note_duration(time.perf_counter() - run.started)
+        self._leased.note_duration(time.perf_counter() - run.started)
         await self._save_result(run, result)
 
     async def _record_success(self, lease: Lease, job: str) -> None:
@@ -343,7 +343,7 @@ class Worker:
     async def _save_result(self, run: _Run, result: RunResult) -> None:
         """Each target goes on by its own schedule. The event waits for the first that is due and ends with the last."""
         duration = time.perf_counter() - run.started
-        self._held.saving += 1
+        self._leased.saving += 1
         self._slot_freed.set()
         try:
             changed = {
@@ -366,7 +366,7 @@ class Worker:
                 outcome = "failed" if waiting else "given_up"
                 self.log.log_delivery(500, outcome, "inbox", run.event, duration, failed.reason)
         finally:
-            self._held.saving -= 1
+            self._leased.saving -= 1
 
     def _state_after_failure(self, run: _Run, job: Job, result: RunResult) -> TargetState:
         """One that was not tried, as its target had no place, has lost no attempt."""
@@ -424,7 +424,7 @@ class Worker:
         """Stop what still runs, note what ended, and give all else back."""
         self.stop_fetching()
         self._shutting_down = True
-        leases = list(self._held.leases.values())
+        leases = list(self._leased.leases.values())
         await cancel_all((*self._loops, *self._tasks))
         await asyncio.gather(*(change() for change in self._unsaved), return_exceptions=True)
         with contextlib.suppress(QueueFailed):

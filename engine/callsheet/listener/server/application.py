@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequen
 from functools import partial
 from itertools import repeat
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import UsageError
 from ..byte_budget import memory_of_event
@@ -22,8 +22,10 @@ from .responses import BY_STATUS, Response
 
 if TYPE_CHECKING:
     from ..byte_budget import Charge
+    from ..dispatcher import SynchronousDispatcher
+    from ..queue.queue_worker import Intake
     from ..recent_deliveries import RecentDeliveries
-    from ..routes import EventPlan, Job, RoutingTable
+    from ..routes import EventPlan, RoutingTable
     from ..telemetry.log import Log
     from ..telemetry.metrics import Metrics
     from ..telemetry.traces import DeliverySpans
@@ -86,12 +88,6 @@ POST_ONLY = responses.not_allowed(b"POST")
 GET_ONLY = responses.not_allowed(b"GET, HEAD")
 
 
-class Dispatcher(Protocol):
-    """What is done with a genuine, wanted event: the verdict at once, or what will have it."""
-
-    def dispatch(self, event: Event, jobs: list[Job]) -> DispatchVerdict | asyncio.Future[DispatchVerdict]: ...
-
-
 class App:
     """`routing_table` is replaced as a whole when the routes are read again."""
 
@@ -99,7 +95,7 @@ class App:
         self,
         sources: Mapping[str, Source],
         routing_table: RoutingTable,
-        dispatcher: Dispatcher,
+        dispatcher: Intake | SynchronousDispatcher,
         log: Log,
         metrics: Metrics,
         clients: ClientAddresses,
@@ -165,11 +161,10 @@ class App:
             scope["delivery"] = data
         try:
             _check_encoding(scope["headers"])
-            if source.brings_lists:
-                return self._respond_to_list(scope, data, source, started, deliver)
-            event = source.receive_event(scope["headers"], scope["query_string"], data, time())
-            _charge_for_events([event], source, scope.get("charge"))
-            verdict = self._decide_event(event)
+            events = source.receive_events(scope["headers"], scope["query_string"], data, time())
+            _charge_for_events(events, source, scope.get("charge"))
+            plans = [self._plan_event(event) for event in events]  # nothing runs unless all are events
+            verdicts = [self._decide_event(event, plan) for event, plan in zip(events, plans, strict=True)]
         except UnknownKey as unknown:
             if has_new_keys:
                 return self._refuse_delivery(scope, unknown)
@@ -183,25 +178,12 @@ class App:
             return None
         except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
             return self._explain_failure(scope, error)
-        if isinstance(verdict, DispatchVerdict):
-            return self._log_verdict(scope, event, started, verdict)
-        self._wait_for(verdict, scope, partial(self._respond_to_event, scope, event, started), deliver)
-        return None
-
-    def _respond_to_list(
-        self, scope: Scope, data: bytes, source: Source, started: float, deliver: Deliver
-    ) -> Response | None:
-        """One answer for all: nothing runs unless all are events, and one that failed is a delivery to repeat."""
-        events = source.receive_list(scope["headers"], scope["query_string"], data, time())
-        _charge_for_events(events, source, scope.get("charge"))
-        for event in events:
-            self._plan_event(event)
-        verdicts = [self._decide_event(event) for event in events]
-        waiting = [each for each in verdicts if not isinstance(each, DispatchVerdict)]
         respond = partial(self._respond_to_events, scope, source, events, started, verdicts)
+        waiting = [each for each in verdicts if not isinstance(each, DispatchVerdict)]
         if not waiting:
             return respond(None)
-        self._wait_for(asyncio.gather(*waiting, return_exceptions=True), scope, respond, deliver)
+        ended = waiting[0] if len(waiting) == 1 else asyncio.gather(*waiting, return_exceptions=True)
+        self._wait_for(ended, scope, respond, deliver)
         return None
 
     def _respond_to_events(
@@ -213,6 +195,7 @@ class App:
         decided: list[DispatchVerdict | asyncio.Future[DispatchVerdict]],
         _ended: object,
     ) -> Response:
+        """One answer for all: one event that failed is a delivery to repeat."""
         verdicts = [_ended_verdict(each) for each in decided]
         answers = [self._log_verdict(scope, *each) for each in zip(events, repeat(started), verdicts, strict=False)]
         worst = max(range(len(verdicts)), key=lambda place: verdicts[place].status, default=None)
@@ -223,11 +206,6 @@ class App:
     ) -> Response | None:
         keys.result()
         return self._respond_to_delivery(scope, data, source, started, deliver, has_new_keys=True)
-
-    def _respond_to_event(
-        self, scope: Scope, event: Event, started: float, ended: asyncio.Future[DispatchVerdict]
-    ) -> Response:
-        return self._log_verdict(scope, event, started, _ended_verdict(ended))
 
     def _wait_for(self, work: Awaitable[T], scope: Scope, respond: RespondTo[T], deliver: Deliver) -> None:
         """`respond` makes an answer of what has ended. Where it has none yet, something else is waited for."""
@@ -257,8 +235,7 @@ class App:
             raise Rejected(NO_EVENT, "other_type", f"not an event of type {event.type!r}, by its body")
         return plan
 
-    def _decide_event(self, event: Event) -> DispatchVerdict | asyncio.Future[DispatchVerdict]:
-        plan = self._plan_event(event)
+    def _decide_event(self, event: Event, plan: EventPlan) -> DispatchVerdict | asyncio.Future[DispatchVerdict]:
         if self.spans is not None:
             self.spans.begin_span(event)
         if not plan.wanted:

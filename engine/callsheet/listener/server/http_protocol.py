@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import unquote
 
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
@@ -129,15 +129,6 @@ class _Message:
         """Nobody waits."""
 
 
-class Exchange(Protocol):
-    """The connection that a request came by."""
-
-    transport: asyncio.Transport
-
-    def write_response(self, response: Response, *, is_last: bool) -> None: ...
-    def on_response_complete(self) -> None: ...
-
-
 class DeferredResponse:
     """An answer that has to be waited for: one write, where uvicorn's way takes messages through queues.
 
@@ -149,7 +140,8 @@ class DeferredResponse:
     more_body = False
     waiting_for_100_continue = False
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: LimitedProtocol) -> None:
+        """`exchange` is the connection that the request came by."""
         self._exchange = exchange
         self.disconnected = False  # the sender went away
         self.keep_alive = True

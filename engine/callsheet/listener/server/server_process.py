@@ -10,7 +10,7 @@ import signal
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from uvicorn import Config, Server
 from uvicorn.server import ServerState
@@ -119,12 +119,6 @@ class Services(NamedTuple):
     report: Callable[[str], None]
 
 
-class Acceptor(Protocol):
-    """Where connections come in, until it is closed."""
-
-    def close(self) -> None: ...
-
-
 class Listener:
     """uvicorn's protocol and settings under a life of our own: its server ends by raising the signal again."""
 
@@ -180,7 +174,7 @@ class Listener:
                 services.report("what runs beside the server did not end in time, and is left")
             await self._close_sockets()
 
-    async def _start_accepting(self, listening: socket.socket) -> Acceptor:
+    async def _start_accepting(self, listening: socket.socket) -> asyncio.Server | TlsAcceptor:
         backlog = BACKLOG if self.limits.spare >= PLENTY_OF_DESCRIPTORS else max(2 * self.limits.spare, 32)
         if self.tls is None:
             return await asyncio.get_running_loop().create_server(self._make_protocol, sock=listening, backlog=backlog)

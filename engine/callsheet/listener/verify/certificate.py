@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ...errors import UsageError, count_of
 from .key_set import COOLDOWN, MIN_RSA_BITS, Check, UnknownKey, get_from
 from .payload import UNAVAILABLE, Rejected, member_of, not_genuine
-from .proofs import NO_REQUEST, Headers, SignedMessage, SignedRequest, rsa_check
+from .proofs import NO_REQUEST, Headers, KeyedProof, SignedMessage, SignedRequest, rsa_check
 
 if TYPE_CHECKING:
     from ...language.shape.listener import CertificateDefinition
@@ -97,13 +97,14 @@ def read_certificate(text: bytes) -> tuple[Check, float]:
     return rsa_check(key, "sha256"), certificate.not_valid_after_utc.timestamp()
 
 
-class CertificateSignature:
+class CertificateSignature(KeyedProof):
     """`secrets` are what the variable of the source holds: one of them is part of what is signed."""
 
     algorithm = "rsa-sha256"
 
     def __init__(self, definition: CertificateDefinition, secrets: Sequence[str]) -> None:
         self.signed = SignedMessage(definition)
+        self.mismatch = f"{self.signed.name} is not of this delivery, sent to this receiver"
         self._address = definition["address"]
         self._values = list(dict.fromkeys(secrets))
         try:
@@ -115,15 +116,9 @@ class CertificateSignature:
     def summary(self) -> str:
         return f"signatures in {self.signed.name} by a certificate, {count_of(len(self._values), 'value')} signed along"
 
-    def check_delivery(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
-        """Raises `Rejected` unless the signature is of this delivery and one of the values."""
-        if not any(self.matching_secrets(headers, body, now, request)):
-            raise not_genuine("signature_wrong", f"{self.signed.name} is not of this delivery, sent to this receiver")
-
     def matching_secrets(
         self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
     ) -> Iterator[bool]:
-        """For each value whether the signature covers it. Raises `Rejected` where it cannot be told."""
         signatures = [_decoded(text) for text in self.signed.sent_signatures(headers, body)]
         messages = [self.signed.signed_message(headers, body, now, request, secret=value) for value in self._values]
         verify = self.certificates.find(self._url(headers, body), now)

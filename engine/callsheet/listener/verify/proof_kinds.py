@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .certificate import CertificateSignature
-from .proofs import NO_REQUEST, Headers, PlainToken, PublicKeySignature, Signature, SignedRequest
+from .proofs import KeyedProof, PlainToken, PublicKeySignature, Signature
 
 if TYPE_CHECKING:
     from ...language.shape.listener import SourceDefinition
-
-
-class Proof(Protocol):
-    """Raises `Rejected` for a delivery that is not genuine."""
-
-    @property
-    def summary(self) -> str: ...
-
-    def check_delivery(
-        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
-    ) -> None: ...
-
-    def matching_secrets(
-        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
-    ) -> Iterable[bool]: ...
 
 
 # The table of a source that describes it → what checks it.
@@ -54,12 +39,12 @@ def variables_of(definition: SourceDefinition) -> list[str]:
     return [name for name in names if name is not None]
 
 
-def proof_of(definition: SourceDefinition, secrets: Sequence[str]) -> Proof | None:
+def proof_of(definition: SourceDefinition, secrets: Sequence[str]) -> KeyedProof | None:
     """What checks deliveries; nothing without secrets. Raises `UsageError` for a secret that cannot be one."""
     if not secrets:
         return None
     name = next(name for name in definition if name in PROOFS)
-    proof: Proof = PROOFS[name](proof_definition(definition), secrets)
+    proof: KeyedProof = PROOFS[name](proof_definition(definition), secrets)
     return proof
 
 

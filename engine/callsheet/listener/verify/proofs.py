@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from re import ASCII, fullmatch
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -219,6 +219,28 @@ def text_headers(headers: Headers) -> dict[str, str]:
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
 
 
+class KeyedProof:
+    """Something that sender and listener were given proves a delivery. `mismatch` says that it does not."""
+
+    reason = "signature_wrong"
+    mismatch: str
+
+    @property
+    def summary(self) -> str:
+        raise NotImplementedError
+
+    def check_delivery(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
+        """Raises `Rejected` unless one of what was given proves it."""
+        if not any(self.matching_secrets(headers, body, now, request)):
+            raise not_genuine(self.reason, self.mismatch)
+
+    def matching_secrets(
+        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
+    ) -> Iterable[bool]:
+        """For each of what was given whether it proves the delivery. Raises `Rejected` where that cannot be told."""
+        raise NotImplementedError
+
+
 # Signatures made with a shared secret, in the form that a source's definition describes.
 
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
@@ -244,7 +266,7 @@ class KeyedHash:
         return outer.digest()
 
 
-class Signature:
+class Signature(KeyedProof):
     """Checks and makes the signatures of one source. Raises `UsageError` for a secret that cannot be one."""
 
     def __init__(self, definition: Hmac, secrets: Sequence[str]) -> None:
@@ -254,20 +276,15 @@ class Signature:
         self._hashes = [KeyedHash(key, self.algorithm) for key in self.keys]
         self._encode = binascii.hexlify if definition["encoding"] == "hex" else base64.b64encode
         self.signed = SignedMessage(definition)
+        self.mismatch = f"{self.signed.name} matches none of the secrets ({len(self.keys)})"
 
     @property
     def summary(self) -> str:
         return f"signatures in {self.signed.name}, {count_of(len(self.keys), 'secret')}"
 
-    def check_delivery(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
-        """Raises `Rejected` unless one of the signatures was made with one of the secrets."""
-        if not any(self.matching_secrets(headers, body, now, request)):
-            raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the secrets ({len(self.keys)})")
-
     def matching_secrets(
         self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
     ) -> Iterator[bool]:
-        """For each secret whether it made one of the signatures. Raises `Rejected` where there can be none."""
         candidates = self.signed.sent_signatures(headers, body)
         message = self.signed.signed_message(headers, body, now, request)
         for keyed in self._hashes:
@@ -314,8 +331,10 @@ def key_of(secret: str, secret_form: SecretForm | None) -> bytes:
 # A secret that is sent as it is, in a header or the query: it proves the sender, and nothing of what is sent.
 
 
-class PlainToken:
+class PlainToken(KeyedProof):
     """Raises `UsageError` for a secret that cannot be one."""
+
+    reason = "token_wrong"
 
     def __init__(self, definition: PlainTokenDefinition, secrets: Sequence[str]) -> None:
         for secret in secrets:
@@ -326,20 +345,15 @@ class PlainToken:
         self.prefix = definition.get("prefix", "")
         # The scheme before a token is not case-sensitive (RFC 9110, section 11.1); a token is.
         self.keys = [secret.encode() for secret in dict.fromkeys(secrets)]
+        self.mismatch = f"{self._place_of_token} matches none of the secrets ({len(self.keys)})"
 
     @property
     def summary(self) -> str:
         return f"a token in {self._place_of_token}, {count_of(len(self.keys), 'secret')}"
 
-    def check_delivery(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
-        """Raises `Rejected` unless one of the secrets was sent."""
-        if not any(self.matching_secrets(headers, body, now, request)):
-            raise not_genuine("token_wrong", f"{self._place_of_token} matches none of the secrets ({len(self.keys)})")
-
     def matching_secrets(
         self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
     ) -> list[bool]:
-        """For each secret whether it was sent. Raises `Rejected` where none was."""
         given = self._sent_values(headers, body, request.query)
         if not given:
             raise not_genuine("token_missing", f"no {self._place_of_token}")
@@ -401,7 +415,7 @@ def rsa_check(key: RSAPublicKey, algorithm: str) -> Callable[[bytes, bytes], boo
 _RAW_SIZE = 32
 
 
-class PublicKeySignature:
+class PublicKeySignature(KeyedProof):
     """Raises `UsageError` for a key that cannot be one.
 
     A key is 32 raw bytes (Ed25519 only: RFC 8032, section 5.1.5) or a SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7).
@@ -413,20 +427,15 @@ class PublicKeySignature:
         self.algorithm = definition["algorithm"]
         self.decode = bytes.fromhex if definition["encoding"] == "hex" else base64.b64decode
         self.verifiers = [self._make_verifier(secret) for secret in dict.fromkeys(secrets)]
+        self.mismatch = f"{self.signed.name} matches none of the keys ({len(self.verifiers)})"
 
     @property
     def summary(self) -> str:
         return f"signatures in {self.signed.name}, {count_of(len(self.verifiers), 'public key')}"
 
-    def check_delivery(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
-        """Raises `Rejected` unless one of the signatures was made with the private half of one of the keys."""
-        if not any(self.matching_secrets(headers, body, now, request)):
-            raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the keys ({len(self.verifiers)})")
-
     def matching_secrets(
         self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
     ) -> Iterator[bool]:
-        """For each key whether one of the signatures was made with it. Raises `Rejected` where there can be none."""
         candidates = [self._decoded_signature(text) for text in self.signed.sent_signatures(headers, body)]
         message = self.signed.signed_message(headers, body, now, request)
         for verify in self.verifiers:

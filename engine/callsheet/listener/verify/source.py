@@ -16,8 +16,18 @@ from .certificate import UnknownCertificate
 from .event import Event, query_values
 from .key_set import KeySet, KeySetCache, SharedKeys, UnknownKey, check_url, get_from, make_fetcher
 from .payload import NO_EVENT, UNAVAILABLE, Rejected, json_of, parse_any, parse_exact, parse_payload, unreadable_body
-from .proof_kinds import PROOFS, Proof, covered_by, proof_definition, proof_of, variable_of
-from .proofs import NO_REQUEST, Headers, PlainToken, Signature, SignedRequest, are_signed, other_spellings, text_headers
+from .proof_kinds import PROOFS, covered_by, proof_definition, proof_of, variable_of
+from .proofs import (
+    NO_REQUEST,
+    Headers,
+    KeyedProof,
+    PlainToken,
+    Signature,
+    SignedRequest,
+    are_signed,
+    other_spellings,
+    text_headers,
+)
 from .secret_options import collect_secrets
 from .signed_tokens import TokenVerifier
 
@@ -58,7 +68,7 @@ class Challenge:
         self.is_open = token is None or bool(secrets)  # without its secret nobody's question is answered
 
     def answer_to(
-        self, scope: Mapping[str, Any], headers: Headers, query: bytes, proof: Proof | None = None
+        self, scope: Mapping[str, Any], headers: Headers, query: bytes, proof: KeyedProof | None = None
     ) -> Challenged | None:
         """Nothing where it is none. `proof` is that of deliveries, for an answer that is signed.
 
@@ -160,10 +170,6 @@ class Source:
         return signed is None or are_signed(self.definition[key], signed)
 
     @property
-    def brings_lists(self) -> bool:
-        return self._events is not None
-
-    @property
     def is_verified(self) -> bool:
         return self.tokens is not None or self.proof is not None
 
@@ -192,6 +198,12 @@ class Source:
         if self.tokens.header:
             return self._make_event(parse_payload(data), headers, query, data, data)
         return self._make_event(claims, headers, query, data, text)
+
+    def receive_events(self, headers: Headers, query: bytes, data: bytes, now: float) -> list[Event]:
+        """The events of a genuine delivery: one, unless its sender puts several into each."""
+        if self._events is not None:
+            return self.receive_list(headers, query, data, now)
+        return [self.receive_event(headers, query, data, now)]
 
     def receive_list(self, headers: Headers, query: bytes, data: bytes, now: float) -> list[Event]:
         """The events of a genuine delivery that is a list of them, each as if it had come alone. Raises `Rejected`.
@@ -245,7 +257,7 @@ class Source:
         if (answer := self._answer_challenges(self.questions, scope, headers, query)) is not None:
             raise answer
 
-    def _check_proof(self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float) -> None:
+    def _check_proof(self, proof: KeyedProof, headers: Headers, query: bytes, data: bytes, now: float) -> None:
         if not self.wants_request:
             proof.check_delivery(headers, data, now, NO_REQUEST)
             return
@@ -275,7 +287,7 @@ class Source:
             await self.keys.fetch_for(unknown.key_request)
 
     def _check_proof_too(
-        self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float, first: Rejected
+        self, proof: KeyedProof, headers: Headers, query: bytes, data: bytes, now: float, first: Rejected
     ) -> None:
         try:
             self._check_proof(proof, headers, query, data, now)

@@ -177,7 +177,7 @@ class Given:
 
 async def taken(made: JetStreamQueue, *messages: Any) -> list[Lease]:
     given: Any = Given(made, *messages)
-    made._pull = given
+    made._fetcher = given
     leases = [queued.lease for queued in await made.fetch_events(9)]
     await asyncio.sleep(0)  # for what is sent beside
     return leases
@@ -228,7 +228,7 @@ def test_after_a_silence_others_get_the_time_to_renew_what_they_run() -> None:
         await made._progress.add_progress(4, "e", attempts=1, deliveries=1, due=time.time(), error="no")
         assert [lease.key for lease in await taken(made, arrived(4, delivered=2))] == [4]
         await made._progress.add_progress(4, "e", targets={"r/1": DONE}, attempts=2, deliveries=2, due=None)
-        made._holdings.drop_event(4)
+        made._received.drop_event(4)
         assert await taken(made, arrived(4, delivered=3)) == []
         made._distrusts_until = 0.0
         assert [lease.key for lease in await taken(made, arrived(4, delivered=4))] == [4]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.queue.jetstream import jetstream_queue as pull
-from callsheet.listener.queue.jetstream.jetstream_queue import Pull
+from callsheet.listener.queue.jetstream.jetstream_queue import MessageFetcher
 from callsheet.listener.queue.jetstream.nats_connection import QueueNames
 from callsheet.listener.queue.queue_port import QueueFailed
 
@@ -46,12 +46,16 @@ def status(code: str, description: str | None = None) -> Any:
     return SimpleNamespace(reply="", headers={"Status": code, **({"Description": description} if description else {})})
 
 
-def pulled(work: Callable[[Pull], Awaitable[Any]], connection: Connection, silences: list[float] | None = None) -> Any:
+def pulled(
+    work: Callable[[MessageFetcher], Awaitable[Any]], connection: Connection, silences: list[float] | None = None
+) -> Any:
     silences = [] if silences is None else silences
 
     async def run() -> Any:
         connection_: Any = connection
-        made = Pull(connection_, QueueNames("EV", "s"), lambda message: message.name != "known", silences.append)
+        made = MessageFetcher(
+            connection_, QueueNames("EV", "s"), lambda message: message.name != "known", silences.append
+        )
         await made.open()
         return await work(made)
 
@@ -74,7 +78,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_consumer_that_is_gone_is_a_failure_and_not_a_quiet_queue(answer: Any, said: str) -> None:
     connection = Connection([answer], [message("a")])
 
-    async def work(made: Pull) -> None:
+    async def work(made: MessageFetcher) -> None:
         with pytest.raises(QueueFailed, match=said):
             await made.fetch_messages(3)
         assert [each.name for each in await made.fetch_messages(3)] == ["a"]
@@ -87,7 +91,7 @@ def test_a_consumer_that_is_gone_is_a_failure_and_not_a_quiet_queue(answer: Any,
 def test_a_quiet_queue_is_asked_again(code: str) -> None:
     connection = Connection([status(code)], [message("a"), message("b"), message("known")])
 
-    async def work(made: Pull) -> None:
+    async def work(made: MessageFetcher) -> None:
         assert await made.fetch_messages(2) == []
         assert [each.name for each in await made.fetch_messages(2)] == ["a", "b"]
 
@@ -97,7 +101,7 @@ def test_a_quiet_queue_is_asked_again(code: str) -> None:
 def test_a_server_that_does_not_answer_is_not_asked_for_more_until_the_connection_is_another() -> None:
     connection, silences = Connection([]), []  # type: ignore[var-annotated]
 
-    async def work(made: Pull) -> None:
+    async def work(made: MessageFetcher) -> None:
         for _ in range(3):
             assert await made.fetch_messages(4) == []
         assert connection.asked == [4]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ....errors import CallsheetError, NotFound
 from ..queue_port import NEW, QueueFailed, record_of_targets
 from . import queued_messages
-from .jetstream_queue import ATTEMPTS, REASON, TARGETS, targets_in_headers
+from .jetstream_queue import ATTEMPTS, REASON, TARGETS, JetStreamQueue, targets_in_headers
 from .nats_connection import (
     QueueAccess,
     QueueNames,
@@ -295,27 +295,19 @@ Note = Callable[[str], None]
 
 
 class JetStream:
-    """Addresses of a stream: `nats://HOST:PORT/STREAM`."""
+    """Addresses of a stream: `nats://HOST:PORT/STREAM`. Credentials and certificates are read here."""
 
-    def _queue_access(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> QueueAccess:
-        """Credentials and certificates are read here, before anything is done."""
+    def __init__(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> None:
         address = parse_queue(url, definition["schemes"], environment.prefix)
-        credentials = credentials_of(definition, environment)
-        return QueueAccess(address, credentials, tls_context(definition, address.scheme), definition["connect_timeout"])
+        credentials, tls = credentials_of(definition, environment), tls_context(definition, address.scheme)
+        self._definition = definition
+        self._access = QueueAccess(address, credentials, tls, definition["connect_timeout"])
 
-    def open_queue(
-        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool
-    ) -> Queue:
-        from .jetstream_queue import JetStreamQueue
+    def open_queue(self, note: Note, *, consumes: bool) -> Queue:
+        return JetStreamQueue(self._access, self._definition, note, consumes=consumes)
 
-        return JetStreamQueue(self._queue_access(url, definition, environment), definition, note, consumes=consumes)
+    def open_inspection(self, note: Note) -> Inspection:
+        return JetStreamInspection(self._access, self._definition, note)
 
-    def open_inspection(
-        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
-    ) -> Inspection:
-        return JetStreamInspection(self._queue_access(url, definition, environment), definition, note)
-
-    def read_guarantees(
-        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
-    ) -> Guarantees:
-        return read_guarantees(self._queue_access(url, definition, environment), definition, note)
+    def read_guarantees(self, note: Note) -> Guarantees:
+        return read_guarantees(self._access, self._definition, note)

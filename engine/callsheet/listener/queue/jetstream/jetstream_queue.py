@@ -17,7 +17,7 @@ from ..queue_port import DONE, DUPLICATE, FailedRun, Lease, PutResult, QueuedEve
 from . import queued_messages
 from .nats_connection import QueueAccess, QueueNames, checked_reply, connect_to_server, disconnect_from_server
 from .nats_streams import HEADERS_RESERVE, missing_on_server, prepare_streams
-from .queued_messages import MESSAGE_ID, Holdings, Progress, ProgressStore, decode_targets, event_of
+from .queued_messages import MESSAGE_ID, Progress, ProgressStore, ReceivedMessages, decode_targets, event_of
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
@@ -32,7 +32,7 @@ _ASK_AGAIN = 10.0
 _ENDED = ("404", "408")  # the request has expired, or there was nothing
 
 
-class Pull:
+class MessageFetcher:
     """Never asks for more than there are places, so that other processes get the rest.
 
     `admit` is asked of each message whether it is to be kept. `on_silence` is told for how many seconds the server did
@@ -119,13 +119,13 @@ class JetStreamQueue:
         self._note = note
         self._consumes = consumes
         self._connection: Any = None
-        self._pull: Pull | None = None
+        self._fetcher: MessageFetcher | None = None
         self._failure: str | None = None
         self._failed_at = 0.0
         self._with_progress: set[int] = set()
         self._depth: Mapping[str, float] = {}
         self._watch_task: asyncio.Task[None] | None = None
-        self._holdings = Holdings()
+        self._received = ReceivedMessages()
         self._sending: set[asyncio.Task[None]] = set()
         self._unusable: str | None = None
         self._distrusts_until = 0.0
@@ -136,8 +136,8 @@ class JetStreamQueue:
         self.renew_every = await prepare_streams(self._jetstream, self.names, self._definition, self._note) / 3
         self._progress = ProgressStore(await checked_reply(self._jetstream.key_value(self.names.state_bucket)))
         if self._consumes:
-            self._pull = Pull(self._connection, self.names, self._admit_message, self._on_silence)
-            await self._pull.open()
+            self._fetcher = MessageFetcher(self._connection, self.names, self._admit_message, self._on_silence)
+            await self._fetcher.open()
         self._watch_task = asyncio.create_task(self._watch_connection())
 
     @property
@@ -183,10 +183,10 @@ class JetStreamQueue:
 
     def _admit_message(self, message: Any) -> bool:
         """False for what is here already: the server sends it again where it heard of it too late, or forgot it."""
-        if self._holdings.has_ended(message):
+        if self._received.has_ended(message):
             self._send_soon(message, b"+ACK")
             return False
-        if self._holdings.add_message(message):
+        if self._received.add_message(message):
             return True
         self._send_soon(message, b"+WPI")
         return False
@@ -210,7 +210,7 @@ class JetStreamQueue:
     async def fetch_events(self, count: int) -> list[QueuedEvent]:
         try:
             self._check_connected()
-            messages = [] if self._pull is None else await self._pull.fetch_messages(count)
+            messages = [] if self._fetcher is None else await self._fetcher.fetch_messages(count)
         except QueueFailed as error:
             self._failure, self._failed_at = str(error), time.monotonic()
             raise
@@ -236,14 +236,14 @@ class JetStreamQueue:
             return False
         if progress.due is not None and progress.deliveries >= message.metadata.num_delivered - 1:
             return False  # it failed, and nobody runs it
-        self._holdings.drop_event(message.metadata.sequence.stream)
+        self._received.drop_event(message.metadata.sequence.stream)
         self._send_soon(message, _negative_acknowledgement(2 * self.renew_every))
         return True
 
     def _queued_event(self, message: Any, progress: Progress | None) -> QueuedEvent:
         metadata = message.metadata
         key = metadata.sequence.stream
-        self._holdings.hand_over(key)
+        self._received.hand_over(key)
         known = progress or Progress("")
         lease = Lease(key, known.attempts + metadata.num_delivered - known.deliveries, message)
         try:
@@ -257,8 +257,8 @@ class JetStreamQueue:
         )
 
     async def extend_leases(self, leases: Sequence[Lease]) -> None:
-        self._holdings.keep_only(lease.key for lease in leases)
-        for message in self._holdings.held_messages():
+        self._received.keep_only(lease.key for lease in leases)
+        for message in self._received.held_messages():
             await checked_reply(self._connection.publish(message.reply, b"+WPI"))
 
     async def record_success(self, lease: Lease, job: str) -> bool:
@@ -272,7 +272,7 @@ class JetStreamQueue:
     async def complete_event(self, lease: Lease) -> bool:
         """Answered by the server, so that nobody runs it again."""
         await self._acknowledge_message(lease, b"+ACK")
-        self._holdings.end_event(lease.key, lease.token)
+        self._received.end_event(lease.key, lease.token)
         if lease.token.metadata.num_delivered > 1 or lease.key in self._with_progress:
             self._with_progress.discard(lease.key)
             with contextlib.suppress(QueueFailed):  # it expires
@@ -285,8 +285,8 @@ class JetStreamQueue:
         changes = {**_attempts_of(lease), "attempts": run.attempts, "due": due, "error": run.reason}
         await self._progress.add_progress(lease.key, event_of(lease.token), targets=run.targets, **changes)
         self._with_progress.discard(lease.key)
-        message = self._holdings.newest_delivery(lease.key, lease.token)
-        self._holdings.drop_event(lease.key)  # it may come back before the answer does
+        message = self._received.newest_delivery(lease.key, lease.token)
+        self._received.drop_event(lease.key)  # it may come back before the answer does
         await self._acknowledge_message(lease._replace(token=message), _negative_acknowledgement(delay))
         return True
 
@@ -314,14 +314,14 @@ class JetStreamQueue:
 
     async def _acknowledge_message(self, lease: Lease, payload: bytes) -> None:
         self._check_connected()
-        reply = self._holdings.newest_delivery(lease.key, lease.token).reply
+        reply = self._received.newest_delivery(lease.key, lease.token).reply
         await checked_reply(self._connection.request(reply, payload, timeout=TIMEOUT))
 
     async def release_leases(self, leases: Sequence[Lease]) -> None:
-        if self._pull is None:
+        if self._fetcher is None:
             return
-        held = (self._holdings.newest_delivery(lease.key, lease.token) for lease in leases)
-        for message in (*held, *self._holdings.waiting_messages()):
+        held = (self._received.newest_delivery(lease.key, lease.token) for lease in leases)
+        for message in (*held, *self._received.waiting_messages()):
             await checked_reply(self._connection.publish(message.reply, b"-NAK"))
         await checked_reply(self._connection.flush(timeout=TIMEOUT))
 

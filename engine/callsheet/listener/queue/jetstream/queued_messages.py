@@ -80,7 +80,7 @@ MESSAGE_ID = "Nats-Msg-Id"
 _REMEMBERED = 20_000  # events that ended here
 
 
-class Holdings:
+class ReceivedMessages:
     """By the event's key. Where the server sent an event again, the newest of its messages is kept."""
 
     def __init__(self) -> None:
