@@ -19,8 +19,8 @@ from support.richtext import nodes
 WORD = re.compile(r"w\d+x")
 MOST_WRONG = 0.005  # of all: what a person meant is not always to be seen, as where a line is another one or a new one
 ENOUGH = 2000
-AMOUNTS = [40, pytest.param(ENOUGH, marks=pytest.mark.slow)]
-TWO_PEOPLE = [20, pytest.param(500, marks=pytest.mark.slow)]
+AMOUNTS = [16, pytest.param(ENOUGH, marks=pytest.mark.slow)]
+TWO_PEOPLE = [8, pytest.param(500, marks=pytest.mark.slow)]
 FORMATS = ["storage", "adf"]
 
 

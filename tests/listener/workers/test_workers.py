@@ -55,6 +55,7 @@ def test_repetitions_over_all_workers_run_once_and_every_worker_counts_for_all(t
         assert listener.stop() == 0
 
 
+@pytest.mark.slow
 def test_what_failed_runs_again_wherever_the_next_delivery_arrives_and_what_succeeded_does_not(tmp_path: Path) -> None:
     (tmp_path / "sometimes").write_text("#!/bin/sh\ntest -e works\n", encoding="utf-8")
     (tmp_path / "sometimes").chmod(0o755)
@@ -244,6 +245,7 @@ def test_running_work_ends_before_the_listener_does(tmp_path: Path) -> None:
         assert (tmp_path / "done").exists()
 
 
+@pytest.mark.slow
 def test_an_inbox_keeps_each_event_once(tmp_path: Path) -> None:
     with listening(
         tmp_path, "--workers", "2", "--inbox", "in.db", routes=ROUTES, environ=WITH_SECRET
@@ -256,6 +258,7 @@ def test_an_inbox_keeps_each_event_once(tmp_path: Path) -> None:
     assert ids(tmp_path / "got") == Counter({str(number): 1 for number in range(30)})
 
 
+@pytest.mark.slow
 def test_a_key_set_is_fetched_by_one_for_all(tmp_path: Path) -> None:
     claims = {"metadata": {"event_name": "grade_change"}, "body": {}}
     with key_server(jwk("k1")) as keys, listening(tmp_path, "--workers", "2", "--jwks-url", keys.url) as listener:
@@ -270,6 +273,7 @@ def test_a_key_set_is_fetched_by_one_for_all(tmp_path: Path) -> None:
         assert keys.fetches == 2
 
 
+@pytest.mark.slow
 def test_a_unix_socket_is_shared_and_taken_away_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with listening(tmp_path, "--workers", "2", environ=WITH_SECRET, address=("--addr", f"unix:{path}")) as listener:
