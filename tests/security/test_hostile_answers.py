@@ -286,12 +286,13 @@ def test_a_change_that_is_answered_with_null_is_no_success(
     assert tried > 10
 
 
-def test_a_list_with_null_in_the_place_of_things_is_an_error(places_to_run: Path, cache: Path) -> None:
+@pytest.mark.parametrize(("item", "said"), [(None, "null"), (7, "7"), (True, "true"), ([], "a list")])
+def test_a_list_of_what_is_no_thing_is_an_error(item: Any, said: str, places_to_run: Path, cache: Path) -> None:
     case = CASES_OF_LEAF["boards list"][0]
-    wrong = reply(json={"values": [None], "isLast": True})
+    wrong = reply(json={"values": [item], "isLast": True})
     code, err = lied_to(case, 0, wrong, steadfast=True, places_to_run=places_to_run, cache=cache)
     assert code == 1
-    assert "null in the place of a thing" in err
+    assert f"{said} in the place of a thing" in err
 
 
 def test_what_an_answer_lacks_is_told_in_its_words(places_to_run: Path, cache: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from ..errors import CallsheetError, UsageError
 from ..jsontext import dump_json
-from ..language.template import TemplateError, evaluate
+from ..language.template import TemplateError, evaluate, to_text
 from ..terminal import painted_text
 from .clean_text import clean_lines, one_line
 from .columns import (
@@ -275,7 +275,7 @@ class Output:
     def print_items(self, items: Iterable[Any]) -> None:
         """Print a list. json, ndjson, csv and ids are written while the items come.
 
-        Raises `CallsheetError` where there is null in the place of a thing.
+        Raises `CallsheetError` where there is null, a number or a list in the place of a thing.
         """
         if self._lists_things:
             items = map(_thing_in_list, items)
@@ -331,8 +331,9 @@ class Output:
 
 
 def _thing_in_list(item: Any) -> Any:
-    if item is None:
-        raise CallsheetError("the site listed null in the place of a thing", hint="-v shows what was asked")
+    if item is None or isinstance(item, int | float | list):
+        what = "a list" if isinstance(item, list) else to_text(item) or "null"
+        raise CallsheetError(f"the site listed {what} in the place of a thing", hint="-v shows what was asked")
     return item
 
 
