@@ -59,12 +59,16 @@ def create_memory(directory: str) -> int:
     return descriptor
 
 
-class _Counts:
+# Where they begin: how often each worker has ended, for the supervisor to count, because what an ended one had of the
+# table is free; and how often the loop of each has turned, for the worker to count: one that hangs counts no more.
+GENERATIONS, HEARTBEATS = 1024, 2048
+
+
+class WorkerCounts:
     """A number for each worker, which only grows."""
 
-    first: int  # where they begin
-
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, first: int) -> None:
+        self.first = first
         self._memory = mmap.mmap(descriptor, HEADER_SIZE)
 
     def count_of_worker(self, worker: int) -> int:
@@ -76,18 +80,6 @@ class _Counts:
 
     def close(self) -> None:
         self._memory.close()
-
-
-class Generations(_Counts):
-    """How often each worker has ended, for the supervisor to count: what an ended one had of the table is free."""
-
-    first = 1024
-
-
-class Heartbeats(_Counts):
-    """How often the loop of each worker has turned, for the worker to count: one that hangs counts no more."""
-
-    first = 2048
 
 
 class EventEntry(NamedTuple):
@@ -228,7 +220,7 @@ def _number_at(memory: mmap.mmap, first: int, worker: int) -> int:
 
 
 def _generation_of(memory: mmap.mmap, worker: int) -> int:
-    return _number_at(memory, Generations.first, worker)
+    return _number_at(memory, GENERATIONS, worker)
 
 
 def _bucket_count(size: int) -> int:

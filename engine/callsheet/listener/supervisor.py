@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 
 from ..errors import CallsheetError, count_of
-from .event_table import Generations, Heartbeats, create_memory
+from .event_table import GENERATIONS, HEARTBEATS, WorkerCounts, create_memory
 from .server.listening_sockets import supports_reuse_port
 from .worker_process import VARIABLE, WorkerAssignment, starting_file
 
@@ -75,8 +75,8 @@ class Supervisor:
         self._directory = tempfile.mkdtemp(prefix="listener-")
         open(starting_file(self._directory), "x").close()
         self._memory = create_memory(self._directory)
-        self._generations = Generations(self._memory)
-        self._heartbeats = Heartbeats(self._memory)
+        self._generations = WorkerCounts(self._memory, GENERATIONS)
+        self._heartbeats = WorkerCounts(self._memory, HEARTBEATS)
         self._look_at = 0.0
         self._alive, self._alive_write = os.pipe()
         self._wake, self._signals = socket.socketpair()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import MsgspecError, msgpack
 
-from .event_table import EventTable, Heartbeats
+from .event_table import HEARTBEATS, EventTable, WorkerCounts
 from .server.listening_sockets import BACKLOG, shared_socket
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Team:
 
     async def _beat_forever(self) -> None:
         """In the loop that serves, so that the supervisor learns where that is held up."""
-        heartbeats = Heartbeats(self.assignment.memory)
+        heartbeats = WorkerCounts(self.assignment.memory, HEARTBEATS)
         while True:
             heartbeats.increase_count(self.assignment.number)
             await asyncio.sleep(BEAT_EVERY)

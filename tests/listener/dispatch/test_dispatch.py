@@ -23,7 +23,7 @@ from callsheet.listener.dispatcher import (
     SynchronousDispatcher,
     failure_response,
 )
-from callsheet.listener.event_table import RUNNING, EventTable, Generations, TableBusy, create_memory
+from callsheet.listener.event_table import GENERATIONS, RUNNING, EventTable, TableBusy, WorkerCounts, create_memory
 from callsheet.listener.handlers import HandlerFailed
 from callsheet.listener.handlers.concurrency_limits import ConcurrencyLimit
 from callsheet.listener.handlers.target import HandlerTarget
@@ -367,7 +367,7 @@ def test_an_event_of_a_worker_that_died_runs_at_another_once_its_supervisor_know
     first, second = dispatchers()
     descriptor = first.table._descriptor
     assert descriptor is not None
-    generations = Generations(descriptor)
+    generations = WorkerCounts(descriptor, GENERATIONS)
     good = Handler()
 
     async def play() -> Any:

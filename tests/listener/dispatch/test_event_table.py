@@ -22,13 +22,14 @@ from callsheet.listener.event_table import (  # fmt: skip
     DONE,
     FAILED,
     FREE,
+    GENERATIONS,
     MIN_BUCKETS,
     RUNNING,
     SLOTS,
     EventEntry,
     EventTable,
-    Generations,
     TableBusy,
+    WorkerCounts,
     create_memory,
 )
 from support.waiting import PATIENCE
@@ -166,7 +167,7 @@ class Tables(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.descriptor = create_memory(tempfile.gettempdir())
-        self.generations = Generations(self.descriptor)
+        self.generations = WorkerCounts(self.descriptor, GENERATIONS)
         self.now = 10.0
         self.alive = [True] * 3
         self.known: dict[str, tuple[int, int, float]] = {}  # state, worker, and when it was claimed
@@ -255,7 +256,7 @@ def test_workers_that_are_killed_while_they_hammer_the_table_leave_it_as_it_shou
     """All run the same events in the same order, so they meet at each. Who is killed is replaced."""
     count, kills, chance = 20_000, 12, random.Random(7)
     with memory(tmp_path) as descriptor:
-        generations = Generations(descriptor)
+        generations = WorkerCounts(descriptor, GENERATIONS)
         EventTable(100_000, 1e6, descriptor).close()
 
         def start(number: int) -> subprocess.Popen[bytes]:

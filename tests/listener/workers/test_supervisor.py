@@ -15,7 +15,7 @@ import pytest
 
 from callsheet.errors import CallsheetError
 from callsheet.listener import supervisor as module
-from callsheet.listener.event_table import Heartbeats
+from callsheet.listener.event_table import HEARTBEATS, WorkerCounts
 from callsheet.listener.supervisor import FORWARDED, Supervisor
 from callsheet.listener.worker_process import VARIABLE, WorkerAssignment, pop_assignment
 
@@ -317,7 +317,7 @@ def test_one_whose_heart_does_not_beat_is_killed_and_one_that_has_not_begun_is_n
 
     def beat(*indexes: int) -> Callable[[], None]:
         def step() -> None:
-            heartbeats = Heartbeats(world.started[0].assigned.memory)
+            heartbeats = WorkerCounts(world.started[0].assigned.memory, HEARTBEATS)
             for index in indexes:
                 heartbeats.increase_count(index)
             heartbeats.close()
@@ -339,7 +339,7 @@ def test_time_that_passes_while_nobody_looks_tells_of_nothing(world: World) -> N
     """All processes were stopped, or the computer slept."""
 
     def beat() -> None:
-        heartbeats = Heartbeats(world.started[0].assigned.memory)
+        heartbeats = WorkerCounts(world.started[0].assigned.memory, HEARTBEATS)
         heartbeats.increase_count(0)
         heartbeats.close()
         world.now += module.LOOK_EVERY
