@@ -55,7 +55,7 @@ ELSEWHERE = [
     (["pages", "new", "-F", "page.md"], "did you mean `--body @FILE`?"),
     (["issues", "new", "--body-file=page.md"], "did you mean `--body @FILE` or `--description @FILE`?"),
     (["issues", "link", "A-1", "A-2", "Blocks"], "did you mean `issues link A-1 Blocks A-2`?"),
-    (["issues", "watch", "A-1", "me"], "the watcher is named by --who; without it, it is you"),
+    (["issues", "watch", "A-1", "me"], "--who names the watcher (default: you)"),
     (["issues", "--json", "list"], "did you mean `--output json`?"),
     (["issues", "create", "--sumary", "x"], "see suite issues create --help"),
     (["--plain"], "did you mean `--no-headers` or `--output csv`?"),

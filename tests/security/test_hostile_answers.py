@@ -49,7 +49,7 @@ ON_DATACENTER = {
 INTERNALS = re.compile(
     r"In function|NoneType|unhashable|takes two numbers|object is not|has no attribute|\w requires \""
 )
-UNFIT = "an answer of the site is not as expected"
+UNFIT = "unexpected answer from the site"
 JSON = {"Content-Type": "application/json"}
 WHOLE = [
     reply(204),

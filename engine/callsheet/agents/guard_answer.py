@@ -44,7 +44,7 @@ def answer_to_host(guard: GuardDefinition, payload: bytes, judge: Judge) -> str 
     if "answer" not in guard:
         raise Refused(ruling.reason)
     if ruling.decision == "ask" and not guard.get("asks"):
-        ruling = Ruling("deny", f"{ruling.reason}; nobody can be asked here, so a person has to run it")
+        ruling = Ruling("deny", f"{ruling.reason}; nobody can be asked here: ask the person to run it")
     return dump_json(fill_template(guard["answer"], ruling._asdict()))
 
 
@@ -57,7 +57,7 @@ def shell_line(guard: GuardDefinition, payload: bytes) -> str | None:
         raise NotUnderstood("the payload is not a JSON object")
     told = {name: _object_of_text(value) for name, value in told.items()}
     if not evaluate(guard["payload"], told):
-        raise NotUnderstood("the payload is not what this host sends: is --host right?")
+        raise NotUnderstood("the payload is not what this host sends: check --host")
     line = evaluate(guard["command"], told)
     if line is None:
         return None

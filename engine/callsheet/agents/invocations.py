@@ -73,7 +73,7 @@ class _LineReader(CommandReader):
 
     def read_statement(self, node: Node, fed: int) -> bool:
         if not node.keys() <= _OF_STATEMENTS:
-            raise Unclear("it starts something in a way that a guard does not read")
+            raise Unclear("it starts something in a way that the guard cannot read")
         to_file = False
         for redirection in node.get("Redirs", ()):
             operator, target = redirection["Op"], self.read_known_word(redirection["Word"])
@@ -101,7 +101,7 @@ class _LineReader(CommandReader):
         if kind in _COMPOUND:
             return self._parts_of_block(node, fed)
         if kind not in _KINDS:
-            raise Unclear(f"{kind} is nothing that a guard reads")
+            raise Unclear(f"the guard cannot read {kind}")
         return _KINDS[kind](self, node, fed)
 
     def _parts_of_block(self, node: Node, fed: int) -> bool:

@@ -199,7 +199,7 @@ def _pieces_of_node(node: Any, *, calculated: bool) -> Iterator[tuple[str, Any, 
         yield "command", node, calculated
         return
     if kind is not None and kind not in _TEXTS and kind not in _CALCULATED and kind not in _TESTS:
-        raise Unclear(f"{kind} is nothing that a guard reads")
+        raise Unclear(f"the guard cannot read {kind}")
     if kind == "ParamExp":
         yield from _check_assignment(node)
     calculated = calculated or kind in _CALCULATED or (kind in _TESTS and node.get("Op") in _CALCULATING_TESTS)

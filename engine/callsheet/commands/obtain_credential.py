@@ -287,7 +287,7 @@ class Asker:
         found = _evaluate_answer(probe["person"], reply.json())
         if not found:
             raise NotAllowed(
-                f"{reply.request.name} answered as if nobody were signed in: the site does not know this credential",
+                f"{reply.request.name} answered as if you were not signed in: the site does not accept this credential",
                 status=reply.status,
             )
         return str(found)

@@ -111,7 +111,7 @@ def _whole_definition_rules(kind: str, schema: JsonObject) -> list[JsonObject]:
 def _removable_schema(schema: JsonObject) -> JsonObject:
     removal = {
         "anyOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "string"}}],
-        "description": "In an overlay: take the definition away, or these keys of it.",
+        "description": "In an overlay: remove the definition, or these keys of it.",
     }
     if "properties" in schema:
         schema["properties"] = {**schema["properties"], "remove": removal}
@@ -122,7 +122,7 @@ def _removable_part(schema: JsonObject) -> JsonObject:
     """Any table below a definition can be taken away where it lies over another."""
     if schema.get("additionalProperties") is not False or "remove" in schema.get("properties", {}):
         return schema
-    removal = {"const": True, "description": "In an overlay: take it away."}
+    removal = {"const": True, "description": "In an overlay: remove it."}
     return {**schema, "properties": {**schema["properties"], "remove": removal}}
 
 

@@ -46,7 +46,7 @@ class UnfitValue(TemplateError):
     def __init__(self, expression: str, problem: str, paths: Iterable[str]) -> None:
         super().__init__(f"{expression}: {problem}")
         looked_at = ", ".join(list(dict.fromkeys(paths))[:_MOST_PATHS])
-        self.message = "an answer of the site is not as expected" + f"; look at {looked_at} in it" * bool(looked_at)
+        self.message = "unexpected answer from the site" + f"; look at {looked_at} in it" * bool(looked_at)
         self.hint = "-v shows what was asked, and the expression that failed"
         self.problem = str(self)
 

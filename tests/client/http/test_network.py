@@ -37,7 +37,7 @@ SEEN = [
     (
         httpx.ProxyError("407 no"),
         "the proxy refused: 407 no",
-        "where it wants credentials (407), put them into its address: http://USER:PASSWORD@HOST:PORT",
+        "if it asks for credentials (407), put them into its address: http://USER:PASSWORD@HOST:PORT",
         True,
     ),
     (

@@ -68,8 +68,8 @@ def test_names_that_cannot_be_shown(tmp_path: Path) -> None:
     folder = read(tmp_path)
     assert not folder.pages
     assert [str(problem) for problem in folder.problems] == [
-        r"'\udcff.md': is left out: its name has signs that cannot be shown",
-        r"'a\n\x1b[31m.md': is left out: its name has signs that cannot be shown",
+        r"'\udcff.md': is left out: its name has characters that cannot be shown",
+        r"'a\n\x1b[31m.md': is left out: its name has characters that cannot be shown",
     ]
 
 

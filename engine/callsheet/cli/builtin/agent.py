@@ -30,7 +30,7 @@ def classify_commands(context: Context, values: ParameterValues) -> None:
     line = words[0] if len(words) == 1 else shlex.join(words)
     found = _line_effects(context, line)
     if not found:
-        context.note("this line starts none of these programs: " + ", ".join(_installed_programs(context)))
+        context.note("this line does not start any of these programs: " + ", ".join(_installed_programs(context)))
     rows = [_effect_row(effect) for effect in found]
     context.output(context.catalog.views.get("effect")).print_items(rows)
 
@@ -146,7 +146,7 @@ def write_guard(context: Context, values: ParameterValues) -> None:
     if note := definition.get("note"):
         context.note(note)
     if "payload" in definition and shfmt_program() is None:
-        context.note(f"without shfmt all but lines of plain words is asked about; {how_to_add(PACKAGE)}")
+        context.note(f"without shfmt the guard asks about every line that is not plain words; {how_to_add(PACKAGE)}")
 
 
 def _check_guard(context: Context, outdated: list[str], host: str) -> None:

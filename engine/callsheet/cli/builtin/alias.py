@@ -48,5 +48,5 @@ def remove_alias(context: Context, values: ParameterValues) -> None:
     aliases = read_aliases(context.environ, context.program)
     if aliases.pop(values["name"], None) is None:
         raise UsageError(f"no alias {values['name']!r}{did_you_mean(values['name'], aliases)}")
-    if not context.only_tries(f"{values['name']} would be forgotten"):
+    if not context.only_tries(f"alias {values['name']} would be removed"):
         write_aliases(context.environ, context.program, aliases)

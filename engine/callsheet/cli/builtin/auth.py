@@ -320,7 +320,7 @@ def log_out(context: Context, values: ParameterValues) -> None:
     answers = Answers(context, values)
     name = _named_site(context, answers)
     settings = site_settings(read_profiles_here(context), name)
-    if context.only_tries(f"the credentials of site {name} would be forgotten"):
+    if context.only_tries(f"the credentials of site {name} would be deleted"):
         return
     problems = delete_credentials(context, name, settings)
     if problems:

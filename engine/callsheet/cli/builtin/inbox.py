@@ -156,7 +156,7 @@ def replay_events(context: Context, values: ParameterValues) -> None:
         rows = inbox.replay_events([row["key"] for row in found], target)
     for row in rows:
         if row["state"] == "running":
-            context.note(f"{row['key']} runs just now and was left alone")
+            context.note(f"{row['key']} is running, and was left alone")
     _show_rows(context, rows)
 
 

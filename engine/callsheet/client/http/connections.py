@@ -53,7 +53,7 @@ class TimedStream(httpcore.NetworkStream):
         if timeout is not None and not self.allow_slow:
             timeout += self._last_write - time.monotonic()
             if timeout <= 0:
-                raise httpcore.ReadTimeout("the whole answer takes too long")
+                raise httpcore.ReadTimeout("the whole answer took too long")
         return self._inner.read(max_bytes, timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:

@@ -29,7 +29,7 @@ _HINTS = {
     403: "the account is known but may not do this: ask for the permission, or use another credential",
     404: "it does not exist, or this account may not see it",
     405: "the site does not offer this call: check the path and the kind of deployment",
-    407: "the proxy wants credentials: put them into the proxy's URL",
+    407: "the proxy asks for credentials: put them into its address, http://USER:PASSWORD@HOST:PORT",
     409: "it was changed meanwhile, or its state forbids this: read it again, then repeat the change",
     410: "it was removed for good",
     412: "it was changed meanwhile, or the call needs a header that was not sent",
@@ -87,7 +87,7 @@ def refused_credential(
             return NotAllowed(
                 f"{request.method} {url}: {status}: the credential was not accepted ({name}: {found[0]})",
                 hint=_hint_for_status(401, product),
-                details=["the site answered as if nobody were signed in" + ", and may have been carried out" * changed],
+                details=["the site answered as if you were not signed in" + ", and may have been carried out" * changed],
                 status=status,
             )
     return None

@@ -91,7 +91,7 @@ def server_time(headers: Mapping[str, str], fallback: float) -> float:
 _TIMEOUT_RETRIES = 1  # each costs the whole of --timeout again
 _CUT_OFF_RETRIES = 2
 _PROXY_HINT = "check the proxy's address and credentials"
-_CREDENTIALS_HINT = "where it wants credentials (407), put them into its address: http://USER:PASSWORD@HOST:PORT"
+_CREDENTIALS_HINT = "if it asks for credentials (407), put them into its address: http://USER:PASSWORD@HOST:PORT"
 _CHECK = "look whether it took effect before you send it again"
 
 

@@ -325,7 +325,7 @@ class AddressBook:
         if words.startswith("/"):
             return "does not exist: it starts at the top of the directory"
         if other := self._folded.get(path.casefold()):
-            return f"does not exist, but {other!r} does, in other letters"
+            return f"does not exist, but {other!r} does: upper and lower case differ"
         return "does not exist" + self._closest_path(base, path)
 
     def _closest_path(self, base: str, path: str) -> str:

@@ -201,7 +201,7 @@ def _enter_directory(files: Files, directory: str, prefix: str, depth: int) -> N
 def _take_entry(files: Files, entry: os.DirEntry[str], path: str, depth: int) -> str | None:
     """Takes a file, or all of a directory; what is wrong with it, else None."""
     if not entry.name.isprintable():
-        return "is left out: its name has signs that cannot be shown"
+        return "is left out: its name has characters that cannot be shown"
     try:
         is_link, is_directory, is_file = entry.is_symlink(), entry.is_dir(), entry.is_file()
     except OSError as error:
@@ -214,7 +214,7 @@ def _take_entry(files: Files, entry: os.DirEntry[str], path: str, depth: int) ->
             return "is left out: it is a link to a directory"
     if is_directory:
         if depth >= DEEPEST_DIRECTORY:
-            return f"is left out: more than {DEEPEST_DIRECTORY} directories in one another"
+            return f"is left out: it is more than {DEEPEST_DIRECTORY} directories deep"
         _enter_directory(files, entry.path, path + "/", depth + 1)
     elif is_file:
         if len(files.found) >= MOST_FILES:

@@ -287,7 +287,7 @@ def edited_text(context: Context, step: Edit) -> Any:
         name = str(source).strip("<>")
         return Unknown(name if text is None else f"{name}, edited" if source else "the text with its images")
     if source is None:
-        raise CallsheetError("an answer of the site is not as expected: it has no text")
+        raise CallsheetError("unexpected answer from the site: it has no text")
     beside = getattr(text, "beside", None)
     if beside is not None and images:
         beside.addresses = images

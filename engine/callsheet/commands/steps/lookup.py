@@ -128,7 +128,7 @@ def explain_missing_arguments(
     if any(name in scope for name in names):
         missing = ", ".join(str(template).strip("{}") for template in templates)
         return CallsheetError(
-            f"an answer of the site is not as expected: it does not tell {missing}, which {what} needs"
+            f"unexpected answer from the site: it has no {missing}, which {what} needs"
         )
     return error
 
@@ -342,7 +342,7 @@ class Lookups:
         if key not in self._answers:
             self._answers[key] = self.dispatcher.fetch_everything(table["call"], request)
         if self._answers[key] is None:  # which above says that nobody was asked
-            raise CallsheetError(f"an answer of the site is not as expected: it tells of no {title}")
+            raise CallsheetError(f"unexpected answer from the site: it has no {title}")
         return self._answers[key]
 
 

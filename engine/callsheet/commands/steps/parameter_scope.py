@@ -385,9 +385,9 @@ def _additions_and_removals(context: Context, words: list[str], param: Param) ->
         else:
             remove.append(word[1:])
     if "" in remove:
-        raise UsageError(f"{_shown_name(param)}: - needs the name of what is taken away behind it, as in -NAME")
+        raise UsageError(f"{_shown_name(param)}: - needs a name to remove, as in -NAME")
     if both := [name for name in add if name in remove]:
-        raise UsageError(f"{_shown_name(param)}: {both[0]!r} cannot be added and taken away at once")
+        raise UsageError(f"{_shown_name(param)}: {both[0]!r} cannot be added and removed at once")
     return {"add": add or None, "remove": remove or None}
 
 

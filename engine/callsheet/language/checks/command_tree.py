@@ -169,7 +169,7 @@ def _option_clashes(params: Any, key: str, shared: Mapping[str, Key], folded: Ma
             seen[name] = "an earlier one"
             if (other := alike.setdefault(folded_name(name), name)) != name:
                 yield Finding(
-                    at, f"nobody could tell {name!r} from {other!r}: case and the signs - _ . make no difference"
+                    at, f"{name!r} and {other!r} cannot be told apart: case and the characters - _ . make no difference"
                 )
         if param.get("kind") != "argument":
             yield from (Finding(at, *found) for found in _overridden_options(param, shared, folded))
@@ -201,7 +201,7 @@ def _overridden_options(
     taken = [name for name in _option_names(param) if name in shared]
     for name in _option_names(param) if not taken else ():
         if (other := folded.get(folded_name(name))) is not None:
-            yield f"nobody could tell {name!r} from {other!r}, an option of the program", (shared[other],)
+            yield f"{name!r} cannot be told apart from {other!r}, an option of the program", (shared[other],)
     if taken and not param.get("overrides"):
         text = f"{taken[0]!r} is an option of the program: give another name, or say `overrides = true` if it is meant"
         yield text, (shared[taken[0]],)

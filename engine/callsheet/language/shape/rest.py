@@ -330,7 +330,7 @@ class OperationParam(Shape, ParamLocation, total=False):
     help: str
     example: Annotated[Any, Field(description="A value that could be meant, for examples.")]
     deprecated: bool
-    remove: Annotated[bool, Field(description="In an overlay or an `on` table: take this parameter away.")]
+    remove: Annotated[bool, Field(description="In an overlay or an `on` table: remove this parameter.")]
 
 
 class BodyPart(Shape, total=False):

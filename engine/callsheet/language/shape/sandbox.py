@@ -49,7 +49,7 @@ class Change(Shape, total=False):
     delete: Annotated[Expression, Field(description="The item, or the items, to take away, with what belongs to it.")]
     run: Annotated[str, reference_to("engine:behavior", description="What no definition can say.")]
     to: Annotated[Value, Field(description="The new item's members, or those that change; null is left out.")]
-    clear: Annotated[AnyExpression, Field(description="Names of members that are taken away.")]
+    clear: Annotated[AnyExpression, Field(description="Names of members to remove.")]
     entity: Annotated[Entity, Field(description="What `patch` and `delete` name by id or name belongs to it.")]
     name: Annotated[str, Field(description="How later expressions see the item: by default as `made`.")]
 
