@@ -147,6 +147,5 @@ def test_a_decision_has_its_number_its_day_and_whether_it_holds_and_stands_in_th
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "decisions").glob("0*.md")), ids=lambda path: path.stem)
 def test_a_decision_is_short(path: Path) -> None:
-    """At most 300 words, but for the table of what reviews found. Measurements stand in benchmarks/README.md."""
-    text = path.read_text(encoding="utf-8")
-    assert len(text.split()) <= 320 or text.startswith("# What reviews found")
+    """At most 300 words. Measurements stand in benchmarks/README.md."""
+    assert len(path.read_text(encoding="utf-8").split()) <= 300
