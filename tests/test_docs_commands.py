@@ -30,6 +30,11 @@ DOCS = sorted((ROOT / "docs").rglob("*.md"))
 ELSEWHERE = {"recipes.md"}  # followed by test_recipes.py, which compares with what happens without a recipe
 FOLLOWED = [page for page in DOCS if page.name not in ELSEWHERE and run_on(page.read_text(encoding="utf-8"))]
 SHOWN = [page for page in [*DOCS, *ROOT.glob("*.md")] if only_shown_on(page.read_text(encoding="utf-8"))]
+# A newcomer's way, in this order, one after the other in one shell.
+NEWCOMERS = [
+    ROOT / "docs" / f"{name}.md"
+    for name in ("start", "everyday", "tutorial-own-command", "tutorial-own-api", "receive-webhooks", "tutorial-agents")
+]
 SETS_UP = re.compile(r"sandbox start|suite init|SUITE_BASE_URL=")
 NAMES_A_PACKAGE = frozenset({"pip", "pipx", "uv", "uvx", "docker", "podman", "systemctl", "cd", "man", "which"})
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
@@ -88,11 +93,11 @@ def data_center(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", FOLLOWED, ids=lambda path: path.stem)
-def test_a_page_works_as_it_is_written(
-    page: Path, tmp_path: Path, environ: dict[str, str], request: pytest.FixtureRequest
+@pytest.mark.parametrize("pages", [*([page] for page in FOLLOWED), NEWCOMERS], ids=lambda paths: paths[-1].stem)
+def test_pages_work_as_they_are_written(
+    pages: list[Path], tmp_path: Path, environ: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
-    text = page.read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     home, folder = tmp_path / "home", tmp_path / "here"
     (home / "config").mkdir(parents=True)
     folder.mkdir()
@@ -113,7 +118,7 @@ def test_a_page_works_as_it_is_written(
         "SHOP_KEYRING_PASSWORD": "only for the pages",
     }
     try:
-        walk(page, folder, here, places)
+        walk(pages, folder, here, places)
     finally:
         for left in tmp_path.rglob("sandbox.json"):
             left_there = {**here, "CALLSHEET_HOME": str(left.parent)}
@@ -195,3 +200,11 @@ def simple_commands(node: Any, source: bytes) -> Iterator[list[str]]:
 
 def test_no_page_is_left_out() -> None:
     assert {page.name for page in FOLLOWED} >= {"tutorial-own-api.md", "tutorial-own-program.md", "agents.md"}
+
+
+def test_the_pages_of_a_newcomer_stand_in_their_order_in_the_navigation_and_in_the_readme() -> None:
+    for path, folder in ((ROOT / "mkdocs.yml", ""), (ROOT / "README.md", "docs/")):
+        text = path.read_text(encoding="utf-8")
+        text = text[text.index("Start here") :]
+        places = [text.index(f"{folder}{page.name}") for page in NEWCOMERS]
+        assert places == sorted(places), path.name

@@ -1,4 +1,4 @@
-"""Runs a Markdown page as a reader would: saves the files it shows, types its commands, compares what they print.
+"""Runs Markdown pages as a reader would: saves the files it shows, types its commands, compares what they print.
 
 | block | is |
 |---|---|
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,9 +26,10 @@ _BLOCK = re.compile(
 )
 _END = re.compile(r"<<'?(\w+)'?$", re.MULTILINE)
 _FAILS = re.compile(r"""^(?:error: |\{"error")""", re.MULTILINE)
-PORT = "8731"  # the pages name one port; the tests may run twice at once
+PORTS = ("8731", "8741")  # what the pages name; the tests may run twice at once
 _PAUSE = "& sleep 1"  # what a reader types to let a server start
-_UNTIL_IT_ANSWERS = f"&\nuntil (: <>/dev/tcp/127.0.0.1/{PORT}) 2>/dev/null; do sleep 0.05; done"
+_ANSWERS = " || ".join(f"(: <>/dev/tcp/127.0.0.1/{port}) 2>/dev/null" for port in PORTS)
+_UNTIL_IT_ANSWERS = f"&\nuntil {_ANSWERS}; do sleep 0.05; done"
 _MARK = "--- end of command, exit code"
 
 
@@ -89,13 +90,15 @@ def agrees(printed: str, expected: str) -> bool:
     return not expected or re.fullmatch(pattern, text, re.DOTALL) is not None
 
 
-def walk(page: Path, directory: Path, environ: Mapping[str, str], stands_for: Mapping[str, str] | None = None) -> None:
-    """One shell for the whole page; raises `AssertionError` at the first command that fails or prints something else.
+def walk(
+    pages: Sequence[Path], directory: Path, environ: Mapping[str, str], stands_for: Mapping[str, str] | None = None
+) -> None:
+    """One shell for all pages; raises `AssertionError` at the first command that fails or prints something else.
 
     `stands_for` has the addresses of the page, and where they really are. A command may fail where `error:` is shown.
     """
-    places = {PORT: str(free_port()), **(stands_for or {})}
-    text = page.read_text(encoding="utf-8")
+    places = {**{port: str(free_port()) for port in PORTS}, **(stands_for or {})}
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     for found in _BLOCK.finditer(text):
         if found["name"]:
             (directory / found["name"]).write_text(_really(found["text"], places), encoding="utf-8")
