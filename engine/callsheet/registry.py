@@ -185,6 +185,7 @@ OUTPUT_FORMATS: dict[str, str] = {
     "yaml": ".output.output_formats:YAML",
     "csv": ".output.output_formats:CSV",
     "id": ".output.output_formats:ID",
+    "svg": ".output.output_formats:SVG",
 }
 
 # How a credential is presented to a service.

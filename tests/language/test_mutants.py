@@ -44,7 +44,7 @@ WANTED = os.environ.get("CALLSHEET_MUTANTS", "60")
 BROKEN = 99
 # What nobody's command line, but the definition is to blame for, and should have been told when it was read.
 ODD = re.compile(
-    r"unexpected \w*(Error|Exception)|is not as expected; look at|is not a list|takes no body|does not say"
+    r"unexpected \w*(Error|Exception)|unexpected answer from the site; look at|is not a list|takes no body|does not say"
 )
 COMMANDS = [
     ["--help"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
@@ -78,3 +79,18 @@ def test_items_side_by_side_fit_the_terminal_each_below_its_heading() -> None:
         "               title of a\n"
         "               card\n"
     )
+
+
+HOSTILE = [{"name": "<script>&\x1b[2J\x07 ends", "note": "]]></text></svg>"}, {"name": "舞台", "note": None}]
+
+
+@pytest.mark.parametrize("color", [None, False])
+def test_a_picture_is_one_document_that_shows_texts_and_runs_nothing(color: bool | None) -> None:
+    told = io.StringIO()
+    Output("svg", stream=told, color=color).print_items(HOSTILE)
+    root = ET.fromstring(told.getvalue())
+    shown = ["".join(line.itertext()) for line in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert [line.split()[0] for line in shown] == ["NAME", "<script>&", "舞台"]
+    assert "]]></text></svg>" in shown[1]
+    assert {each.tag.rpartition("}")[2] for each in root.iter()} <= {"svg", "style", "text", "tspan"}
+    assert ("tspan" in told.getvalue()) is (color is None)

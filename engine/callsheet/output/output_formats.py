@@ -64,6 +64,7 @@ class Renderer(NamedTuple):
     singly: bool = False  # a filter is given one item at a time, and each result is a line
     has_columns: bool = False
     for_readers: bool = False  # has the sections of a view, and the plain text that a filter finds
+    picture: bool = False  # what a terminal would show is drawn
 
 
 def json_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
@@ -164,6 +165,7 @@ TABLE = Renderer(table_items, table_one, has_columns=True, for_readers=True)
 JSON = Renderer(json_items, json_one, is_json=True)
 NDJSON = Renderer(ndjson_items, ndjson_one, streams=True, is_json=True, singly=True)
 YAML = Renderer(yaml_items, yaml_one)
+SVG = TABLE._replace(picture=True)
 CSV = Renderer(csv_items, csv_one, streams=True, has_columns=True)
 ID = Renderer(id_items, id_one, streams=True)
 

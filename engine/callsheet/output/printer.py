@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 _INDENT = "  "
+_PICTURE_WIDTH = 100  # characters, where --width says nothing else
 
 
 class Manner(NamedTuple):
@@ -238,6 +239,8 @@ class Output:
         self._headers = headers
         self._lists_things = view is not None and "id" in view
         self._renderer = renderer_of(format)
+        if self._renderer.picture:
+            color, width = color is not False, width or _PICTURE_WIDTH
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
         self._filled = template is not None
@@ -327,6 +330,10 @@ class Output:
         return dump_json(result, indent=None if self._renderer.singly else 2)
 
     def _write_chunks(self, chunks: Iterable[str]) -> None:
+        if self._renderer.picture:
+            from .picture import svg_picture
+
+            chunks = svg_picture(chunks)
         self._stream.write(chunks, flush=self._renderer.streams)
 
 

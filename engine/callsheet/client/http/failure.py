@@ -87,7 +87,7 @@ def refused_credential(
             return NotAllowed(
                 f"{request.method} {url}: {status}: the credential was not accepted ({name}: {found[0]})",
                 hint=_hint_for_status(401, product),
-                details=["the site answered as if you were not signed in" + ", and may have been carried out" * changed],
+                details=["the site answered as if nobody had signed in" + ", and may have been carried out" * changed],
                 status=status,
             )
     return None

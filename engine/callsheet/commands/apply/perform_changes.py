@@ -427,7 +427,7 @@ class Lock:
 
     def _read_file(self) -> dict[str, Any]:
         if os.path.islink(self.path):
-            raise UsageError(f"{self.path} is a symbolic link: the program does not write through links", hint="remove it")
+            raise UsageError(f"{self.path} is a symbolic link, and is not written through", hint="remove it")
         try:
             with open(self.path, "rb") as file:
                 found = parse_json(file.read(_LARGEST))

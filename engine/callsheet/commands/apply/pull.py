@@ -307,7 +307,7 @@ class PagesPull:
             raise UsageError(f"cannot make {above}: {(error.strerror or str(error)).lower()}") from None
         target = os.path.join(there, os.path.basename(whole))
         if os.path.islink(target):
-            raise UsageError(f"{path} is a symbolic link: the program does not write through links")
+            raise UsageError(f"{path} is a symbolic link, and is not written through")
         return target
 
     # What is remembered

@@ -127,9 +127,7 @@ def explain_missing_arguments(
         return UsageError(f"{what} needs {' and '.join(lacking)}")
     if any(name in scope for name in names):
         missing = ", ".join(str(template).strip("{}") for template in templates)
-        return CallsheetError(
-            f"unexpected answer from the site: it has no {missing}, which {what} needs"
-        )
+        return CallsheetError(f"unexpected answer from the site: it has no {missing}, which {what} needs")
     return error
 
 
