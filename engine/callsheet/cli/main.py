@@ -254,7 +254,7 @@ def _with_hint(error: Exception) -> CallsheetError:
         return UsageError(f"{max(error.param.opts, key=len)}: {fault}", hint=_help_hint(error))
     if isinstance(error, click.UsageError):
         message = error.format_message()
-        return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=_help_hint(error))
+        return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=_example_hint(error) or _help_hint(error))
     return CallsheetError(error.format_message() if isinstance(error, click.ClickException) else str(error))
 
 
@@ -264,6 +264,13 @@ def _after_a_change(context: Context, error: CallsheetError) -> CallsheetError:
         return error
     details = (*error.details, "what was sent before may have taken effect")
     return CallsheetError(error.message, hint=error.hint, details=details, status=error.status, trace_id=error.trace_id)
+
+
+def _example_hint(error: click.UsageError) -> str | None:
+    """A line of the command as it is meant: what is missing or too much is seen there."""
+    if error.ctx is None or not (examples := getattr(error.ctx.command, "definition", {}).get("examples")):
+        return None
+    return f"such as `{error.ctx.find_root().command_path} {examples[0]}`; see {error.ctx.command_path} --help"
 
 
 def _help_hint(error: click.UsageError) -> str | None:
