@@ -28,6 +28,6 @@ def test_what_is_guessed_works_or_is_answered_with_what_to_type(
             done = run_program("suite", shlex.split(line), environ)
             if (done.exit == 0) == bool(told) or (told != DEAD_END and told not in done.stderr):
                 wrong[line] = f"{done.exit}: {done.stderr}"
-    assert wrong == {}
+    assert not wrong, "\n".join(f"{line}: {said}" for line, said in wrong.items())
     assert len(guesses) > 400
     assert list(guesses.values()).count(DEAD_END) <= 0.05 * len(guesses)

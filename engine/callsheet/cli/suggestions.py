@@ -200,7 +200,7 @@ def nearest_word(
                 shown = argument_name(param) if param.get("kind") == "argument" else f"--{param['name']}"
                 return f"{shown}: did you mean {found!r}?"
         if not unknown and not values.get(param["name"]) and refusal.strip().startswith(f"{param['name']}:"):
-            return f"pass --{param['name']}"
+            return f"pass --{param['name']} {param.get('metavar', '')}".rstrip()
     return _word_of_query(context, params, values, quoted)
 
 

@@ -442,4 +442,6 @@ def _check_output(context: Context, command: CompiledCommand) -> None:
 def _check_web(context: Context, command: CompiledCommand) -> None:
     view = context.catalog.views.get(command["view"]) if "view" in command else None
     if view is None or "web" not in view or command.get("pages"):
-        raise UsageError("--web: the result of this command has no web address", hint="see `open --help`")
+        raise UsageError(
+            "--web: the result of this command has no web address", hint=f"{context.program} open THING opens one"
+        )

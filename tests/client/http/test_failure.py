@@ -43,7 +43,7 @@ def test_an_error_body_becomes_one_message(case: dict[str, Any]) -> None:
         (403, NotAllowed, "ask the shopkeeper"),
         (404, NotFound, "it does not exist, or this account may not see it"),
         (405, CallsheetError, "the site does not offer this call"),
-        (407, CallsheetError, "the proxy wants credentials"),
+        (407, CallsheetError, "the proxy asks for credentials"),
         (409, Conflict, "it was changed meanwhile, or its state"),
         (410, NotFound, "it was removed for good"),
         (412, Conflict, "it was changed meanwhile, or the call"),

@@ -74,4 +74,4 @@ def test_a_proxy_that_wants_credentials_is_asked_once(
     assert code == 7, err
     assert len(asked) == 1
     assert "407" in err
-    assert "hint: where it wants credentials (407), put them into its address" in err
+    assert "hint: if it asks for credentials (407), put them into its address" in err
