@@ -25,6 +25,8 @@ from tour_processes import at_terminal
 
 FOLDER = ROOT / "docs" / "pictures"
 LARGEST = 200_000  # bytes
+# Pictures that commands draw by themselves, in both palettes at once.
+STILLS = {"status": "status", "board": "boards view 1 --by assignee", "burndown": "sprints burndown 2"}
 STILL = 0.8  # seconds without a change: the screen has come to rest
 
 
@@ -133,13 +135,22 @@ def record(script: Script, names: list[str], scripts: Path) -> None:
             if not names or screen.picture in names:
                 tour.do(Step(run="suite sandbox reset --yes --quiet"), lambda _: None)
                 draw(screen, frames(screen, environ, script.steady), home)
+        for name, line in STILLS.items():
+            if not names or name in names:
+                words = [str(scripts / "suite"), "--site", "sandbox", *line.split(), "-o", "svg"]
+                done = subprocess.run(words, env=environ, stdout=subprocess.PIPE, text=True, check=True)
+                (FOLDER / f"{name}.svg").write_text(done.stdout, encoding="utf-8")
     finally:
         clear(tour, home)
 
 
 def main(names: list[str]) -> None:
     script = read()
-    known = [*(part.picture for part in script.parts if part.picture), *(screen.picture for screen in script.screens)]
+    known = [
+        *(part.picture for part in script.parts if part.picture),
+        *(screen.picture for screen in script.screens),
+        *STILLS,
+    ]
     if unknown := set(names).difference(known):
         raise SystemExit(f"no picture {min(unknown)!r}; there are {', '.join(known)}")
     FOLDER.mkdir(exist_ok=True)

@@ -18,6 +18,16 @@ PHRASES = {
     r"\b[Ss]imply\b|\b[Ee]asily\b": "leave it out",
     r"\b[Ll]everag(?:e|es|ing)\b|\b[Uu]tili[sz]e[sd]?\b": "use",
     r"\bin order to\b": "to",
+    r"\bgone on with\b": "continued",
+    r"\bwould be forgotten\b": "would be deleted",
+    r"\bis nothing that\b": "say what it is",
+    r"\bwants credentials\b": "asks for credentials",
+    r"\bit has to be said\b": "say who says it",
+    r"\b[Nn]obody could tell\b": "cannot be told apart",
+    r"\bas if nobody were\b": "as if you were not",
+    r"\bnot as expected: it tells\b": "unexpected answer: it has",
+    r"\btake (?:the|its|their|this) \w+(?: \w+){0,4} away\b": "remove",
+    r"\bbehind this one\b": "after this one",
     r"pipx? install \"?callsheet\b(?!-)": "no index has this package yet: name the checkout or a wheel",
 }
 FILES = ("README.md", "docs/**/*.md", "definitions/**/*.toml")

@@ -67,9 +67,16 @@ def test_a_picture_of_a_screen_has_a_frame_for_each_key(screen: tour.Screen) -> 
         assert not re.search(r"/(home|root|tmp|Users|work)\b", text)
 
 
+def paths_of_readme() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_no_picture_is_left_over() -> None:
     names = NAMES
-    assert {path.name for path in pictures.FOLDER.iterdir()} == {f"{n}-{p}.svg" for n in names for p in PALETTES}
+    stills = {f"{name}.svg" for name in pictures.STILLS}
+    moving = {f"{n}-{p}.svg" for n in names for p in PALETTES}
+    assert {path.name for path in pictures.FOLDER.iterdir()} == moving | stills
+    assert all(f"docs/pictures/{name}" in paths_of_readme() for name in stills)
     paths = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
     pages = [
         re.findall(r'src="(?:docs/|\.\./)?pictures/(\w+)-light', path.read_text(encoding="utf-8")) for path in paths

@@ -110,7 +110,8 @@ class ResourceChanged(Shape, total=False):
         ),
     ]
     oldest_first: Annotated[
-        bool, Field(description="`list` has what was changed first in front: one that was cut off is gone on with.")
+        bool,
+        Field(description="`list` has what was changed first in front, so that one that was cut off can be continued."),
     ]
     newest_first: Annotated[
         bool,
