@@ -168,7 +168,7 @@ def test_a_result_that_cannot_be_converted_is_told(home: Path) -> None:
     assert (done.exit, done.stdout.split()) == (0, [b"[", b"1", b"]"])
     done = run(home, [], "orders", "parse", "--text", "x")
     assert done.exit == 1
-    assert "error: the result is nothing that 'json' converts: line 1 column 1" in done.stderr
+    assert "error: 'json' cannot convert the result: line 1 column 1" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -681,7 +681,7 @@ class Run(StepRun):
         try:
             return registry.resolve_entry(registry.CONVERTERS[converter])(self.context, result)
         except (TypeError, ValueError) as error:
-            raise CallsheetError(f"the result is nothing that {converter!r} converts: {error}") from None
+            raise CallsheetError(f"{converter!r} cannot convert the result: {error}") from None
 
 
 def _given_paths(params: list[Param], given: dict[str, Any]) -> set[Any]:
