@@ -19,7 +19,7 @@ class Inbox:
     def __init__(self, looks: list[list[tuple[int, str, str]]]) -> None:
         self.looks = looks
 
-    def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
+    def list_events(self, state: str | None, limit: int, target: str | None = None) -> list[dict[str, Any]]:
         rows = [
             {"key": key, "id": f"e-{key}", "type": type, "state": now, "received": 0.0, "due": None, "finished": None}
             for key, type, now in self.looks[0]
