@@ -84,7 +84,12 @@ def _list_in_state(context: Context, values: ParameterValues, state: str | None)
         if values.get("follow"):
             _follow_events(context, inbox, values, state)
         else:
-            _show_rows(context, _choose_events(inbox, values, state, values["max"]))
+            rows = _choose_events(inbox, values, state, values["max"])
+            if not rows and values.get("target"):
+                context.note(
+                    f"no event failed at {values['target']} or waits for it; `inbox show` lists an event's targets"
+                )
+            _show_rows(context, rows)
 
 
 def _choose_events(inbox: Inspection, values: ParameterValues, state: str | None, most: int) -> list[dict[str, Any]]:
@@ -125,7 +130,12 @@ def row_in_words(row: dict[str, Any]) -> dict[str, Any]:
     times = {name: _moment_text(row[name]) for name in ("received", "due", "finished")}
     if row["state"] != "waiting":
         times["due"] = None
-    return {**row, **times}
+    targets = {"targets": [_target_in_words(each) for each in row["targets"]]} if "targets" in row else {}
+    return {**row, **times, **targets}
+
+
+def _target_in_words(target: dict[str, Any]) -> dict[str, Any]:
+    return {**target, "due": _moment_text(target["due"]) if target["state"] == "waiting" else None}
 
 
 def _moment_text(seconds: float | None) -> str | None:
