@@ -42,11 +42,19 @@ from .checks.commands import (
     snapshot_problems,
     unused_findings,
 )
-from .checks.listener import event_findings, route_findings, signin_findings, source_findings
-from .checks.operations import address_problems, fetch_findings, header_findings, operation_problems, paginator_findings
+from .checks.listener import event_findings, listener_findings, route_findings, signin_findings, source_findings
+from .checks.operations import (
+    address_problems,
+    body_findings,
+    fetch_findings,
+    header_findings,
+    operation_problems,
+    paginator_findings,
+)
 from .checks.references import ShapePlace, adapter_of, allowed_keys, place_findings, together_findings
 from .checks.requests import endless_schemas, reading_findings, safety_findings, schema_problems
 from .checks.resources import (
+    container_findings,
     first_at_addresses,
     host_findings,
     name_findings,
@@ -290,9 +298,12 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "view": (need_findings, change_findings),
         "node": (node_findings,),
         "renamed": (rename_findings,),
-        "lookup": (partial(lookup_problems, operations=operations),),
+        "lookup": (partial(lookup_problems, operations=operations), reading),
+        "container": (container_findings,),
+        "listener": (listener_findings,),
         "operation": (
             operation_problems,
+            body_findings,
             address_problems,
             header_findings,
             partial(fetch_findings, operations=operations),

@@ -56,6 +56,15 @@ def is_constant(expression: str) -> bool:
     return tree is not _BROKEN and not any(node["type"] in _LOOKING for node in _all_nodes(tree))
 
 
+def is_always_true(expression: str) -> bool:
+    """Whether a condition that looks at something is true whatever it sees: `a == a`, or ends in the word true."""
+    tree = _syntax_tree(expression)
+    children = tree.get("children", [])
+    same: bool = tree["type"] == "comparator" and tree["value"] == "eq" and children[0] == children[1]
+    ends: bool = tree["type"] == "or_expression" and children[1] == {"type": "literal", "value": True, "children": []}
+    return same or ends
+
+
 def looks_at_all(expression: str) -> bool:
     """Whether it takes its whole scope, as `@` does at its beginning: then it may use any name there."""
     return _looks_at_all(_syntax_tree(expression))

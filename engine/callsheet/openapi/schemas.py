@@ -12,6 +12,7 @@ from ..errors import DefinitionError
 from ..language.checks.operations import argument_misfit
 from ..language.checks.references import pattern_fault
 from ..language.checks.requests import can_hold
+from ..language.parameter_text import OF_THE_CONNECTION
 from ..language.source_file import way_too_deep
 from .document import FILES, Document, HttpOperation, pointer_parts
 from .unsaid import unsaid_of_parameter
@@ -488,7 +489,7 @@ def schema_references(table: Any) -> Iterator[str]:
 
 
 # Named by OpenAPI itself as never being parameters: they follow from the body, the reply and the credential.
-_NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})
+_NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization", *OF_THE_CONNECTION})
 _STYLES = {
     ("spaceDelimited", False): "space",
     ("pipeDelimited", False): "pipe",

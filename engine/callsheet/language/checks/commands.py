@@ -16,7 +16,15 @@ from ..safety import class_of_operation
 from ..scopes import comparisons_in, names_in, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text
-from .references import RESERVED, expression_faults, part_faults, shape_places, unusable_names, value_faults
+from .references import (
+    RESERVED,
+    expression_faults,
+    part_faults,
+    pattern_fault,
+    shape_places,
+    unusable_names,
+    value_faults,
+)
 from .requests import CallChecker, Names, Problems, format_problems, value_problems
 
 if TYPE_CHECKING:
@@ -220,6 +228,9 @@ def command_problems(definitions: Definitions, definition: Definition, operation
     """`operations` holds further names of operations → their ids."""
     table = definition.table
     there = deployment_variants(table)
+    everywhere = {each.id for each in definitions.of_kind("deployment")}
+    if everywhere and all("unavailable" in there.get(word, {}) for word in everywhere):
+        yield (ON,), "it is available on no deployment"
     yield from Checker(definitions, operations, lambda word: word not in there).command_problems(table, ())
     for deployment, here in there.items():
         if "unavailable" not in here:
@@ -227,9 +238,17 @@ def command_problems(definitions: Definitions, definition: Definition, operation
             yield from checker.command_problems(here, (ON, deployment))
 
 
+_ANY_WORDS = ("a", "7", "Two words", "\u00e9-_/.@")
+
+
 def lookup_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     table: LookupDefinition = definition.table
     there = deployment_variants(table)
+    pattern = table.get("pattern")
+    if pattern == "":
+        yield ("pattern",), "fits no word"
+    elif pattern and pattern_fault(pattern) is None and all(re.fullmatch(pattern, word) for word in _ANY_WORDS):
+        yield from [(("pattern",), "fits every word, so nothing is ever looked up")] if "match" in table else []
     if not {"call", "pattern", "urls", "keywords"} & table.keys():
         yield (), "needs one of: call, pattern, urls, keywords"
     each: list[tuple[Path, LookupHere, Callable[[str], bool]]] = [((), table, lambda word: word not in there)]
@@ -266,6 +285,8 @@ def _calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | Key
 
 class Checker(CallChecker):
     """`applies` tells for which deployments what is checked here holds."""
+
+    sends_fields = False
 
     def __init__(self, definitions: Definitions, operations: Mapping[str, str], applies: Callable[[str], bool]) -> None:
         super().__init__(definitions, operations, applies)

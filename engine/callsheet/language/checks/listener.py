@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from ...durations import duration_seconds
 from ...errors import did_you_mean, slip_of
 from ..problem import Finding, Findings
 from ..scopes import names_in, root_names
@@ -15,7 +17,7 @@ from ..template import TemplateError, expressions_in_text, fill_template
 
 if TYPE_CHECKING:
     from ...jsontext import JsonObject
-    from ..shape.listener import PlainTokenDefinition, SourceDefinition
+    from ..shape.listener import ListenerDefinition, PlainTokenDefinition, SourceDefinition
 
 
 # Whether what receives can work: proofs that cover the body, events and routes that can be reached.
@@ -24,6 +26,19 @@ if TYPE_CHECKING:
 _ANYTHING = "\0"
 # A source whose types are only known by a pattern takes every word.
 _OWN_TYPE = " (a type that is spelt like this needs an [event.<id>] of its own)"
+
+
+def listener_findings(_: Definitions, listener: Definition) -> Findings:
+    """Limits that stand against each other, and one path that would answer two questions."""
+    table: ListenerDefinition = listener.table
+    if duration_seconds(table["backoff"]) > duration_seconds(table["backoff_max"]):
+        yield Finding(("backoff",), f"is longer than backoff_max, {table['backoff_max']}")
+    if table.get("max_in_flight", table["max_body"]) < table["max_body"]:
+        yield Finding(("max_in_flight",), "holds not even one delivery: it is less than max_body")
+    seen: dict[str, str] = {}
+    for name, path in cast("dict[str, str]", table["paths"]).items():
+        if (other := seen.setdefault(path, name)) != name:
+            yield Finding(("paths", name), f"never reached: {other} answers there")
 
 
 def source_findings(definitions: Definitions, source: Definition) -> Findings:
@@ -54,11 +69,31 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
             yield Finding(("challenge", place), "needs 'when': without it only HEAD is always a question")
         if "sign" in challenge and "hmac" not in source.table:
             yield Finding(("challenge", place, "sign"), "needs the secret of 'hmac'")
+    yield from _trust_findings(source.table)
+    for other in definitions.of_kind("source"):
+        if other is source:
+            break
+        if other.table["path"] == source.table["path"] and not source.files[-1].shipped:
+            yield Finding(("path",), f"source {other.id!r} is at this path already", (("source", other.id),))
     for listener in definitions.of_kind("listener"):
         for name, path in listener.table.get("paths", {}).items():
             if path == source.table["path"]:
                 about = (listener.kind, listener.id)
                 yield Finding(("path",), f"never reached: the listener answers there itself ({name})", (about,))
+
+
+def _trust_findings(table: SourceDefinition) -> Findings:
+    """What would believe anybody, or nobody."""
+    if "certificate" in table and re.fullmatch(table["certificate"]["allowed"], "https://any.example/any/key.pem"):
+        yield Finding(("certificate", "allowed"), "allows every host, so anybody could sign: name the sender's")
+    jwt = table.get("jwt", {})
+    if "HS256" in jwt.get("algorithms", ()) and len(jwt["algorithms"]) > 1:
+        text = "HS256 cannot stand beside others: who knows a public key could sign with it"
+        yield Finding(("jwt", "algorithms"), text)
+    if jwt and not {"env", "vendor", "switch", "issuer"} & jwt.keys():
+        yield Finding(("jwt",), "nobody's keys are known: needs 'vendor', 'issuer' or 'env'")
+    if "vendor" in jwt and not jwt["vendor"].startswith("https://"):
+        yield Finding(("jwt", "vendor"), "expected an address that begins with https://")
 
 
 def _placed_tokens(table: SourceDefinition) -> Iterator[tuple[tuple[str | int, ...], PlainTokenDefinition]]:
@@ -116,6 +151,8 @@ def _signing_time_faults(proof: Mapping[str, Any], signed: str) -> Iterator[tupl
     used = set(names_in(signed))
     if "timestamp" in used and "timestamp" not in proof:
         yield ("signed",), "sees no timestamp: `timestamp` says which header holds it"
+    if "tolerance" in proof and "timestamp" not in proof:
+        yield ("tolerance",), "compares no time: `timestamp` says where that of signing is"
     if "timestamp" in proof and not used & {"timestamp", "headers"}:
         yield ("timestamp",), "is not signed, so that anybody can change it: put {timestamp} into `signed`"
 

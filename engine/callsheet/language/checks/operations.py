@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _BRACES = re.compile(r"[^{}]*(\{[^{}/]+\}[^{}]*)*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OF_HEADERS = ("next", "last", "total")
+_JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
 _NUMBERS = ("integer", "number", "array")
 
 
@@ -80,6 +81,12 @@ def _param_faults(param: OperationParam) -> Iterator[tuple[Path, str]]:
         yield ("enum",), "expected at least one value"
     if param.get("in") == "header" and not _TOKEN.fullmatch(param["name"]):
         yield ("name",), f"{param['name']!r} cannot be the name of a header"
+    if param.get("in") == "header" and param["name"].lower() in {*OF_THE_CONNECTION, "authorization"}:
+        yield ("name",), "the program sets this header: it decides where or how a request is sent"
+    if param.get("in") == "path" and param.get("required") is False:
+        yield ("required",), "what stands in the path is always needed"
+    if "pattern" in param and kind not in ("string", "array"):
+        yield ("pattern",), f"only a text has one, this is of type {kind}"
     if "items" in param and kind != "array":
         yield ("items",), f"only an array has items, this is of type {kind}"
     if param.get("style") == "deep" and kind not in ("object", "array"):
@@ -122,6 +129,18 @@ def _misfit_of_one(param: OperationParam, value: Any) -> str | None:
     return None
 
 
+def body_findings(_: Definitions, operation: Definition) -> Findings:
+    """Forms that cannot hold what they are to hold."""
+    for at, here in ((), operation.table), *(((ON, word), each) for word, each in operation.table.get(ON, {}).items()):
+        body = here.get("body", {})
+        media = body.get("media", _JSON)
+        if "parts" in body and not media.startswith(("multipart/", _FORM)):
+            yield Finding((*at, "body", "parts"), f"only multipart/form-data and {_FORM} have parts, this is {media}")
+        for name, part in body.get("parts", {}).items() if media.startswith(_FORM) else ():
+            if part.get("file"):
+                yield Finding((*at, "body", "parts", name, "file"), f"{_FORM} holds no files: multipart/form-data does")
+
+
 def _safety_findings(table: OperationDefinition) -> Findings:
     """Only where the method says nothing about it, as POST does, a definition can say that a call only reads."""
     said = table.get("safety")
@@ -140,6 +159,8 @@ def _paging_findings(definitions: Definitions, table: CompiledOperation, at: Pat
     if not paging or paginator is None or table.get("unavailable"):
         return
     about = (("paginator", paginator.id),)
+    if str(table["http"]).partition(" ")[0] not in ("GET", "POST", "QUERY") or table.get("reply") == "binary":
+        yield Finding((*at, "paginate"), "only what answers a list comes in pages")
     merged = cast("PagedOperation", {**paginator.table, **paging})
     for key in _needed_keys(merged["kind"]):
         if key not in merged:
@@ -171,10 +192,16 @@ def _unread_paginator_keys(paginator: Mapping[str, Any]) -> Iterator[tuple[Path,
     for key, is_read in (("next", "next" in kind.needs), ("first", kind.numbered)) if kind else ():
         if key in paginator and not is_read:
             yield (), f"a paginator of kind {paginator['kind']!r} never reads {key!r}"
+    for key in _OF_HEADERS if paginator.get("reads") != "headers" else ():
+        for name in root_names(paginator.get(key, "")) if key in paginator else ():
+            if name.lower().startswith("x-"):
+                yield (), f'{key}: {name!r} looks like a header: reads = "headers" looks there'
     for key in _OF_HEADERS if paginator.get("reads") == "headers" else ():
         for name in root_names(paginator.get(key, "")) if key in paginator else ():
             if name != name.lower():
                 yield (), f"{key}: headers have their names in small letters: {name.lower()!r}, not {name!r}"
+            elif name == "link":
+                yield (), f"{key}: the target of a Link header is in 'links': links.next"
             elif name != "links" and f"{name}." in paginator[key]:
                 yield (), f"{key}: {name!r} is a header, and has no parts; to look into the body, leave out `reads`"
 
@@ -321,6 +348,10 @@ def path_problem(text: str) -> str | None:
     return None if odd is None else f"expected a path, which cannot contain {odd!r}"
 
 
+def _base_problem(text: str) -> str | None:
+    return path_problem(text) or (None if text.strip("/") == text[1:] else f"expected no slash at the end of {text!r}")
+
+
 def gateway_problem(text: str) -> str | None:
     """Why a template cannot be a gateway's address, or None."""
     try:
@@ -341,10 +372,12 @@ def _operation_addresses(table: OperationDefinition | OperationHere) -> Iterator
 
 def _product_addresses(table: ProductDefinition) -> Iterator[Address]:
     if table.get("base"):
-        yield ("base",), table["base"], path_problem
+        yield ("base",), table["base"], _base_problem
 
 
 def _service_addresses(table: ServiceDefinition) -> Iterator[Address]:
+    if "base_url" in table:
+        yield ("base_url",), table["base_url"], base_url_problem
     if "gateway" in table:
         yield ("gateway",), table["gateway"], gateway_problem
 

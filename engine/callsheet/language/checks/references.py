@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 from ...errors import did_you_mean
 from ...registry import REGISTRIES
 from ..problem import Finding, Findings
-from ..scopes import begins_in_all, is_constant, marked_names, names_in, names_of_items, root_names
+from ..scopes import begins_in_all, is_always_true, is_constant, marked_names, names_in, names_of_items, root_names
 from ..shape import KINDS, PARTS, RULES
 from ..shape.base import BY_ENTRY, KeyRule, own_keys, own_shape
 from ..source_file import Definition, Path
@@ -520,6 +520,11 @@ def _place_faults(place: ShapePlace) -> Iterator[str]:
             yield f"holds the control character U+{ord(odd):04X}"
         if form := _FORMS.get(str(schema.get("format"))):
             yield from form(value, schema)
+        if place.path[-1:] in _CONDITIONS and schema.get("format") == "jmespath" and is_always_true(value):
+            yield "is always true"
+
+
+_CONDITIONS = (("when",), ("last",), ("failed",), ("where",))  # the last keys of what holds one
 
 
 def _control_character_fault(text: str, *, single_line: bool) -> str | None:
@@ -539,7 +544,7 @@ def _schema_expression_faults(text: str, schema: Mapping[str, Any]) -> Iterator[
     fault = expression_fault(text)
     if fault is None and is_constant(text) and not schema.get("constant"):
         fault = f"is always the same, {text}: it looks at nothing"
-    yield from [fault] if fault else _unseen_names(root_names(text), schema)
+    yield from [fault] if fault else [*_unseen_names(root_names(text), schema), *_capital_header(text, schema)]
 
 
 def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
@@ -547,7 +552,15 @@ def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
         faults = [fault for expression in expressions_in_text(text) if (fault := expression_fault(expression))]
     except TemplateError as error:
         faults = [str(error)]
-    yield from faults or _unseen_names(names_in(text), schema)
+    yield from faults or [*_unseen_names(names_in(text), schema), *_capital_header(text, schema)]
+
+
+def _capital_header(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Of the headers of a delivery, whose names are given in small letters."""
+    if "headers" in schema.get("sees", ()):
+        for name in re.findall(r"headers\.\"?([\w-]+)", text):
+            if name != name.lower():
+                yield f"headers have their names in small letters: {name.lower()!r}, not {name!r}"
 
 
 def _unseen_names(names: Iterator[str], schema: Mapping[str, Any]) -> Iterator[str]:

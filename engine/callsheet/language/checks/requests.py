@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
@@ -57,9 +58,17 @@ def body_faults(
         yield path, f"{body!r} is not an allowed value{near}"
     elif isinstance(body, dict):
         yield from _table_faults(definitions, schema, body, path, params)
-    elif isinstance(body, list) and "items" in schema:
-        for place, item in enumerate(body):
+    elif isinstance(body, list):
+        if len(body) > schema.get("maxItems", len(body)):
+            yield path, f"has {len(body)} values, and at most {schema['maxItems']} are allowed"
+        for place, item in enumerate(body if "items" in schema else ()):
             yield from body_faults(definitions, schema["items"], item, (*path, place), params=params)
+    elif isinstance(body, str):
+        pattern = schema.get("pattern")
+        if isinstance(pattern, str) and pattern_fault(pattern) is None and not re.search(pattern, body):
+            yield path, f"{body!r} does not fit {pattern!r}"
+        if len(body) > schema.get("maxLength", len(body)):
+            yield path, f"has {len(body)} letters, and at most {schema['maxLength']} are allowed"
     elif isinstance(body, int | float):
         for bound, is_beyond in (("minimum", lt), ("maximum", gt)):
             if isinstance(schema.get(bound), int | float) and is_beyond(body, schema[bound]):
@@ -256,6 +265,17 @@ def _impossible_findings(schema: Mapping[str, Any], path: Path) -> Findings:
             and schema[least] > schema[most]
         ):
             yield Finding((*path, least), f"is above {most}, {schema[most]}")
+    for key in _SAME_VALUE:
+        if schema.get(key) == []:
+            yield Finding((*path, key), "expected at least one schema")
+    allowed = schema.get("enum", [])
+    if "const" in schema and allowed and schema["const"] not in allowed:
+        yield Finding((*path, "const"), "is none of the values in enum")
+    kinds = schema.get("type", [])
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    listed = allowed if kinds and isinstance(allowed, list) else []
+    if listed and not any(_fits_kind(kind, value) for kind in kinds for value in listed):
+        yield Finding((*path, "enum"), f"none of these is of type {' or '.join(map(str, kinds))}")
     known, required = schema.get("properties", {}), schema.get("required", ())
     if schema.get("additionalProperties") is False and "patternProperties" not in schema and _are_names(required):
         for name in required:
@@ -379,6 +399,8 @@ Names = set[str]
 class CallChecker:
     """`applies` tells for which deployments what is checked here holds."""
 
+    sends_fields = True  # a call without a body gets one, of the fields of a thing
+
     def __init__(self, definitions: Definitions, operations: Mapping[str, str], applies: Callable[[str], bool]) -> None:
         self.definitions = definitions
         self.operations = operations
@@ -413,6 +435,13 @@ class CallChecker:
         if schema and "body" in step and "on" not in operation:
             faults = body_faults(self.definitions, {"ref": schema}, step["body"], params=self.params)
             yield from (((*at, "body", *path), text) for path, text in faults)
+        if schema and "on" not in operation and not {"over", "files", "edit"} & step.keys():
+            given_members: Any = step.get("body", {})
+            if "body" in step or not (self.sends_fields or operation["body"].get("optional")):
+                needed = resolved_schema(self.definitions, {"ref": schema}).get("required", ())
+                lacking = [name for name in needed if isinstance(given_members, dict) and name not in given_members]
+                if lacking:
+                    yield (*at, *(("body",) if "body" in step else ())), f"{step['call']} needs {', '.join(lacking)}"
         for here in self._deployment_variants(operation):
             missing = [name for name, required in _taken_parameters(here).items() if required and name not in given]
             if missing and not here.get("unavailable"):
@@ -567,6 +596,7 @@ def _has_plan(step: StepDefinition) -> bool:
 
 
 _ASKED_BESIDE = {
+    "lookup": "a look-up",
     "naming": "a naming",
     "snapshot": "a snapshot",
     "product": "a question about a product",
@@ -576,9 +606,17 @@ _ASKED_BESIDE = {
 
 def reading_findings(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Findings:
     """What is asked beside a command's own calls, and counts for the class of none, only reads."""
+    probe = definition.table.get("probe") if definition.kind == "product" else None
+    if probe and "call" in probe:
+        checker = CallChecker(definitions, operations, lambda _: True)
+        yield from (Finding(*found) for found in checker.argument_problems(probe, ("probe",)))
     for path, kind, id in _references_of(definition):
         for called in _operations_of(definitions, kind, id, operations, frozenset()):
             operation = definitions.get(("operation", called))
-            if operation is not None and class_of_operation(operation.table) != "read" and "undo" not in path:
+            if (
+                operation is not None
+                and class_of_operation(operation.table) != "read"
+                and not {"undo", "suggest"} & {*path}
+            ):
                 text = f"{_ASKED_BESIDE[definition.kind]} only reads: {called} does not"
                 yield Finding(path, text, (("operation", called),))

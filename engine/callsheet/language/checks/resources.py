@@ -41,7 +41,7 @@ def tools_by_name(definitions: Definitions) -> ToolNames:
     commands = [each for each in definitions.of_kind("command") if each.id not in described]
     found: ToolNames = {READ_MORE: [("tool", "read more")]}
     for each in [*filter(_can_be_offered, commands), *tools]:
-        found.setdefault(tool_name(each.id), []).append((each.kind, each.id))
+        found.setdefault(tool_name(each.id).casefold(), []).append((each.kind, each.id))
     return found
 
 
@@ -52,7 +52,7 @@ def _can_be_offered(command: Definition) -> bool:
 def name_findings(_: Definitions, definition: Definition, *, tools: ToolNames) -> Findings:
     """Agents know tools by names without spaces and hyphens, in which two may become the same."""
     own, name = (definition.kind, definition.id), tool_name(definition.id)
-    first, *others = tools.get(name, [own])
+    first, *others = tools.get(name.casefold(), [own])
     if own in others:
         text = f"agents know {first[0]} {first[1]!r} as {name!r} already: give this a tool of another name"
         yield Finding((), text, (first,))
@@ -69,9 +69,8 @@ def tool_findings(definitions: Definitions, tool: Definition) -> Findings:
         if name not in known:
             yield Finding(("params", place), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
     values = tool.table.get("values", {})
-    for param in command.table.get("params", ()) if "params" in tool.table else ():
-        name, needed = param["name"], param.get("required", param.get("kind") == "argument")
-        if needed and name not in tool.table["params"] and name not in values:
+    for name in _needed_names(command) if "params" in tool.table else ():
+        if name not in tool.table["params"] and name not in values:
             yield Finding(("params",), f"{command.id} cannot do without {name!r}: name it here, or in `values`")
     yield from _value_findings(command, values, set(), ())
     for other in definitions.of_kind("tool"):
@@ -80,6 +79,8 @@ def tool_findings(definitions: Definitions, tool: Definition) -> Findings:
 
 
 def toolset_findings(definitions: Definitions, toolset: Definition) -> Findings:
+    if ("group", toolset.id) in definitions and not toolset.files[-1].shipped:
+        yield Finding((), "the group of this name is a set already: give it another name", (("group", toolset.id),))
     for place, id in enumerate(toolset.table["commands"]):
         command = definitions.get(("command", id))
         yield from _for_agents(command, ("commands", place)) if command else ()
@@ -95,6 +96,12 @@ def agents_findings(
         text = f"resource {other.id!r} is at this address already"
         yield Finding((at, "uri"), text, ((RESOURCE, other.id),))
     yield from _reading_findings(definitions, table, names, (at,), aliases)
+    used = {name for value in table.get("values", {}).values() for name in names_in(value)}
+    yield from (Finding((at, "uri"), f"nothing uses {{{name}}}") for name in sorted(names - used))
+    command = definitions.get(("command", table["command"]))
+    needed = [name for name in _needed_names(command) if name not in table.get("values", {})] if command else []
+    if needed:
+        yield Finding((at, "values"), f"{table['command']} cannot do without {', '.join(map(repr, needed))}")
     for name, suggestion in table.get("complete", {}).items():
         if name not in names:
             yield Finding((at, "complete", name), f"the address has no name {name!r}{did_you_mean(name, names)}")
@@ -134,12 +141,64 @@ def _value_findings(
     command: Definition, values: Mapping[str, Any], names: set[str], at: tuple[str, ...]
 ) -> Iterator[Finding]:
     known = _param_names(command)
+    choices = {param["name"]: param.get("choices") for param in command.table.get("params", ())}
     for name, value in values.items():
+        if (words := choices.get(name)) and isinstance(value, str) and "{" not in value and value not in words:
+            yield Finding((*at, "values", name), f"{value!r} is not an allowed value{did_you_mean(value, words)}")
         if name not in known:
             yield Finding((*at, "values", name), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
         for used in dict.fromkeys(names_in(value)):
             if used not in names:
                 yield Finding((*at, "values", name), f"{used!r} is not known here{did_you_mean(used, names)}")
+
+
+def _needed_names(command: Definition) -> list[str]:
+    """Of the parameters without which a command does nothing."""
+    params = command.table.get("params", ())
+    return [
+        each["name"]
+        for each in params
+        if each.get("required", each.get("kind") == "argument" and not {"default", "setting"} & each.keys())
+    ]
+
+
+def container_findings(definitions: Definitions, container: Definition) -> Findings:
+    """A key or a path that no operation has: a rule about such a container would match nothing, and say so nowhere."""
+    if all(file.shipped for file in container.files):
+        return
+    table = container.table
+    if not table.keys() & {"keys", "bodies", "queries"}:
+        yield Finding((), "no request would be about one: needs 'keys', 'bodies' or 'queries'")
+    names = _names_in_requests(definitions)
+    for key in ("keys", "queries"):
+        for place, name in enumerate(table.get(key, ())):
+            if name not in names:
+                yield Finding(
+                    (key, place), f"no operation has a parameter or member {name!r}{did_you_mean(name, names)}"
+                )
+
+
+def _names_in_requests(definitions: Definitions) -> set[str]:
+    found: set[str] = set()
+    for operation in definitions.of_kind("operation"):
+        for here in (operation.table, *deployment_variants(operation.table).values()):
+            found |= {param["name"] for param in here.get("params", ())} | set(_NAME.findall(str(here.get("http", ""))))
+            found |= {piece.partition("}")[0] for piece in str(here.get("http", "")).split("{")[1:]}
+            found |= set(here.get("body", {}).get("parts", ()))
+    for schema in definitions.of_kind("schema"):
+        found |= set(_members_inside(schema.table))
+    return found
+
+
+def _members_inside(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("properties"), Mapping):
+            yield from schema["properties"]
+        for each in schema.values():
+            yield from _members_inside(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from _members_inside(each)
 
 
 def _for_agents(command: Definition, at: tuple[Any, ...]) -> Iterator[Finding]:

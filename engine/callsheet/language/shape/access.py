@@ -109,8 +109,16 @@ class Consent(Shape, total=False):
     params: Annotated[dict[str, str], Field(description="Further parameters of the authorization request.")]
     scopes: Annotated[list[str], Field(description="Asked for unless a site says otherwise.")]
     renew: Annotated[list[str], Field(description="Scopes always asked for, so that access can be renewed.")]
-    host: Annotated[str, Field(description="Loopback address of the redirect URL; default: 127.0.0.1.")]
-    port: Annotated[int, Field(description="authorization_code: port of the redirect URL, as registered.")]
+    host: Annotated[
+        str,
+        Field(
+            pattern=r"^(127\.0\.0\.1|localhost|::1)$",
+            description="Loopback address of the redirect URL; default: 127.0.0.1.",
+        ),
+    ]
+    port: Annotated[
+        int, Field(ge=1, le=65535, description="authorization_code: port of the redirect URL, as registered.")
+    ]
     path: Annotated[str, Field(description="authorization_code: path of the redirect URL.")]
     confidential: Annotated[bool, Field(description="The server wants a client secret as well.")]
     register: Annotated[str, Field(description="Page where a person registers an app of their own.")]

@@ -31,7 +31,7 @@ class ToolDefinition(Shape, total=False):
     """How a command is offered to agents. Without one, a command is offered under its own words, with all it takes."""
 
     command: Required[Command]
-    help: Annotated[str, Field(description="What it does, in words that a person would use. Default: the command's.")]
+    help: Annotated[Name, Field(description="What it does, in words that a person would use. Default: the command's.")]
     params: Annotated[list[Name], Field(description="The parameters that are offered. Default: all of them.")]
     values: Values
 
@@ -41,7 +41,11 @@ class ToolsetDefinition(Shape, total=False):
 
     help: Required[str]
     default: Annotated[bool, Field(description="Offered by default.")]
-    commands: Required[list[Annotated[str, reference_to("command", description="A command of the set.")]]]
+    commands: Required[
+        Annotated[
+            list[Annotated[str, reference_to("command", description="A command of the set.")]], Field(min_length=1)
+        ]
+    ]
 
 
 class Suggestion(Shape, total=False):

@@ -45,6 +45,7 @@ Name = Annotated[
     StringConstraints(min_length=1, pattern=r"^\S(.*\S)?$"),
     Field(json_schema_extra={"single_line": True}),
 ]
+Word = Annotated[str, StringConstraints(pattern=r"^[^\s-]\S*$"), Field(description="A word of a command line.")]
 HeaderName = Annotated[
     str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"), Field(description="The name of a header.")
 ]

@@ -17,6 +17,7 @@ from .base import (
     Shape,
     Template,
     Value,
+    Word,
     Words,
     keyed_by,
     named_in,
@@ -102,7 +103,7 @@ class InputDefinition(Shape, total=False):
     positional: Annotated[bool, Field(description="The option's value may also stand without its name, at the end.")]
     short: Annotated[str, Field(pattern="^[A-Za-z]$", description="One-letter form.")]
     aliases: Annotated[list[Name], Field(description="Further names of the option.")]
-    metavar: str
+    metavar: Name
     help: str
     lookup: Annotated[str, reference_to("lookup", description="Turns a person's word into an id.")]
     setting: Annotated[
@@ -351,14 +352,16 @@ class ViewDefinition(Shape, total=False):
     id: Expression
     columns: Required[list[ColumnDefinition]]
     web: Annotated[str, reference_to("address", description="Where `--web` shows an item: its id is the word.")]
-    detail: Annotated[list[Detail], Field(description="A table of one thing shows all of its columns, then this.")]
+    detail: Annotated[
+        list[Detail], Field(min_length=1, description="A table of one thing shows all of its columns, then this.")
+    ]
 
 
 class GroupDefinition(Shape, total=False):
     """A group of commands."""
 
     help: Required[HelpText]
-    aliases: list[str]
+    aliases: list[Word]
     default: Annotated[
         Name, Field(description="The command of the group that runs when the next word is not a command.")
     ]
@@ -405,7 +408,7 @@ class CommandHere(Action, total=False):
     result: Value
     convert: Annotated[Template, named_in("converter", description="A converter that the result goes through.")]
     view: Annotated[str, reference_to("view", description="Output columns.")]
-    unavailable: Annotated[str, Field(description="Why it does not exist there.")]
+    unavailable: Annotated[Name, Field(description="Why it does not exist there.")]
 
 
 class CommandDefinition(CommandHere, total=False):
@@ -418,7 +421,7 @@ class CommandDefinition(CommandHere, total=False):
 
     help: Required[HelpText]
     about: Annotated[str, Field(description="Further paragraphs of the help page.")]
-    aliases: Annotated[list[str], Field(description="Other last words.")]
+    aliases: Annotated[list[Word], Field(description="Other last words.")]
     safe_mode: Annotated[
         bool, Field(description="Also runs where a person's own definitions are broken, without them.")
     ]

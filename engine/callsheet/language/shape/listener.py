@@ -25,7 +25,11 @@ from .base import (
 
 
 Duration = Annotated[
-    str, Field(pattern=r"^\d+(\.\d+)?(ms|s|m|h|d)$", description="A number and a unit: 250ms, 10s, 5m, 1h, 2d.")
+    str,
+    Field(
+        pattern=r"^(\d*[1-9]\d*(\.\d+)?|0+\.\d*[1-9]\d*)(ms|s|m|h|d)$",
+        description="A number above 0 and a unit: 250ms, 10s, 5m, 1h, 2d.",
+    ),
 ]
 UrlPath = Annotated[str, Field(pattern="^/", description="Path of the URL, exactly as it is asked for.")]
 Count = Annotated[int, Field(ge=1)]

@@ -346,9 +346,12 @@ class BodyPart(Shape, total=False):
 
 
 class Body(Shape, total=False):
-    media: Annotated[str, Field(description="Media type sent; default: application/json.")]
+    media: Annotated[
+        str,
+        Field(pattern=r"^[^\s/]+/[^\s/].*$", description="Media type sent; default: application/json."),
+    ]
     schema: Annotated[str, reference_to("schema", description="What a JSON body must look like.")]
-    parts: Annotated[dict[str, BodyPart], Field(description="The parts of a multipart or form body.")]
+    parts: Annotated[dict[str, BodyPart], Field(min_length=1, description="The parts of a multipart or form body.")]
     optional: Annotated[bool, Field(description="The request may go without a body.")]
     example: Annotated[Any, Field(description="A body that could be meant, for examples.")]
 
@@ -369,7 +372,7 @@ class OperationHere(Shape, total=False):
     params: list[OperationParam]
     body: Body
     paginate: Annotated[Paging | Literal[False], Field(description="false: the reply is whole.")]
-    unavailable: Annotated[str, Field(description="Why it does not exist there.")]
+    unavailable: Annotated[Name, Field(description="Why it does not exist there.")]
 
 
 class OperationDefinition(Shape, total=False):
