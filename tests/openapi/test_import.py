@@ -130,3 +130,20 @@ def test_a_document_without_operations_is_refused(paths: str) -> None:
 
 def test_expected_files_are_all_used() -> None:
     assert {path.name for path in Path(EXPECTED).iterdir()} == set(FILES)
+
+
+def test_a_form_without_fields_is_no_body() -> None:
+    empty = {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object", "properties": {}}}}}
+    answer = {"responses": {"200": {"description": "x"}}}
+    paths = {"/users": {"get": {"operationId": "listUsers", "requestBody": empty, **answer}}}
+    document = {"openapi": "3.0.0", "info": {"title": "x", "version": "1"}, "paths": paths}
+    assert "body" not in import_document(json.dumps(document), "shop", introduce=1).operations["listUsers"]
+
+
+def test_the_name_of_a_file_has_a_length_that_every_system_takes() -> None:
+    long = ["t" * 5000, f"{'t' * 5000}u"]
+    paths = {f"/{tag[-1]}": {"get": {"tags": [tag], "responses": {"200": {"description": "x"}}}} for tag in long}
+    document = {"openapi": "3.0.0", "info": {"title": "x", "version": "1"}, "paths": paths}
+    names = [path.rpartition("/")[2] for path in import_document(json.dumps(document), "shop", introduce=1).files]
+    assert len(names) == len({*names}) == 3
+    assert all(len(name) < 200 for name in names)

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
+from callsheet.sandbox.entities import derived_entities
 from callsheet.sandbox.simulated_site import SandboxSite
 from support.simulated import ask
 
@@ -162,3 +163,13 @@ def test_items_belong_to_others(library: SandboxSite) -> None:
     assert ask(library, "POST /v2/books/none/loans", {"id": 2, "reader": "Noor"}).status == 404
     assert ask(library, "DELETE /v2/books/978-1").status == 204
     assert list(library.state.items("library/v2/books/{isbn}/loans")) == []
+
+
+def test_an_entity_of_ones_own_leaves_the_other_collections_as_they_are(library: SandboxSite) -> None:
+    catalog = library.entities.catalog
+    whole = derived_entities(catalog, ())
+    described = next(iter(next(iter(whole.values()))["actions"]))
+    left = derived_entities(catalog, (), [described])
+    assert left
+    assert left.keys() < whole.keys()
+    assert all(described not in each["actions"] for each in left.values())

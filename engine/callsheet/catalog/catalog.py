@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 from _thread import allocate_lock  # without what `threading` takes to import at every start
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from time import time_ns
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..language.safety import Safety
 
 FORMAT = 4
+_LARGE = 6 << 20  # bytes of definitions; what takes longer than a second to compile
 
 
 class Child:
@@ -42,8 +43,16 @@ class Child:
 class Catalog(Records):
     """The definitions of one program, as records that are plain dicts."""
 
-    def __init__(self, program: str, environ: Mapping[str, str], *, own: bool = True) -> None:
+    def __init__(
+        self,
+        program: str,
+        environ: Mapping[str, str],
+        *,
+        own: bool = True,
+        say_slow: Callable[[], None] = lambda: None,
+    ) -> None:
         self.program = program
+        self._say_slow = say_slow
         self._environ = environ
         self._own = own
         self._bare: JsonObject = {}  # what stands in the place of a program whose own definitions do not count
@@ -173,6 +182,9 @@ class Catalog(Records):
         used = self._bare.get("uses") or used_by(self.program, self._environ, own=self._own)
         self.layers = self._safe_layers(used)
         self._fingerprint = _fingerprint_of(used, self.layers, self._bare)
+        sizes = [os.path.getsize(path) for layer in self.layers for path in entries_of(layer) if os.path.isfile(path)]
+        if sum(sizes) > _LARGE:
+            self._say_slow()
         return self._compile_beside()
 
     def _compile_beside(self) -> sqlite3.Connection:
@@ -220,9 +232,15 @@ class Catalog(Records):
         return _read_only(self.path)
 
 
-def open_catalog(program: str, environ: Mapping[str, str] = os.environ, *, own: bool = True) -> Catalog:
-    """Without `own` only of the built-in definitions."""
-    return Catalog(program, environ, own=own)
+def open_catalog(
+    program: str,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    own: bool = True,
+    say_slow: Callable[[], None] = lambda: None,
+) -> Catalog:
+    """Without `own` only of the built-in definitions; `say_slow` is called before many are compiled."""
+    return Catalog(program, environ, own=own, say_slow=say_slow)
 
 
 def _refuse_changeable(found: list[Layer]) -> None:

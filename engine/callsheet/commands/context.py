@@ -135,11 +135,14 @@ class Context:
     def catalog(self) -> Catalog:
         if self._catalog is None:
             try:
-                self._catalog = open_catalog(self.program, self.environ)
+                self._catalog = open_catalog(self.program, self.environ, say_slow=self._say_slow)
             except DefinitionError as error:
                 self._catalog = open_catalog(self.program, self.environ, own=False)
                 self.broken = error
         return self._catalog
+
+    def _say_slow(self) -> None:
+        self.say(f"note: preparing {self.program}: its definitions are new or changed, and there are many")
 
     @property
     def layers(self) -> list[Layer]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from zlib import crc32
 
 from ..client.pagination.paging_plan import page_kind
 from ..language.functions import parse_expression, paths_in_expression
@@ -371,9 +372,13 @@ def tag_word(tag: str) -> str:
     return re.sub(r"\s+", "-", tag.strip().lower())
 
 
+_LONGEST = 100
+
+
 def file_slug(text: str) -> str:
-    """A tag as a file name."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    """A tag as a file name, of a length that every system takes."""
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}-{crc32(name.encode()):08x}"
 
 
 # One documented operation → its definition.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..errors import DefinitionError
 from ..language.checks.operations import argument_misfit
 from ..language.checks.references import pattern_fault
-from ..language.checks.requests import can_hold
+from ..language.checks.requests import can_hold, fits_kind
 from ..language.parameter_text import OF_THE_CONNECTION
 from ..language.source_file import way_too_deep
 from .document import FILES, Document, HttpOperation, pointer_parts
@@ -398,6 +398,11 @@ class Schemas:
                 del table["patternProperties"][name]
         if "enum" in table:
             table["enum"] = [value for value in table["enum"] if value is not None]
+            kinds = _types_of(table)
+            if kinds and table["enum"] and not any(fits_kind(kind, each) for kind in kinds for each in table["enum"]):
+                self.notes.append(
+                    f"schema enum {table.pop('enum')!r} is left out: none is of type {' or '.join(kinds)}"
+                )
         if len(table.get("allOf", ())) == 1 and not set(table) & set(table["allOf"][0]):
             # The old way of writing something beside a reference.
             table |= table.pop("allOf")[0]
@@ -592,6 +597,8 @@ def body_of(
     elif kind in (MULTIPART, FORM):
         encoding = document.table_of((content[media] or {}).get("encoding"))
         body["parts"] = _form_parts(document, schema, encoding, descriptions=descriptions)
+        if kind == FORM and [*body["parts"]] == [FILE_PART] and body["parts"][FILE_PART].get("file"):
+            return None  # it has no fields, and a form like this holds no files
         if kind == MULTIPART and _is_meant_as_a_file(document, schema, body["parts"]):
             body["parts"][FILE_PART]["file"] = True
             notes.append(f"{call.method} {call.path}: the part {FILE_PART!r} is taken for a file")

@@ -17,6 +17,7 @@ from ..language.problem import Key
 from ..language.source_file import EXTEND, LANGUAGE, NEWEST, PROGRAM, Definition, Definitions
 from ..openapi import ImportResult, import_document
 from ..openapi.definition_files import NO_IMPORT, EarlierImport, definition_file_text
+from ..openapi.operation_definitions import file_slug
 from ..openapi.security import CredentialPlace
 from ..openapi.sound import SoundImport, without_unsound_operations
 from ..reach import ITSELF, KEYS, OPTIONS, REACH, Reach
@@ -224,7 +225,7 @@ def _definition_files(
     }
     for group, kinds in made.items():
         present = {kind: tables for kind, tables in kinds.items() if tables}
-        texts[f"commands/{group}.toml"] = f"{_HEAD}\n{definition_file_text(present)}"
+        texts[f"commands/{file_slug(group)}.toml"] = f"{_HEAD}\n{definition_file_text(present)}"
     return texts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -78,9 +78,18 @@ class _Paths(NamedTuple):
     collection: dict[str, str]
     item: dict[str, str]
 
+    @property
+    def operations(self) -> set[str]:
+        return {*self.collection.values(), *self.item.values()}
 
-def derived_entities(catalog: Catalog, simulated: Iterable[str]) -> dict[str, EntityDefinition]:
-    """One entity for each collection of each product that is not among the `simulated`."""
+
+def derived_entities(
+    catalog: Catalog, simulated: Iterable[str], described: Collection[str] = ()
+) -> dict[str, EntityDefinition]:
+    """One entity for each collection of each product that is not among the `simulated`.
+
+    A collection of which an operation is `described` is that definition's, with all that it does.
+    """
     operations = catalog.operations.all()
     by_product: dict[str, dict[str, dict[str, str]]] = {}
     for id, operation in operations.items():
@@ -90,7 +99,8 @@ def derived_entities(catalog: Catalog, simulated: Iterable[str]) -> dict[str, En
     return {
         f"{product}{path}": _Table(catalog, product, path, tables, operations).entity_definition()
         for product, paths in by_product.items()
-        for tables in [_collections_in_paths(paths)]
+        for found in [_collections_in_paths(paths)]
+        for tables in [{path: each for path, each in found.items() if not each.operations & {*described}}]
         for path in tables
     }
 
@@ -352,7 +362,8 @@ class Entities:
             name: on_deployment(it, deployment).get("base", "") for name, it in catalog.products.all().items()
         }
         defined: dict[str, EntityDefinition] = catalog.entities.all()
-        stubs = derived_entities(catalog, {*(it["product"] for it in defined.values()), *catalog.simulations.ids()})
+        described = [id for it in defined.values() for id in it.get("actions", ())]
+        stubs = derived_entities(catalog, catalog.simulations.ids(), described)
         self._all = {name: Entity(name, it, deployment) for name, it in {**defined, **stubs}.items()}
 
     def simulation_of(self, product: str | None) -> SimulationDefinition:

@@ -51,7 +51,7 @@ def body_faults(
         if param is not None and schema:
             yield from islice(_param_faults(definitions, schema, param, path), 1)
         return
-    if kinds and not any(_fits_kind(kind, body) for kind in kinds):
+    if kinds and not any(fits_kind(kind, body) for kind in kinds):
         yield path, f"expected {' or '.join(kinds)}, not {body!r}"
     elif isinstance(schema.get("enum"), list) and body not in schema["enum"]:
         near = did_you_mean(body, map(str, schema["enum"])) if isinstance(body, str) else ""
@@ -91,7 +91,7 @@ def _param_faults(
     for value in [*values, *([param["default"]] if "default" in param else [])]:
         yield from body_faults(definitions, schema, value, path)
     sample = _SAMPLES.get(param.get("type", "text")) if param.get("kind") != "flag" else None
-    if sample is not None and kinds and not any(_fits_kind(kind, sample) for kind in kinds):
+    if sample is not None and kinds and not any(fits_kind(kind, sample) for kind in kinds):
         yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a {param.get('type', 'text')}"
 
 
@@ -118,7 +118,7 @@ def resolved_schema(definitions: Definitions, schema: Any) -> Mapping[str, Any]:
     return schema
 
 
-def _fits_kind(kind: str, value: Any) -> bool:
+def fits_kind(kind: str, value: Any) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     if kind == "integer" and isinstance(value, float):
@@ -274,7 +274,7 @@ def _impossible_findings(schema: Mapping[str, Any], path: Path) -> Findings:
     kinds = schema.get("type", [])
     kinds = kinds if isinstance(kinds, list) else [kinds]
     listed = allowed if kinds and isinstance(allowed, list) else []
-    if listed and not any(_fits_kind(kind, value) for kind in kinds for value in listed):
+    if listed and not any(fits_kind(kind, value) for kind in kinds for value in listed):
         yield Finding((*path, "enum"), f"none of these is of type {' or '.join(map(str, kinds))}")
     known, required = schema.get("properties", {}), schema.get("required", ())
     if schema.get("additionalProperties") is False and "patternProperties" not in schema and _are_names(required):

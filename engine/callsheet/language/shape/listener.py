@@ -31,6 +31,9 @@ Duration = Annotated[
         description="A number above 0 and a unit: 250ms, 10s, 5m, 1h, 2d.",
     ),
 ]
+Wait = Annotated[
+    str, Field(pattern=r"^\d+(\.\d+)?(ms|s|m|h|d)$", description="A number and a unit, or 0s for no time at all.")
+]
 UrlPath = Annotated[str, Field(pattern="^/", description="Path of the URL, exactly as it is asked for.")]
 Count = Annotated[int, Field(ge=1)]
 
@@ -72,7 +75,7 @@ class ListenerDefinition(RetryKeys, total=False):
     header_timeout: Required[Annotated[Duration, Field(description="To send the request line and headers.")]]
     body_timeout: Required[Annotated[Duration, Field(description="To send the body.")]]
     idle_timeout: Required[Annotated[Duration, Field(description="Between two requests of a connection.")]]
-    drain_timeout: Required[Annotated[Duration, Field(description="For running work, once asked to stop.")]]
+    drain_timeout: Required[Annotated[Wait, Field(description="For running work, once asked to stop.")]]
     concurrency: Required[Annotated[int, Field(ge=1, description="Handlers running at the same time.")]]
     queue_size: Required[Annotated[int, Field(ge=0, description="Runs that may wait for their turn.")]]
     queue_timeout: Required[Annotated[Duration, Field(description="Longest wait for a turn; a 503 afterwards.")]]
