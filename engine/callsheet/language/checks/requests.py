@@ -270,7 +270,7 @@ def _impossible_findings(schema: Mapping[str, Any], path: Path) -> Findings:
             yield Finding((*path, key), "expected at least one schema")
     allowed = schema.get("enum", [])
     if "const" in schema and allowed and schema["const"] not in allowed:
-        yield Finding((*path, "const"), "is none of the values in enum")
+        yield Finding((*path, "const"), "is not among the values in `enum`")
     kinds = schema.get("type", [])
     kinds = kinds if isinstance(kinds, list) else [kinds]
     listed = allowed if kinds and isinstance(allowed, list) else []
