@@ -45,13 +45,17 @@ def keys_of(name: str) -> set[str]:
 
 @cache
 def texts() -> set[str]:
-    """Every text of the engine's code that could name a key."""
-    return {
-        node.value
-        for tree in trees().values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    """Every text of the engine's code, and of what makes the pages, that could name a key; a tuple's field is one."""
+    pages = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "scripts").glob("reference*.py")]
+    nodes = [node for tree in (*trees().values(), *pages) for node in ast.walk(tree)]
+    fields = {
+        field.target.id
+        for node in nodes
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "NamedTuple" for base in node.bases)
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
     }
+    return fields | {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def test_every_key_is_read_somewhere() -> None:
