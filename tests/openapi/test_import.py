@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from callsheet.cli.main import run
 from callsheet.client.request.build import Builder
 from callsheet.client.request.http_request import Form, Json
 from callsheet.errors import DefinitionError
@@ -147,3 +149,12 @@ def test_the_name_of_a_file_has_a_length_that_every_system_takes() -> None:
     names = [path.rpartition("/")[2] for path in import_document(json.dumps(document), "shop", introduce=1).files]
     assert len(names) == len({*names}) == 3
     assert all(len(name) < 200 for name in names)
+
+
+def test_a_document_of_a_server_without_tls_makes_a_program(tmp_path: Path) -> None:
+    document = {"openapi": "3.0.0", "info": {"title": "x", "version": "1"}, "servers": [{"url": "http://HOSTNAME/v1"}]}
+    document["paths"] = {"/users": {"get": {"operationId": "listUsers", "responses": {"200": {"description": "x"}}}}}
+    (tmp_path / "d.json").write_text(json.dumps(document), encoding="utf-8")
+    environ, err = {"CALLSHEET_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}, io.StringIO()
+    words = ["new", "plain", "--from", str(tmp_path / "d.json"), "--no-launcher"]
+    assert run("callsheet", words, environ=environ, stdin=io.StringIO(), stdout=io.StringIO(), stderr=err) == 0, err

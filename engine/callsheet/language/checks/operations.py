@@ -348,6 +348,14 @@ def path_problem(text: str) -> str | None:
     return None if odd is None else f"expected a path, which cannot contain {odd!r}"
 
 
+def _server_problem(text: str) -> str | None:
+    """What no server has; whether a credential may go there is judged of a site."""
+    scheme, _, rest = text.partition("://")
+    if scheme.lower() not in ("http", "https") or not rest.strip("/"):
+        return f"{text!r} is not an http(s) URL"
+    return "a URL must not hold a user name or password" if "@" in rest.partition("/")[0] else None
+
+
 def _base_problem(text: str) -> str | None:
     return path_problem(text) or (None if text.strip("/") == text[1:] else f"expected no slash at the end of {text!r}")
 
@@ -377,7 +385,7 @@ def _product_addresses(table: ProductDefinition) -> Iterator[Address]:
 
 def _service_addresses(table: ServiceDefinition) -> Iterator[Address]:
     if "base_url" in table:
-        yield ("base_url",), table["base_url"], base_url_problem
+        yield ("base_url",), table["base_url"], _server_problem
     if "gateway" in table:
         yield ("gateway",), table["gateway"], gateway_problem
 
