@@ -191,7 +191,7 @@ def test_links_of_the_file_system_write_nothing_elsewhere(cloud: Site) -> None:
     target = cloud.home / "target"
     (cloud.docs / "callsheet.lock").symlink_to(target)
     assert cloud("pull", str(cloud.docs), "--space", "DOC") == 2
-    assert "callsheet.lock is a link" in cloud.err
+    assert "callsheet.lock is a symbolic link" in cloud.err
     (cloud.docs / "callsheet.lock").unlink()
     with_picture(cloud)
     # Where a page goes whose name is taken.
@@ -199,7 +199,7 @@ def test_links_of_the_file_system_write_nothing_elsewhere(cloud: Site) -> None:
     (cloud.docs / "documentation-98400/refunds.files").mkdir(parents=True)
     (cloud.docs / "documentation-98400/refunds.files/a.png").symlink_to(target)
     assert cloud("pull", str(cloud.docs), "--space", "DOC") == 5
-    assert "a.png is a link" in cloud.err
+    assert "a.png is a symbolic link" in cloud.err
     assert not target.exists()
 
 

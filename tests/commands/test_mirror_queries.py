@@ -96,6 +96,8 @@ def test_views_have_what_is_there_with_the_names_of_what_it_belongs_to(mirrored:
 
 def test_a_thing_that_was_deleted_is_in_the_table_and_not_in_the_view(mirrored: ShellUser) -> None:
     assert mirrored("pages", "delete", "TEAM/Holidays", "--yes", "--quiet") == 0
+    with closing(sqlite3.connect(mirrored.home / "site.sqlite")) as file, file:  # a day passes
+        file.execute("UPDATE mirror_part SET compared_at = '2000-01-01T00:00:00+00:00'")
     assert mirrored("mirror", str(mirrored.home / "site.sqlite"), "page", "--quiet") == 0
     (found,) = ask(mirrored, "SELECT (SELECT count(*) FROM pages) - (SELECT count(*) FROM page) AS gone")
     assert found == {"gone": 1}

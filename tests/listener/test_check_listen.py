@@ -129,4 +129,4 @@ def test_two_sources_of_one_path_are_named(words: tuple[str, ...], tmp_path: Pat
     done = run(tmp_path, *words, *given[: 4 if words == ("check",) else 5], LMS_DEFINITIONS=str(tmp_path / "own"))
     assert done.returncode in (1, 2)
     said = " ".join((done.stderr + done.stdout).split())
-    assert "sources 'first' and 'second' have the same path, /same" in said
+    assert "source 'first' is at this path already" in said

@@ -301,7 +301,7 @@ def test_what_an_answer_lacks_is_told_in_its_words(places_to_run: Path, cache: P
     answer = reply(body=json.dumps(wrong).encode(), headers=JSON)
     code, err = lied_to(case, 0, answer, steadfast=False, places_to_run=places_to_run, cache=cache)
     assert code == 1
-    assert f"{UNFIT}: it does not tell " in err
+    assert f"{UNFIT}: it has no " in err
 
 
 LINES: dict[str, Behaviour] = {

@@ -93,7 +93,7 @@ def test_a_change_that_was_answered_as_to_a_stranger_says_so() -> None:
     with shop([exchange("POST", "/api/3/item", reply(json={}, headers={"X-Login": "no"}))], text=REFUSING) as here:
         error = here.fail("makeItem", body={})
     assert error.exit_code == 3
-    assert error.details == ("the site answered as if you were not signed in, and may have been carried out",)
+    assert error.details == ("the site answered as if nobody had signed in, and may have been carried out",)
 
 
 def test_a_download_is_refused_too() -> None:

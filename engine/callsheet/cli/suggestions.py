@@ -214,15 +214,16 @@ def _word_of_query(
     )
     for language in (context.catalog.query_languages.get(id) for id in languages):
         for word in (each for each in quoted if each in typed):
-            names = [*language.get("names", ()), *_listed_words(context, language.get("words"), {})]
-            known = {each.casefold() for each in names}
             near: list[str] = []
             for field in (each for each in quoted if each != word and not near):
                 near = closest_names(
                     word, _listed_words(context, language.get("values"), {"field": field, "start": word[0]})
                 )
-            if not near and not any(each.casefold() in known for each in quoted if each != word):
-                near = closest_names(word, names)
+            if not near:
+                names = [*language.get("names", ()), *_listed_words(context, language.get("words"), {})]
+                known = {each.casefold() for each in names}
+                if not any(each.casefold() in known for each in quoted if each != word):  # else it is a value of that
+                    near = closest_names(word, names)
             if near and near[0].casefold() != word.casefold():
                 return f"{word}: did you mean {near[0]!r}?"
     return None

@@ -330,7 +330,7 @@ class Pages:
             below.setdefault(page.parent, []).append(page)
         for pages in below.values():
             if any(page.is_ordered for page in pages):
-                paths = [page.path for page in pages]
+                paths = [page.path for page in pages if self._stays_below(page, changes[page.path])]
                 stays = longest_rising([self._rank_of(changes[path], place) for place, path in enumerate(paths)])
                 for place, path in enumerate(paths):
                     if place in stays or (change := changes[path]).conflict is not None:
@@ -339,6 +339,13 @@ class Pages:
                     change.before = None if place else next((paths[other] for other in stays), None)
                     if change.verb == "keep" and (change.after or change.before):
                         change.verb = "update"
+
+    def _stays_below(self, page: FolderPage, change: PlannedChange) -> bool:
+        """Whether it is below its folder's page afterwards: not where somebody else moved it, which stays."""
+        above = self._ids.get(page.parent) if page.parent is not None else self._target.root
+        if change.id is None or above is None or (self._above or "") in change.fields:
+            return True
+        return self.listed[change.id].parent == above
 
     def _rank_of(self, change: PlannedChange, place: int) -> tuple[float, float] | None:
         """What is made or comes from elsewhere is put behind all others; None where the site does not tell."""

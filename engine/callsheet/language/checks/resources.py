@@ -187,6 +187,8 @@ def _names_in_requests(definitions: Definitions) -> set[str]:
             found |= set(here.get("body", {}).get("parts", ()))
     for schema in definitions.of_kind("schema"):
         found |= set(_members_inside(schema.table))
+    for command in definitions.of_kind("command"):  # what a document leaves free is named by those who fill it
+        found |= {param["name"] for param in command.table.get("params", ()) if "name" in param}
     return found
 
 

@@ -151,7 +151,7 @@ class HandlerTarget:
     """What a handler sends events to, as this process knows it. `table` is the handler's."""
 
     def __init__(
-        self, table: Mapping[str, Any], job: str = "", note: Callable[[str], None] = print, processes: int = 1
+        self, table: Mapping[str, Any], job: str = "", note: Callable[[str], None] = lambda _: None, processes: int = 1
     ) -> None:
         self.retry = table
         self.circuit = Circuit(table["circuit"], job, note) if "circuit" in table else None

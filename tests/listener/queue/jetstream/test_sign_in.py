@@ -29,7 +29,7 @@ def facts(server: Server, scheme: str = "nats", environ: dict[str, str] | None =
     """What is read with these credentials. Raises `CallsheetError`."""
     url = f"{scheme}://localhost:{server.port}/EVENTS"
     definition: Any = {**DEFINITION, **more}
-    return JetStream().read_guarantees(url, definition, QueueEnvironment(environ or {}, "LMS"), lambda _: None)[0]
+    return JetStream(url, definition, QueueEnvironment(environ or {}, "LMS")).read_guarantees(lambda _: None)[0]
 
 
 def refusal(server: Server, scheme: str = "nats", environ: dict[str, str] | None = None, **more: Any) -> CallsheetError:
