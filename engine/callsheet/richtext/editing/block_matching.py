@@ -330,6 +330,7 @@ class Matcher:
         _pair(self.old, self.new)
         self._pair_references()
         _pair_unique(*([b for b in side if _can_move(b) and b.said >= FEW_WORDS] for side in (self._olds, self._news)))
+        self._pair_titled()
         self._align(self.old, self.new)
         self._pair_alike()
         self._pair_lines()
@@ -349,6 +350,18 @@ class Matcher:
         for block in self._news:
             if block.kind == "reference" and (found := named.get(block.family)):
                 _pair(found.pop(0), block)
+
+    def _pair_titled(self) -> None:
+        """What holds blocks under a title that no other one has is the same, whatever came and went in it."""
+        olds, news = (
+            [block for block in _free(side) if block.family == "blocks" and _title(block)]
+            for side in (self._olds, self._news)
+        )
+        counts = [Counter(map(_title, side)) for side in (olds, news)]
+        titled = {_title(block): block for block in olds}
+        for block in news:
+            if counts[0][_title(block)] == counts[1][_title(block)] == 1:
+                _pair(titled[_title(block)], block)
 
     # --- in the order of the text ---
 
@@ -447,16 +460,16 @@ class Matcher:
                 ones, others = ([block for block in side if _sort(block) == sort] for side in (gone, came))
                 if len(ones) == len(others):
                     for one, other in zip(ones, others, strict=True):
-                        if _replaced(one, other):
+                        if _replaced(one, other) or _is_only_child(one, other):
                             _pair(one, other)
                             self._align(one, other)
 
     def _pair_left(self) -> None:
-        """Pairs a block of a kind that went from a parent with one that came, whatever they hold."""
+        """Pairs the one block of a kind that went from a parent with the one that came, whatever they hold."""
         for new in [block for block in _free(self._news) if block.family == "blocks"]:
             home = new.parent.match if new.parent is not None else None
             gone = [old for old in _free(home.children) if old.kind == new.kind] if home is not None else []
-            if gone:
+            if len(gone) == 1:
                 _pair(gone[0], new)
 
     def _pair_lines(self) -> None:
@@ -531,6 +544,20 @@ def _pair(old: Block, new: Block) -> None:
 def _can_move(block: Block) -> bool:
     """Whether it may be found in another place: a cell belongs to its column."""
     return block.family != "cell" and not block.fixed and block.parent is not None and block.kind != "reference"
+
+
+def _title(block: Block) -> str:
+    """The kind and what it says of itself in words; empty where it has none."""
+    attrs = block.node.attrs
+    return repr((block.kind, sorted(attrs.items()))) if any(isinstance(v, str) for v in attrs.values()) else ""
+
+
+def _is_only_child(old: Block, new: Block) -> bool:
+    """Whether two lines are all that stands in a cell or an item."""
+    parents = [block.parent for block in (old, new)]
+    return all(
+        parent is not None and parent.family in ("cell", "item") and len(parent.children) == 1 for parent in parents
+    )
 
 
 def _is_part(line: Block, other: Block) -> bool:

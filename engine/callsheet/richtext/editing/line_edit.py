@@ -15,6 +15,7 @@ def pair_tokens(old: list[EditToken], new: list[EditToken], keeping: frozenset[s
     source = {b: a for a, b in equal_pairs([token.key for token in old], [token.key for token in new])}
     _apart(old, source)
     _slid(old, new, source)
+    _before(old, new, source)
     _lonely(new, source)
     _changed(old, new, source, keeping)
     return source
@@ -50,6 +51,14 @@ def _slid(old: list[EditToken], new: list[EditToken], source: dict[int, int]) ->
             and _marks(new[last]) <= _marks(old[source[place]])
         ):
             source[last] = source.pop(place)
+
+
+def _before(old: list[EditToken], new: list[EditToken], source: dict[int, int]) -> None:
+    """A space of which there were two is the one that has its marks: the one before the words behind it."""
+    for place in [place for place in source if new[place].blank and place + 1 in source]:
+        at = source[place + 1] - 1
+        if at > source[place] and old[at].blank and _marks(old[at]) == _marks(new[place]) != _marks(old[source[place]]):
+            source[place] = at
 
 
 def _marks(token: EditToken) -> frozenset[str]:
