@@ -1,4 +1,4 @@
-"""Whether a thing is what a person wants it to be, whatever its service adds, orders or leaves out."""
+"""The things of one resource: listed, read, found by a word, made, changed and deleted as its definition says."""
 
 from __future__ import annotations
 

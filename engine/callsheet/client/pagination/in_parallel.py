@@ -20,7 +20,7 @@ _POLL = 0.2  # a wait without a limit cannot be interrupted on Windows
 def in_order(
     function: Callable[[Job], Result], jobs: Iterable[Job], workers: int, *, gently: bool = False
 ) -> Generator[Result]:
-    """`work(job)` of each job in turn, at most twice as many begun as there are workers.
+    """`function(job)` of each job in turn, at most twice as many begun as there are workers.
 
     `gently` begins two, and one more for each result that was taken: for jobs that may turn out to be needless.
     The threads are daemons: leaving early, by Ctrl-C for one, waits for none of them.

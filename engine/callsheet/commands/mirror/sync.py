@@ -1,4 +1,4 @@
-"""The bytes of files that a mirror knows of, beside it: each content once, called by its hash."""
+"""Bringing a mirror up to date, and the bytes of files that it knows of: beside it, each content once, by its hash."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Mirror:
         store: FileStore | None = None,
         report: Callable[[Mirrored], None] = lambda _: None,
     ) -> None:
-        """`told` how far it is, after each batch. Raises `UsageError` for a resource that there is not."""
+        """`report` gets how far it is, after each batch. Raises `UsageError` for a resource that there is not."""
         self._report, self._store = report, store
         self.dispatcher, self.file, self.prune = dispatcher, file, prune
         self._context: Context = dispatcher.context
