@@ -93,7 +93,8 @@ class Listener:
     ) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
-            connection.request(method, path, body, dict(headers or {}))
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # an answer may come before all is said
+                connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()
             return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
 
