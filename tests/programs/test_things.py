@@ -122,9 +122,27 @@ def test_a_change_can_be_taken_back(kinds: dict[str, dict[str, Any]]) -> None:
     assert snapshot["undo"][-1] == {
         "call": "changeBook",
         "args": {"shelfId": "{shelf}", "isbn": "{id}"},
-        "body": "{fields}",
+        "body": {"title": "{whole.title}"},
     }
     assert 'fields: {"id": "id", "name": "name", "note": "note"}' in kinds["snapshot"]["shelf"]["state"]
+
+
+def test_what_replaces_a_whole_thing_says_the_members_that_nobody_named(tmp_path: Path) -> None:
+    """A `PUT` loses what it does not say; a `PATCH` does not, and reads nothing before."""
+    body = {**SHELF, "required": ["name"]}
+    whole = copy.deepcopy(PATHS)
+    whole["/shelf/{shelfId}"]["put"] = call("replaceShelf", SHELF, body)
+    del whole["/shelf/{shelfId}"]["patch"]
+    kinds = made(whole, tmp_path)
+    read, change = kinds["command"]["shelf update"]["step"]
+    assert (read["call"], read["args"], read["as"]) == ("getShelf", {"shelfId": "{shelf_id}"}, "shelf")
+    assert change["body"] == {"id": "{shelf.id}", "name": "{shelf.name}", "note": "{shelf.note}"}
+    assert change["over"] == [{"name": "{name}", "id": "{id}", "note": "{note}"}, "{data}", "{set}"]
+    assert change["unless_same"]["body"] == change["body"]
+    assert kinds["resource"]["shelf"]["update"]["body"] == {
+        name: f"{{whole.{name}}}" for name in ("id", "name", "note")
+    }
+    assert made(PATHS, tmp_path / "patched")["command"]["shelf update"]["call"] == "changeShelf"
 
 
 def test_a_change_without_an_id_is_no_change_of_a_thing(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 RunCommand = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
 
+_MOST_LISTED = 8  # commands of a group that a hint lists
 _NARROWEST, _WIDEST = 50, 80  # columns of a help page
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -295,8 +296,11 @@ class DefinedGroup(WithHelp, click.Group):
         program = self.context.program
         path = f"{program} {self.path}".strip()
         near = ", ".join(f"`{program} {line}`" for line in lines)
+        there = [child.name for child in self.context.catalog.children_of(self.path) if not child.hidden]
+        listed = f"its commands are {', '.join(there)}; " if len(there) <= _MOST_LISTED else ""
         return UsageError(
-            f"unknown command {word!r} of `{path}`", hint=f"did you mean {near}?" if near else f"see {path} --help"
+            f"unknown command {word!r} of `{path}`",
+            hint=f"did you mean {near}?" if near else f"{listed}see {path} --help",
         )
 
     def commands_with_options(self, *, changing: bool) -> Iterator[tuple[str, set[str]]]:

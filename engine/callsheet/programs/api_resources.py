@@ -500,6 +500,9 @@ class _Thing:
             args = dict(zip(owners, (f"{{{to_identifier(each['name'])}}}" for each in above), strict=False))
             keep = {"snapshot": id, "of": argument["name"], "args": args}
             items["update"].table["keep"] = {key: value for key, value in keep.items() if value}
+            if self._replaces_whole():
+                known = dict(zip(("id", *owners), (each["name"] for each in (argument, *above)), strict=False))
+                _keep_members_not_given(items["update"].table, table["read"], self._sent_members("update"), known)
         if table.get("parent") or "list" not in table:
             return
         table["find"] = self._find(table)
@@ -557,14 +560,53 @@ class _Thing:
         if verb == "list" and (reply is None or not reply.is_list):
             return None
         under = reply.items if verb == "list" and reply is not None and "paginate" not in operation else None
-        items = {"items": jmespath_field(under)} if under else {}
-        return {"call": id, **({"args": args} if args else {}), **items}
+        more: dict[str, Any] = {"items": jmespath_field(under)} if under else {}
+        if verb == "update" and self._replaces_whole():
+            more["body"] = _members_from("whole", self._sent_members(verb))
+        return {"call": id, **({"args": args} if args else {}), **more}
+
+    def _replaces_whole(self) -> bool:
+        """Whether its update puts the body in the place of all that was there."""
+        return self.api.operations[self.resource.verbs["update"]]["http"].startswith("PUT ")
 
     def _sent_members(self, verb: str) -> list[str]:
         """The members of a body that a thing has too."""
         body = self.api.operations[self.resource.verbs[verb]].get("body")
         members = members_of(body, self.api.schemas) if body else {}
         return [name for name, facts in members.items() if name in self.fields and not facts.get("readOnly")]
+
+
+def _members_from(name: str, members: Sequence[str]) -> dict[str, str]:
+    return {member: f"{{{name}.{jmespath_field(member)}}}" for member in members}
+
+
+def _keep_members_not_given(
+    command: dict[str, Any], call: Mapping[str, Any], members: Sequence[str], known: Mapping[str, str]
+) -> None:
+    """Have a `PUT` say the whole thing, as it was read before, and not only what options name: it replaces all of it.
+
+    `call` reads it, and `known` are the parameters that name it and what it belongs to.
+    """
+    seen = {option_identifier(param["name"]) for param in command["params"]}
+    noun = to_identifier(command["keep"]["snapshot"])
+    before = next(name for name in (noun, f"{noun}_before") if name not in seen)
+    names = {f"{{{name}}}": f"{{{option_identifier(param)}}}" for name, param in known.items()}
+    read = dict(call)
+    if "args" in read:
+        read["args"] = {name: names[value] for name, value in read["args"].items()}
+    whole = _members_from(before, members)
+    own = {key: command.pop(key) for key in ("call", "args", "body", "over") if key in command}
+    over = [*([own["body"]] if "body" in own else []), *own.get("over", ())]
+    same = {"step": before, "body": whole, "note": "nothing to change: it is already like this"}
+    command["step"] = [{**read, "as": before}, {**own, "body": whole, "over": over, "unless_same": same}]
+    command["params"] = [_mark_optional(param) for param in command["params"]]
+
+
+def _mark_optional(param: JsonObject) -> JsonObject:
+    """The opposite of `_mark_required`."""
+    help = param.get("help", "")
+    plain = "" if help == "required" else help.removesuffix(" (required)")
+    return {key: plain if key == "help" else value for key, value in param.items() if key != "help" or plain}
 
 
 def _thing_arguments(command: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:

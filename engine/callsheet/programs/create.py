@@ -204,9 +204,12 @@ def _definition_files(
     table["examples"] = [*examples[:3], "op list"]
     table["sections"] = {
         **({"Commands": groups} if groups else {}),
+        "Everywhere": ["open", "ui", "watch", "undo", "journals", "alias"],
+        "Whole sites": ["pull", "plan", "apply", "mirror", "sql"],
         "Any operation": ["op", "api"],
         "Webhooks": ["webhook"],
-        "Set up": ["init", "sandbox", "auth", "config", "doctor", "alias", "definitions", "completion", "version"],
+        "Agents": ["mcp", "agent"],
+        "Set up": ["init", "sandbox", "auth", "config", "doctor", "definitions", "completion", "help", "version"],
     }
     if not {"client", "listener"} <= set(uses):
         del table["sections"]

@@ -83,10 +83,9 @@ def everyday_definitions(api: Api, program: TakenNames) -> dict[str, dict[str, T
         kinds = made.setdefault(named.words[0], {"group": {}, "resource": {}, "view": {}, "command": {}})
         for length in range(1, len(named.words)):
             tag = tags[named.operation]
-            title = tag if length == 1 and command_word(tag) == named.words[0] else ""
-            kinds["group"].setdefault(
-                " ".join(named.words[:length]), {"help": title or _command_title(named.words[:length])}
-            )
+            is_named_so = length == 1 and command_word(tag) == named.words[0]
+            words = tag if is_named_so else named.words[length - 1].replace("-", " ")
+            kinds["group"].setdefault(" ".join(named.words[:length]), {"help": words[:1].upper() + words[1:]})
         _add_view(kinds["view"], api, program, named, command)
         kinds["command"][" ".join(named.words)] = command
         commands[named.operation], groups[named.operation] = (
@@ -98,11 +97,6 @@ def everyday_definitions(api: Api, program: TakenNames) -> dict[str, dict[str, T
         if group is not None:
             made[group]["resource"][id] = table
     return made
-
-
-def _command_title(words: tuple[str, ...]) -> str:
-    text = words[-1].replace("-", " ")
-    return text[:1].upper() + text[1:]
 
 
 def _everyday_command(api: Api, program: TakenNames, named: NamedCommand) -> dict[str, Any] | None:
