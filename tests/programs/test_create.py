@@ -15,7 +15,7 @@ from callsheet.language.layers import layers_with
 from callsheet.programs.create import Made, ProgramSource, create_program
 from support.imports import text_of
 
-LAYERS = layers_with("x", ["client", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
+LAYERS = layers_with("x", ["client", "mcp", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
 Tables = dict[str, dict[str, dict[str, Any]]]
 
 

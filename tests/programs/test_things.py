@@ -17,7 +17,7 @@ from callsheet.language.load import load_definitions
 from callsheet.openapi.definition_files import save_files
 from callsheet.programs.create import ProgramSource, create_program
 
-LAYERS = layers_with("x", ["client", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
+LAYERS = layers_with("x", ["client", "mcp", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
 TEXT: dict[str, Any] = {"type": "string"}
 SHELF = {"type": "object", "properties": {"id": {"type": "integer"}, "name": TEXT, "note": TEXT}}
 BOOK = {
