@@ -501,7 +501,7 @@ class _Thing:
             keep = {"snapshot": id, "of": argument["name"], "args": args}
             items["update"].table["keep"] = {key: value for key, value in keep.items() if value}
             if self._replaces_whole():
-                known = dict(zip(("id", *owners), (each["name"] for each in (argument, *above)), strict=False))
+                of_thing = dict(zip(("id", *owners), (each["name"] for each in (argument, *above)), strict=False))
                 _keep_members_not_given(items["update"].table, table["read"], self._sent_members("update"), of_thing)
         if table.get("parent") or "list" not in table:
             return
