@@ -26,6 +26,7 @@ gc.disable()
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(50_000)  # what tests leave behind is little: looking for it took a twentieth of the run
     gc.enable()
 
 
@@ -131,6 +132,14 @@ def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
     own = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         compiled.fill(own / "shared-cache", own.parent / "compiled")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sites() -> Iterator[None]:
+    """Simulated sites that serve one test after another end when all tests have."""
+    yield
+    if simulated := sys.modules.get("support.simulated"):
+        simulated.end_idle_sites()
 
 
 @pytest.fixture(scope="session")

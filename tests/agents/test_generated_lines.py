@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from callsheet.agents.invocations import effects_of_line, ruling_on_effects
 from callsheet.agents.shell_syntax import Unclear, Word
-from callsheet.cli.read_line import effect_of
 from support.shell_lines import DELETION, GRAMMAR, SETTINGS, RecordingShell, drawn_line, put_into
 
 PROGRAMS = ["callsheet", "lms", "suite"]
@@ -26,25 +25,6 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash he
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> RecordingShell:
     return RecordingShell(tmp_path_factory.mktemp("shell"))
-
-
-@pytest.fixture(scope="module")
-def read(variables: dict[str, str]) -> Iterator[Read]:
-    """What words do; each is read once, since many lines come down to the same."""
-    known: dict[tuple[str, ...], Any] = {}
-
-    def once(program: str, words: Sequence[Word]) -> Any:
-        key = (program, *map(repr, words))
-        if key not in known:
-            try:
-                known[key] = effect_of(program, words, variables)
-            except Unclear as error:
-                known[key] = error
-        if isinstance(known[key], Unclear):
-            raise known[key]
-        return known[key]
-
-    return once
 
 
 def is_allowed(line: str, read: Read) -> bool:

@@ -16,7 +16,7 @@ import pytest
 from support.cases import Done, nobody, run_program
 from support.places import CASES
 from support.sampled import sampled
-from support.simulated import TOKEN, serving
+from support.simulated import PLAIN, ask_site, serving, tell_sandbox
 
 WAS = {"DEMO-1": ["shop"], "DEMO-2": ["checkout"], "DEMO-3": ["checkout", "regression"]}
 
@@ -41,13 +41,12 @@ class Desk:
         return str(self.folder / name)
 
     def fields(self, key: str, *names: str) -> Any:
-        asked = httpx.get(f"{self.url}/rest/api/3/issue/{key}", params={"fields": ",".join(names)}, trust_env=False)
+        asked = ask_site("GET", f"{self.url}/rest/api/3/issue/{key}", params={"fields": ",".join(names)})
         found = asked.json()["fields"]
         return found.get(names[0]) if len(names) == 1 else found
 
     def put(self, key: str, **fields: Any) -> None:
-        sent = httpx.put(f"{self.url}/rest/api/3/issue/{key}", json={"fields": fields}, trust_env=False)
-        assert sent.status_code == 204, sent.text
+        ask_site("PUT", f"{self.url}/rest/api/3/issue/{key}", json={"fields": fields})
 
     def labels(self) -> dict[str, Any]:
         return {key: self.fields(key, "labels") for key in WAS}
@@ -63,7 +62,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict
 @pytest.fixture
 def desk(served: tuple[str, dict[str, str]], tmp_path: Path) -> Desk:
     url, environ = served
-    httpx.post(f"{url}/.sandbox/reset", headers={"X-Sandbox-Token": TOKEN}, trust_env=False).raise_for_status()
+    tell_sandbox(url, "reset")
     return Desk(url, environ, tmp_path)
 
 
@@ -191,23 +190,20 @@ def test_another_site_is_refused(desk: Desk, words: list[str]) -> None:
 def created(desk: Desk, count: int) -> list[str]:
     """Further issues with one label."""
     fields = {"project": {"key": "OPS"}, "issuetype": {"name": "Task"}, "summary": "Box", "labels": ["box"]}
-    with httpx.Client(base_url=desk.url, trust_env=False) as client:
+    with httpx.Client(base_url=desk.url, verify=PLAIN, trust_env=False) as client:
         return [client.post("/rest/api/3/issue", json={"fields": fields}).json()["key"] for _ in range(count)]
 
 
 def count_of(desk: Desk, query: str) -> int:
-    return int(
-        httpx.post(f"{desk.url}/rest/api/3/search/approximate-count", json={"jql": query}, trust_env=False).json()[
-            "count"
-        ]
-    )
+    asked = ask_site("POST", f"{desk.url}/rest/api/3/search/approximate-count", json={"jql": query})
+    return int(asked.json()["count"])
 
 
 @pytest.mark.slow
 def test_many_are_changed_by_the_bulk_operation_and_put_back(desk: Desk) -> None:
     """Of those that are gone it is told that they were not changed."""
     keys = created(desk, 102)
-    httpx.delete(f"{desk.url}/rest/api/3/issue/{keys[7]}", trust_env=False).raise_for_status()
+    ask_site("DELETE", f"{desk.url}/rest/api/3/issue/{keys[7]}")
     done = desk.run("issues", "label", "-", "moved", "-v", stdin="\n".join(keys))
     assert done.exit == 1, done.stderr
     assert f"labelled 101 of 102 issues; 1 failed\n  - {keys[7]}: the service did not change it" in done.stderr
@@ -288,7 +284,7 @@ def test_a_dry_run_of_an_undo_shows_what_would_be_sent(desk: Desk) -> None:
 
 def states(url: str, keys: list[str]) -> list[Any]:
     """What a data center says of issues, but for when they were changed."""
-    found = [httpx.get(f"{url}/rest/api/2/issue/{key}", trust_env=False).json()["fields"] for key in keys]
+    found = [ask_site("GET", f"{url}/rest/api/2/issue/{key}").json()["fields"] for key in keys]
     return [{name: value for name, value in fields.items() if name != "updated"} for fields in found]
 
 
@@ -400,7 +396,7 @@ THINGS = [
 def page(desk: Desk, id: str) -> dict[str, Any]:
     """All of it that a change may change."""
     params = {"body-format": "storage", "include-labels": "true"}
-    found = httpx.get(f"{desk.url}/wiki/api/v2/pages/{id}", params=params, trust_env=False).json()
+    found = ask_site("GET", f"{desk.url}/wiki/api/v2/pages/{id}", params=params).json()
     labels = sorted(each["name"] for each in found["labels"]["results"])
     return {**{key: found[key] for key in ("title", "status", "parentId", "body")}, "labels": labels}
 
@@ -452,7 +448,7 @@ def test_a_page_that_somebody_changed_since_stays(desk: Desk) -> None:
 )
 def test_a_change_from_json_is_undone(desk: Desk, words: tuple[str, ...], read: str, names: tuple[str, ...]) -> None:
     def now() -> dict[str, Any]:
-        found = httpx.get(desk.url + read, trust_env=False).json()
+        found = ask_site("GET", desk.url + read).json()
         return {name: found.get(name) or "" for name in names}
 
     before = now()
@@ -491,7 +487,7 @@ def changed_back_and_forth(desk: Desk, words: list[str], read: str, make: list[s
     words, read = [word.replace("{new}", new) for word in words], read.replace("{new}", new)
 
     def now() -> dict[str, Any]:
-        return apart_from_passing(httpx.get(desk.url + read, trust_env=False).raise_for_status().json())
+        return apart_from_passing(ask_site("GET", desk.url + read).json())
 
     before = now()
     done = desk.run(*words, "--journal", desk.path("j.jsonl"))
@@ -515,7 +511,7 @@ def datacenter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
 @pytest.fixture
 def own_machine(datacenter: tuple[str, dict[str, str]], tmp_path: Path) -> Desk:
     url, environ = datacenter
-    httpx.post(f"{url}/.sandbox/reset", headers={"X-Sandbox-Token": TOKEN}, trust_env=False).raise_for_status()
+    tell_sandbox(url, "reset")
     found = Desk(url, environ, tmp_path)
     found.environ |= {"SUITE_DEPLOYMENT": "datacenter", "SUITE_METHOD": "basic"}
     return found

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from callsheet.commands.journal import (
@@ -32,7 +31,7 @@ from callsheet.commands.journal import (
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.sandbox.simulated_site import Faults
 from support.cases import Done, nobody, run_program
-from support.simulated import serving
+from support.simulated import ask_site, serving
 from support.waiting import PATIENCE, at_most
 
 KEYS = [*(f"DEMO-{number}" for number in range(1, 11)), *(f"OPS-{number}" for number in range(1, 5))]
@@ -62,7 +61,7 @@ class Slow:
 
     def labelled(self) -> list[str]:
         asked = {"jql": "labels = moved order by key", "fields": ["summary"], "maxResults": 100}
-        answer = httpx.post(f"{self.url}/rest/api/3/search/jql", json=asked, trust_env=False)
+        answer = ask_site("POST", f"{self.url}/rest/api/3/search/jql", json=asked)
         return [issue["key"] for issue in answer.json()["issues"]]
 
     def states(self) -> dict[str, str]:

@@ -71,7 +71,7 @@ class Site(ShellUser):
         return found
 
 
-@pytest.fixture(params=["cloud", "datacenter"])
+@pytest.fixture(params=["cloud", pytest.param("datacenter", marks=pytest.mark.slow)])
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     with serving(deployment=request.param) as address:
         yield Site(tmp_path, address, request.param)

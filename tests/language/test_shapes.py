@@ -39,6 +39,7 @@ def trees() -> dict[str, ast.Module]:
     }
 
 
+@cache
 def keys_of(name: str) -> set[str]:
     return set(get_type_hints(SHAPES[name])) - {"__pydantic_config__"}
 

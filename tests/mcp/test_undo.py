@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from callsheet.commands.context import Context
@@ -15,7 +14,7 @@ from callsheet.commands.journal import kept_journals
 from callsheet.mcp.tool_calls import ToolAnswer, Toolbox, ToolContext, Watch
 from callsheet.mcp.tools import ToolSelection
 from support.cases import nobody
-from support.simulated import TOKEN, serving
+from support.simulated import ask_site, serving, tell_sandbox
 
 Make = Callable[..., Toolbox]
 
@@ -28,7 +27,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict
 
 @pytest.fixture
 def site(served: tuple[str, dict[str, str]]) -> str:
-    httpx.post(f"{served[0]}/.sandbox/reset", headers={"X-Sandbox-Token": TOKEN}, trust_env=False).raise_for_status()
+    tell_sandbox(served[0], "reset")
     return served[0]
 
 
@@ -53,7 +52,7 @@ def make(environ: dict[str, str]) -> Iterator[Make]:
 
 
 def labels(site: str) -> Any:
-    found = httpx.get(f"{site}/rest/api/3/issue/DEMO-3", params={"fields": "labels"}, trust_env=False)
+    found = ask_site("GET", f"{site}/rest/api/3/issue/DEMO-3", params={"fields": "labels"})
     return found.json()["fields"]["labels"]
 
 
@@ -82,7 +81,7 @@ def test_what_somebody_changed_since_stays(make: Make, site: str) -> None:
     toolbox = make()
     name = journal_of(toolbox.call_tool("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]}))
     theirs = {"fields": {"labels": ["theirs"]}}
-    httpx.put(f"{site}/rest/api/3/issue/DEMO-3", json=theirs, trust_env=False).raise_for_status()
+    ask_site("PUT", f"{site}/rest/api/3/issue/DEMO-3", json=theirs)
     answer = toolbox.call_tool("undo", {"file": name})
     assert answer.is_error
     assert "changed since" in answer.text

@@ -11,13 +11,13 @@ import pytest
 from callsheet.errors import UsageError
 from callsheet.sandbox.sandbox_server import Server
 from callsheet.sandbox.simulated_site import Faults, SandboxRequest, parse_fault
-from support.simulated import TOKEN, ask, serving, site
+from support.simulated import PLAIN, TOKEN, ask, serving, site
 from support.waiting import PATIENCE
 
 
 def test_files_are_uploaded_and_come_back_byte_for_byte() -> None:
     content = bytes(range(256)) * 40 + b"\r\n--x\r\n\r"
-    with serving() as url, httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
+    with serving() as url, httpx.Client(base_url=url, verify=PLAIN, trust_env=False, timeout=PATIENCE) as client:
         sent = client.post("/rest/api/3/issue/DEMO-2/attachments", files={"file": ("a b.bin", content)})
         assert sent.status_code == 200
         (attachment,) = sent.json()
@@ -26,7 +26,7 @@ def test_files_are_uploaded_and_come_back_byte_for_byte() -> None:
 
 
 def test_pages_follow_one_another() -> None:
-    with serving() as url, httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
+    with serving() as url, httpx.Client(base_url=url, verify=PLAIN, trust_env=False, timeout=PATIENCE) as client:
         keys: list[str] = []
         token: str | None = None
         while True:
@@ -47,7 +47,7 @@ def test_pages_follow_one_another() -> None:
 def test_a_data_center_speaks_its_own_paths_and_names() -> None:
     with (
         serving(deployment="datacenter") as url,
-        httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client,
+        httpx.Client(base_url=url, verify=PLAIN, trust_env=False, timeout=PATIENCE) as client,
     ):
         me = client.get("/rest/api/2/myself").json()
         assert (me["name"], me.get("accountId")) == ("robin", None)
@@ -59,13 +59,15 @@ def test_a_data_center_speaks_its_own_paths_and_names() -> None:
 def test_who_asks_is_who_the_request_says() -> None:
     with (
         serving() as url,
-        httpx.Client(base_url=url, trust_env=False, auth=("kim@example.org", "x"), timeout=PATIENCE) as client,
+        httpx.Client(
+            base_url=url, verify=PLAIN, trust_env=False, auth=("kim@example.org", "x"), timeout=PATIENCE
+        ) as client,
     ):
         assert client.get("/rest/api/3/myself").json()["displayName"] == "Kim Example"
 
 
 def test_only_who_knows_the_token_stops_it() -> None:
-    with serving() as url, httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
+    with serving() as url, httpx.Client(base_url=url, verify=PLAIN, trust_env=False, timeout=PATIENCE) as client:
         assert client.post("/.sandbox/stop").status_code == 404
         for token in ("wrong", "\xe9"):
             headers = {b"X-Sandbox-Token": token.encode("latin-1")}
@@ -74,7 +76,7 @@ def test_only_who_knows_the_token_stops_it() -> None:
 
 
 def test_a_reset_brings_everything_back() -> None:
-    with serving() as url, httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
+    with serving() as url, httpx.Client(base_url=url, verify=PLAIN, trust_env=False, timeout=PATIENCE) as client:
         assert client.delete("/rest/api/3/issue/DEMO-1").status_code == 204
         assert client.post("/.sandbox/reset", headers={"X-Sandbox-Token": TOKEN}).status_code == 200
         assert client.get("/rest/api/3/issue/DEMO-1").status_code == 200
@@ -115,20 +117,20 @@ def test_rubbish_gets_an_answer() -> None:
 def test_faults_are_real() -> None:
     with (
         serving(Faults([parse_fault("503")])) as url,
-        httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client,
+        httpx.Client(base_url=url, verify=PLAIN, trust_env=False, timeout=PATIENCE) as client,
     ):
         told = client.get("/rest/api/3/myself")
         assert (told.status_code, told.headers["retry-after"]) == (503, "1")
     with (
         serving(Faults([parse_fault("break")])) as url,
-        httpx.stream("GET", f"{url}/rest/api/3/issue/DEMO-2", trust_env=False, timeout=PATIENCE) as told,
+        httpx.stream("GET", f"{url}/rest/api/3/issue/DEMO-2", verify=PLAIN, trust_env=False, timeout=PATIENCE) as told,
     ):
         assert told.status_code == 200
         with pytest.raises(httpx.RemoteProtocolError, match="without sending complete message body"):
             told.read()
     with (
         serving(Faults([parse_fault("html")])) as url,
-        httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client,
+        httpx.Client(base_url=url, verify=PLAIN, trust_env=False, timeout=PATIENCE) as client,
     ):
         told = client.get("/rest/api/3/myself")
         assert (told.status_code, told.headers["content-type"]) == (502, "text/html")
@@ -138,7 +140,7 @@ def test_a_slow_answer_comes_in_drops_and_whole(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("callsheet.sandbox.sandbox_server._SLOW_PAUSE", 0.002)
     with (
         serving(Faults([parse_fault("slow")])) as url,
-        httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client,
+        httpx.Client(base_url=url, verify=PLAIN, trust_env=False, timeout=PATIENCE) as client,
     ):
         with client.stream("GET", "/rest/api/3/issue/DEMO-2") as told:
             pieces = list(told.iter_raw())
@@ -176,7 +178,7 @@ def test_each_family_says_in_its_own_way_that_there_were_too_many(deployment: st
 def test_a_429_that_was_asked_for_says_the_same(deployment: str, path: str) -> None:
     named, reason = LIMITS[deployment, path]
     with serving(Faults([parse_fault("429")]), deployment) as url:
-        told = httpx.get(f"{url}{path}", trust_env=False, timeout=PATIENCE)
+        told = httpx.get(f"{url}{path}", verify=PLAIN, trust_env=False, timeout=PATIENCE)
     assert (told.status_code, named in told.headers, told.headers.get("ratelimit-reason")) == (429, True, reason)
     assert told.headers["retry-after"] == "1"
 
@@ -220,7 +222,7 @@ def read() -> Iterator[str]:
 )
 def test_it_answers_no_other_name_and_no_page_of_others(header: str, value: str, status: int, read: str) -> None:
     """A page of anybody can make a browser ask this machine under a name that leads here."""
-    with httpx.Client(base_url=read, trust_env=False, timeout=PATIENCE) as client:
+    with httpx.Client(base_url=read, verify=PLAIN, trust_env=False, timeout=PATIENCE) as client:
         answer = client.get("/rest/api/3/issue/DEMO-1", headers={header: value})
         assert answer.status_code == status
         assert ("DEMO-1" in answer.text) == (status == 200)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from support.published import DOCUMENTS, SPECS, document
 from support.waiting import PATIENCE
 
 TOKEN = "only for tests"
+PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # else each request over plain http reads all certificates: 20 ms
 
 
 class Told(NamedTuple):
@@ -93,37 +95,83 @@ def problems(request: str, told: Told) -> list[str]:
     ]
 
 
-@contextlib.contextmanager
-def serving(faults: Faults | None = None, deployment: str = "cloud", wrong: set[str] | None = None) -> Iterator[str]:
-    """The address of a site that runs in a thread of its own; `wrong` gets what departs from the documents."""
-    ready, found = threading.Event(), []
+def ask_site(method: str, url: str, **given: Any) -> httpx.Response:
+    """Over HTTP, as somebody else does it; `given` is for httpx. Raises where the answer is an error."""
+    answer = httpx.request(method, url, verify=PLAIN, trust_env=False, timeout=PATIENCE, **given)
+    return answer.raise_for_status()
 
-    async def serve() -> None:
+
+def tell_sandbox(url: str, word: str) -> None:
+    """`reset` or `stop`."""
+    ask_site("POST", f"{url}/.sandbox/{word}", headers={"X-Sandbox-Token": TOKEN})
+
+
+class _Running:
+    """A site that runs in a thread of its own."""
+
+    def __init__(self, faults: Faults | None, deployment: str) -> None:
+        self.address = ""
+        self.wrong: set[str] = set()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(faults or Faults([]), deployment))
+        self._thread.start()
+        assert self._ready.wait(PATIENCE)
+        assert self.address, "it did not come up"
+
+    def _run(self, faults: Faults, deployment: str) -> None:
+        try:
+            asyncio.run(self._serve(faults, deployment))
+        finally:
+            self._ready.set()  # nobody waits for what did not come up
+
+    async def _serve(self, faults: Faults, deployment: str) -> None:
         simulated = site(deployment)
-        server = Server(simulated, faults or Faults([]), TOKEN)
+        server = Server(simulated, faults, TOKEN)
         port = await server.begin_listening(0)
-        simulated.address = f"http://127.0.0.1:{port}"
-        found.append(simulated.address)
-        ready.set()
+        self.address = simulated.address = f"http://127.0.0.1:{port}"
+        self._ready.set()
         await server.stopped.wait()
         await server.end_listening()
         simulated.close()
-        if wrong is not None:
-            wrong.update(simulated.wrong)
+        self.wrong = simulated.wrong
 
-    def run() -> None:
+    def end(self) -> None:
+        tell_sandbox(self.address, "stop")
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+
+_IDLE: dict[str, list[_Running]] = {}  # by their deployment: a new one takes a tenth of a second to come up
+
+
+@contextlib.contextmanager
+def serving(faults: Faults | None = None, deployment: str = "cloud", wrong: set[str] | None = None) -> Iterator[str]:
+    """The address of a site as it is at its start; `wrong` gets what departs from the documents.
+
+    One that has no faults serves the next test when this one is done with it, put back to its start.
+    """
+    if faults is not None or wrong is not None:
+        own = _Running(faults, deployment)
         try:
-            asyncio.run(serve())
+            yield own.address
         finally:
-            ready.set()  # nobody waits for what did not come up
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert ready.wait(PATIENCE)
-    assert found
+            own.end()
+            if wrong is not None:
+                wrong.update(own.wrong)
+        return
+    idle = _IDLE.setdefault(deployment, [])
+    if idle:
+        running = idle.pop()
+        tell_sandbox(running.address, "reset")
+    else:
+        running = _Running(None, deployment)
     try:
-        yield found[0]
+        yield running.address
     finally:
-        httpx.post(f"{found[0]}/.sandbox/stop", headers={"X-Sandbox-Token": TOKEN}, trust_env=False, timeout=PATIENCE)
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
+        idle.append(running)
+
+
+def end_idle_sites() -> None:
+    while _IDLE:
+        for running in _IDLE.popitem()[1]:
+            running.end()
