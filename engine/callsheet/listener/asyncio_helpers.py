@@ -7,6 +7,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Generic, Protocol, TypeVar
 
+F = TypeVar("F")
+
+
+def as_future(work: Awaitable[F]) -> asyncio.Future[F]:
+    """`asyncio.ensure_future`, which takes its time to find out that there is nothing to do."""
+    return work if isinstance(work, asyncio.Future) else asyncio.ensure_future(work)
+
+
 # One timer for many that wait, all for the same time: a timer for each costs more than most of what they wait for.
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ..asyncio_helpers import Deadlines, cancel_all
+from ..asyncio_helpers import Deadlines, as_future, cancel_all
 from ..dispatcher import ACCEPTED, DUPLICATE, DispatchVerdict, Runner, RunResult
 from ..verify.event import Event
 from ..verify.payload import Rejected, parse_payload
@@ -235,7 +235,7 @@ class Worker:
             return
         self._leased.saving += 1
         self._slot_freed.set()
-        saved = asyncio.ensure_future(self.queue.complete_event(run.lease))
+        saved = as_future(self.queue.complete_event(run.lease))
         saved.add_done_callback(partial(self._on_saved, run))
 
     def _on_saved(self, run: _Run, saved: asyncio.Future[bool]) -> None:

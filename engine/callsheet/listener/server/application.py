@@ -11,6 +11,7 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import UsageError
+from ..asyncio_helpers import as_future
 from ..byte_budget import memory_of_event
 from ..dispatcher import INTERRUPTED, DispatchVerdict
 from ..telemetry.log import log_field
@@ -209,7 +210,7 @@ class App:
 
     def _wait_for(self, work: Awaitable[T], scope: Scope, respond: RespondTo[T], deliver: Deliver) -> None:
         """`respond` makes an answer of what has ended. Where it has none yet, something else is waited for."""
-        pending = asyncio.ensure_future(work)
+        pending = as_future(work)
         self.pending.add(pending)
         pending.add_done_callback(partial(self._on_ended, scope, respond, deliver))
 

@@ -15,6 +15,7 @@ from callsheet.listener.queue.queue_port import Lease
 from callsheet.listener.queue.sqlite import file_queue as module
 from callsheet.listener.queue.sqlite import inbox_events, inbox_file
 from callsheet.listener.queue.sqlite.file_queue import FileQueue
+from support.kept_events import add_event
 
 YEAR = 365 * 86400.0
 MINE = inbox_events.LeaseHolder("mine", 10.0, longest=600.0)
@@ -36,7 +37,7 @@ def states(connection: sqlite3.Connection) -> dict[str, tuple[str, float]]:
 
 def test_what_waits_for_a_time_of_another_clock_is_due(connection: sqlite3.Connection) -> None:
     for id, due in (("next year", YEAR), ("soon", 1500.0)):
-        inbox_events.add_event(connection, row(id, "waiting", due, None))
+        add_event(connection, row(id, "waiting", due, None))
     inbox_events.write_heartbeat(connection, MINE, 1000.0, judges=False)
     assert states(connection) == {"next year": ("waiting", 1000.0), "soon": ("waiting", 1500.0)}
 
@@ -44,8 +45,8 @@ def test_what_waits_for_a_time_of_another_clock_is_due(connection: sqlite3.Conne
 def test_a_process_that_ended_before_the_clock_was_set_back_holds_nothing(connection: sqlite3.Connection) -> None:
     inbox_events.write_heartbeat(connection, inbox_events.LeaseHolder("ended", 10.0), YEAR)
     inbox_events.write_heartbeat(connection, inbox_events.LeaseHolder("lives", 10.0), 1000.0, judges=False)
-    inbox_events.add_event(connection, row("lost", "running", YEAR, "ended"))
-    inbox_events.add_event(connection, row("held", "running", 1000.0, "lives"))
+    add_event(connection, row("lost", "running", YEAR, "ended"))
+    add_event(connection, row("held", "running", 1000.0, "lives"))
     assert inbox_events.write_heartbeat(connection, MINE, 1000.0) == 1
     assert states(connection) == {"lost": ("waiting", 1000.0), "held": ("running", 1000.0)}
 
@@ -59,7 +60,7 @@ def test_others_get_the_time_to_say_that_they_live(tmp_path: Path, monkeypatch: 
         here, there = (FileQueue(path, 3600.0, lambda _: None) for _ in range(2))
         await here.open()
         await there.open()
-        key = inbox_events.add_event(there._connection, row("held", "running", YEAR, there._owner))
+        key = add_event(there._connection, row("held", "running", YEAR, there._owner))
         assert key is not None
         there._connection.commit()
         found = []

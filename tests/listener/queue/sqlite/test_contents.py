@@ -124,7 +124,7 @@ def test_what_sqlite_itself_does_to_the_file_is_no_damage(tmp_path: Path, monkey
             "DELETE FROM event WHERE key > 10",
             "VACUUM",
             "PRAGMA wal_checkpoint(RESTART)",
-            "PRAGMA user_version = 5",
+            f"PRAGMA user_version = {module.VERSION}",
         ):
             for _ in range(30):
                 number += 1

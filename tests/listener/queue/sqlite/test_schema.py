@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.listener.queue.sqlite import inbox_events, inbox_file
 from callsheet.listener.verify.event import _hex_digest
+from support.kept_events import add_event
 from support.listening import run
 from support.waiting import PATIENCE
 
@@ -56,6 +57,28 @@ CREATE INDEX event_waiting ON event (key) WHERE state = 'waiting';
 CREATE INDEX event_running ON event (owner) WHERE state = 'running';
 CREATE INDEX event_dead ON event (received) WHERE state = 'dead';""",
 )
+
+V5 = f"""{V3}
+DROP INDEX event_id;
+CREATE UNIQUE INDEX event_id ON event (id, identity);
+CREATE UNIQUE INDEX event_digest ON event (identity) WHERE substr(identity, -34, 2) IN ('/b', '/h');
+DROP TRIGGER event_added;
+DROP TRIGGER event_moved;
+CREATE TRIGGER event_added AFTER INSERT ON event WHEN new.state <> 'running' BEGIN
+  UPDATE tally SET events = events + 1 WHERE state = new.state;
+END;
+CREATE TRIGGER event_moved AFTER UPDATE OF state ON event
+WHEN old.state <> new.state AND (old.state <> 'running' OR new.state <> 'done') BEGIN
+  UPDATE tally SET events = events - 1 WHERE state = old.state;
+  UPDATE tally SET events = events + 1 WHERE state = new.state;
+END;
+ALTER TABLE succeeded RENAME TO target;
+ALTER TABLE target ADD COLUMN state TEXT NOT NULL DEFAULT 'done';
+ALTER TABLE target ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE target ADD COLUMN due REAL NOT NULL DEFAULT 0;
+ALTER TABLE target ADD COLUMN error TEXT;
+CREATE INDEX target_job ON target (job, key);
+"""
 
 
 def insert(connection: sqlite3.Connection, number: int, state: str = "done") -> None:
@@ -130,7 +153,7 @@ def test_the_commands_say_so_in_a_line(tmp_path: Path) -> None:
     assert (done.returncode, "no event '9'" in done.stderr) == (4, True), done.stderr
 
 
-@pytest.mark.parametrize(("version", "script"), [(1, V1), (2, V2), (3, V3)])
+@pytest.mark.parametrize(("version", "script"), [(1, V1), (2, V2), (3, V3), (5, V5)])
 def test_an_inbox_of_an_earlier_version_is_read_as_it_is_and_upgraded_by_a_listener(
     tmp_path: Path, version: int, script: str
 ) -> None:
@@ -152,7 +175,9 @@ def test_an_inbox_of_an_earlier_version_is_read_as_it_is_and_upgraded_by_a_liste
     with contextlib.closing(inbox_file.open_inbox(str(path))) as connection:
         assert inbox_events.count_by_state(connection) == {"waiting": 1, "running": 1, "done": 1, "dead": 0}
         made = names(connection)
-        assert all(inbox_events.add_event(connection, row(number)) is None for number in (1, 2, 3))
+        assert all(add_event(connection, row(number)) is None for number in (1, 2, 3))
+        add_event(connection, row(4))
+        assert inbox_events.count_by_state(connection)["waiting"] == 2
     with contextlib.closing(inbox_file.open_inbox(str(tmp_path / "new"))) as connection:
         assert made - {"sqlite_autoindex_event_1"} == names(connection)
 
@@ -165,23 +190,23 @@ def row(number: int) -> inbox_events.Row:
     return f"i{number}", "lms", "t", f'"{number}"', 0.0, b"", b"", b"", None, "waiting", 0, 0.0, None, None
 
 
-@pytest.mark.parametrize("script", ["", V1, V2, V3], ids=["new", "1", "2", "3"])
+@pytest.mark.parametrize("script", ["", V1, V2, V3, V5], ids=["new", "1", "2", "3", "5"])
 def test_each_identity_is_kept_once_whatever_it_is_made_of(tmp_path: Path, script: str) -> None:
     """Of what is known by its content, the id may differ; ids that are alike may be of several sources or types."""
     path = tmp_path / "in.db"
-    versions = {V1: 1, V2: 2, V3: 3}
+    versions = {V1: 1, V2: 2, V3: 3, V5: 5}
     if script:
         with contextlib.closing(sqlite3.connect(path)) as old:
             old.executescript(f"{script} PRAGMA user_version = {versions[script]}")
     with contextlib.closing(inbox_file.open_inbox(str(path))) as connection:
-        assert [inbox_events.add_event(connection, each) is not None for each in identities()] == [
+        assert [add_event(connection, each) is not None for each in identities()] == [
             True,
             True,
             True,
             True,
             True,
         ]
-        assert [inbox_events.add_event(connection, each) for each in identities("other")] == [None] * 5
+        assert [add_event(connection, each) for each in identities("other")] == [None] * 5
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 

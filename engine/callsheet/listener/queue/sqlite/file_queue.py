@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ....errors import CallsheetError, UsageError, count_of
 from ....files import PRIVATE
@@ -86,11 +86,13 @@ PURGE_EVERY = 30
 PURGE_BATCH = 2000
 
 
-class _Completion(NamedTuple):
-    """Events that ended before the batch of that number went to the disk, and who waits for that."""
-
-    batch: int
-    waiting: list[tuple[Lease, asyncio.Future[bool]]]
+def _add_events(connection: sqlite3.Connection, rows: Sequence[inbox_events.Row]) -> Sequence[PutResult]:
+    return [
+        DUPLICATE
+        if key is None
+        else PutResult(stored=True, lease=Lease(key, 1) if inbox_events.is_run_here(row) else None)
+        for key, row in zip(inbox_events.add_events(connection, rows), rows, strict=True)
+    ]
 
 
 class FileQueue:
@@ -118,9 +120,7 @@ class FileQueue:
         self._last_heartbeat: float | None = None
         self._trusts_until = 0.0
         self._writer: InboxWriter | None = None
-        self._completion: _Completion | None = None
         self._work_available = asyncio.Event()
-        self._with_targets: set[int] = set()  # events held here of which something is known target by target
 
     def _open_file(self) -> None:
         try:
@@ -161,21 +161,26 @@ class FileQueue:
             raise QueueFailed(self._unopened or "not open")
         return self._writer.submit_change(operation, is_urgent=is_urgent)
 
+    def _submit_one(
+        self,
+        operation: Callable[[sqlite3.Connection, Sequence[Any]], Sequence[T]],
+        item: Any,
+        *,
+        is_urgent: bool = True,
+    ) -> asyncio.Future[T]:
+        if self._writer is None:
+            raise QueueFailed(self._unopened or "not open")
+        return self._writer.submit_one(operation, item, is_urgent=is_urgent)
+
     def put_event(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         if self._misplaced is not None:
             raise QueueFailed(self._misplaced)
         state = ("running" if run_here else "waiting") if has_jobs else "done"
         row = inbox_events.row_of_event(event, state, self._owner if state == "running" else None, time.time())
-        future = self._submit_change(partial(self._add_event, row=row, state=state))
+        future = self._submit_one(_add_events, row)
         if state == "waiting":
             future.add_done_callback(lambda _: self.wake_worker())
         return future
-
-    def _add_event(self, connection: sqlite3.Connection, row: inbox_events.Row, state: str) -> PutResult:
-        key = inbox_events.add_event(connection, row)
-        if key is None:
-            return DUPLICATE
-        return PutResult(stored=True, lease=Lease(key, 1) if state == "running" else None)
 
     def wake_worker(self) -> None:
         """There may be something to take."""
@@ -185,7 +190,6 @@ class FileQueue:
         self._work_available.clear()
         operation = partial(inbox_events.claim_events, count=count, owner=self._owner, now=time.time())
         events, due = await self._submit_change(operation)
-        self._with_targets.update(event.lease.key for event in events if event.targets)
         if not events:
             wait = LONGEST_SLEEP if due is None else min(LONGEST_SLEEP, max(0.01, due - time.time()))
             with contextlib.suppress(TimeoutError):
@@ -234,43 +238,13 @@ class FileQueue:
             pass
 
     def record_success(self, lease: Lease, job: str) -> asyncio.Future[bool]:
-        self._with_targets.add(lease.key)
         return self._submit_change(partial(inbox_events.record_success, lease=lease, owner=self._owner, job=job))
 
     def complete_event(self, lease: Lease) -> asyncio.Future[bool]:
-        """All that end before the next commit are one change."""
-        completion = self._completion
-        if self._writer is None or completion is None or completion.batch != self._writer.batch:
-            completion = self._completion = self._new_completion()
-        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        completion.waiting.append((lease, future))
-        return future
+        return self._submit_one(self._complete_events, lease, is_urgent=False)
 
-    def _new_completion(self) -> _Completion:
-        waiting: list[tuple[Lease, asyncio.Future[bool]]] = []
-        future = self._submit_change(partial(self._complete_waiting, waiting=waiting, now=time.time()), is_urgent=False)
-        future.add_done_callback(partial(self._on_completed, waiting))
-        return _Completion(0 if self._writer is None else self._writer.batch, waiting)
-
-    def _complete_waiting(
-        self, connection: sqlite3.Connection, waiting: Sequence[tuple[Lease, object]], now: float
-    ) -> list[bool]:
-        leases = [lease for lease, _ in waiting]
-        return inbox_events.complete_events(connection, leases, self._owner, now, noted=self._with_targets)
-
-    def _on_completed(
-        self, waiting: Sequence[tuple[Lease, asyncio.Future[bool]]], completed: asyncio.Future[list[bool]]
-    ) -> None:
-        error = completed.exception()
-        for position, (lease, future) in enumerate(waiting):
-            if error is None:
-                self._with_targets.discard(lease.key)
-            if future.done():
-                continue
-            if error is None:
-                future.set_result(completed.result()[position])
-            else:
-                future.set_exception(error)
+    def _complete_events(self, connection: sqlite3.Connection, leases: Sequence[Lease]) -> Sequence[bool]:
+        return inbox_events.complete_events(connection, leases, self._owner, time.time())
 
     async def retry_later(self, lease: Lease, delay: float, run: FailedRun) -> bool:
         changed = await self._reschedule_event(lease, time.time() + delay, run)
@@ -281,7 +255,6 @@ class FileQueue:
         return await self._reschedule_event(lease, None, run)
 
     async def _reschedule_event(self, lease: Lease, due: float | None, run: FailedRun) -> bool:
-        self._with_targets.discard(lease.key)  # whoever takes it again finds them
         changed = partial(inbox_events.reschedule_event, lease=lease, owner=self._owner, due=due, run=run)
         return await self._submit_change(changed)
 

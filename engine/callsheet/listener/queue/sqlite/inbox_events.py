@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ....errors import CallsheetError
 from ..queue_port import (
@@ -32,12 +35,32 @@ if TYPE_CHECKING:
 # alone.
 
 _HELD = "key = ? AND state = 'running' AND owner = ? AND attempts = ?"
-_INSERT = (
-    "INSERT OR IGNORE INTO event (identity, source, type, id, received, headers, query, data, text,"
-    " state, attempts, due, finished, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_COMPLETE = f"UPDATE event SET state = 'done', finished = ?, owner = NULL, error = NULL WHERE {_HELD}"  # noqa: S608 - a constant
+_NEW = "identity, source, type, id, received, headers, query, data, text, state, attempts, due, finished, owner"
+_ID, _STATE = 3, 9  # places in a row
+_VALUES = f"({', '.join('?' for _ in _NEW.split(','))})"
+# Events that one statement adds or completes: Python lets go of its lock in each statement, and a busy loop does not
+# give it back at once. Of few sizes, because SQLite compiles a statement of each.
+_SIZES: Final = (32, 8, 2, 1)
+_INSERT = {
+    size: f"INSERT OR IGNORE INTO event ({_NEW}) VALUES {', '.join([_VALUES] * size)}"  # noqa: S608 - constants
+    for size in _SIZES
+}
+_COMPLETE = {
+    size: "UPDATE event SET state = 'done', finished = ?, owner = NULL, error = NULL"  # noqa: S608 - constants
+    f" WHERE state = 'running' AND owner = ? AND attempts = ? AND key IN ({', '.join('?' * size)})"
+    for size in _SIZES
+}
 Row = tuple[Any, ...]
+T = TypeVar("T")
+
+
+def _in_parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """One after the other, each of a size that there is a statement for."""
+    start = 0
+    for size in _SIZES:
+        while len(items) - start >= size:
+            yield items[start : start + size]
+            start += size
 
 
 class LeaseHolder(NamedTuple):
@@ -61,23 +84,48 @@ def row_of_event(event: Event, state: str, owner: str | None, now: float) -> Row
     )  # fmt: skip
 
 
+def is_run_here(row: Row) -> bool:
+    """Whether whoever adds it holds it."""
+    return bool(row[_STATE] == "running")
+
+
 def storable_text(text: str) -> str:
     """Half of a surrogate pair is a JSON text, but no UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def pack_headers(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    return b"\n".join(name + b":" + value for name, value in storable_headers(headers))
+    return b"\n".join([name + b":" + value for name, value in storable_headers(headers)])
 
 
 def unpack_headers(packed: bytes) -> list[tuple[bytes, bytes]]:
     return [(name, value) for line in packed.split(b"\n") for name, _, value in [line.partition(b":")] if name]
 
 
-def add_event(connection: sqlite3.Connection, row: Row) -> int | None:
-    """The key of a new event; nothing when it is there already."""
-    cursor = connection.execute(_INSERT, row)
-    return cursor.lastrowid if cursor.rowcount else None
+def add_events(connection: sqlite3.Connection, rows: Sequence[Row]) -> list[int | None]:
+    """The keys of new events; nothing for those that are there already."""
+    keys = [key for part in _in_parts(rows) for key in _add_part(connection, part)]
+    states = Counter(row[_STATE] for row, key in zip(rows, keys, strict=True) if key is not None)
+    for state in states.keys() - {"running"}:
+        connection.execute("UPDATE tally SET events = events + ? WHERE state = ?", (states[state], state))
+    return keys
+
+
+def _add_part(connection: sqlite3.Connection, rows: Sequence[Row]) -> Sequence[int | None]:
+    cursor = connection.execute(_INSERT[len(rows)], tuple(chain.from_iterable(rows)))
+    if cursor.rowcount == len(rows):  # all are new, and their keys follow each other
+        last = cursor.lastrowid or 0
+        return range(last - len(rows) + 1, last + 1)
+    if not cursor.rowcount:
+        return [None] * len(rows)
+    return _keys_of_new(connection, rows, cursor.rowcount)
+
+
+def _keys_of_new(connection: sqlite3.Connection, rows: Sequence[Row], count: int) -> Sequence[int | None]:
+    """Of events that were just added, so many of them. The newest events are these."""
+    added = connection.execute("SELECT identity, id, key FROM event ORDER BY key DESC LIMIT ?", (count,))
+    keys = {(identity, id_): key for identity, id_, key in added}
+    return [keys.pop((row[0], row[_ID]), None) for row in rows]
 
 
 def claim_events(
@@ -128,18 +176,27 @@ def record_success(connection: sqlite3.Connection, lease: Lease, owner: str, job
     return is_held is not None
 
 
-def complete_events(
-    connection: sqlite3.Connection, leases: Iterable[Lease], owner: str, now: float, noted: Container[int]
-) -> list[bool]:
-    """Which of these were held still. `noted`: the keys of events of which single jobs may have been noted."""
-    changed = []
-    for lease in leases:
-        cursor = connection.execute(_COMPLETE, (now, lease.key, owner, lease.attempts))
-        changed.append(bool(cursor.rowcount))
-        if changed[-1] and lease.key in noted:
-            connection.execute("DELETE FROM target WHERE key = ?", (lease.key,))
-    connection.execute("UPDATE tally SET events = events + ? WHERE state = 'done'", (sum(changed),))
-    return changed
+def complete_events(connection: sqlite3.Connection, leases: Sequence[Lease], owner: str, now: float) -> Sequence[bool]:
+    """Which of these were held still."""
+    held: list[bool] = []
+    for attempts, same in groupby(leases, key=attrgetter("attempts")):
+        for keys in _in_parts([lease.key for lease in same]):
+            changed = connection.execute(_COMPLETE[len(keys)], (now, owner, attempts, *keys)).rowcount
+            if 0 < changed < len(keys):
+                held += _were_completed(connection, keys, now)
+            else:
+                held += [bool(changed)] * len(keys)
+    completed = [(lease.key,) for lease, was_held in zip(leases, held, strict=True) if was_held]
+    connection.executemany("DELETE FROM target WHERE key = ?", completed)
+    connection.execute("UPDATE tally SET events = events + ? WHERE state = 'done'", (len(completed),))
+    return held
+
+
+def _were_completed(connection: sqlite3.Connection, keys: Sequence[int], now: float) -> Sequence[bool]:
+    """The time tells: nobody else ends one of these at the same."""
+    finished = connection.execute("SELECT key FROM event WHERE state = 'done' AND finished = ?", (now,))
+    found = {key for (key,) in finished}
+    return [key in found for key in keys]
 
 
 def reschedule_event(
@@ -222,7 +279,6 @@ def purge_events(connection: sqlite3.Connection, state: str, before: float, limi
 
 # What the commands at the shell see of an inbox file.
 
-T = TypeVar("T")
 PURGE_BATCH = 1000
 # Seconds; SQLite lets whoever asks first go on, not whoever has waited longest.
 PURGE_PAUSE = 0.02

@@ -17,7 +17,7 @@ from ....errors import CallsheetError, UsageError
 
 # What an inbox file consists of, and how one is recognised without touching it.
 
-VERSION = 5
+VERSION = 6
 BUSY_WAIT = 3.0
 _DIGEST_LENGTH = 32  # of an identity that is made of an event's content, as `verify/event.py` makes it
 _TABLES = {
@@ -49,7 +49,7 @@ WHERE substr(identity, {-_DIGEST_LENGTH - 2}, 2) IN ('/b', '/h')""",
 )
 # Events are listed by state, and counted without being looked at: a million of them cost as much as one. Each state has
 # an index of its own, so that most changes touch one of them. Running events are few, and counted by theirs; whoever
-# completes running events counts them, once for all of a commit.
+# adds events or completes running ones counts them, once for all of a commit.
 _CREATE_BY_STATE = (
     "DROP INDEX IF EXISTS event_owner",
     "DROP INDEX IF EXISTS event_state",
@@ -62,9 +62,6 @@ _CREATE_BY_STATE = (
     "INSERT INTO tally VALUES ('waiting', 0), ('done', 0), ('dead', 0)",
     "UPDATE tally SET events = (SELECT count(*) FROM event WHERE event.state = tally.state)",
     *(f"DROP TRIGGER IF EXISTS {name}" for name in ("event_added", "event_moved", "event_removed")),
-    """CREATE TRIGGER event_added AFTER INSERT ON event WHEN new.state <> 'running' BEGIN
-  UPDATE tally SET events = events + 1 WHERE state = new.state;
-END""",
     """CREATE TRIGGER event_moved AFTER UPDATE OF state ON event
 WHEN old.state <> new.state AND (old.state <> 'running' OR new.state <> 'done') BEGIN
   UPDATE tally SET events = events - 1 WHERE state = old.state;
@@ -82,6 +79,12 @@ _CREATE_TARGETS = (
     "ALTER TABLE target ADD COLUMN due REAL NOT NULL DEFAULT 0",
     "ALTER TABLE target ADD COLUMN error TEXT",
     "CREATE INDEX target_job ON target (job, key)",
+)
+_WITH_TARGETS = 5
+# The statements by which a file of an earlier version becomes one of each version.
+_STEPS = (
+    (_WITH_TARGETS, (*_CREATE_IDENTITY, *_CREATE_BY_STATE, *_CREATE_TARGETS)),
+    (6, ("DROP TRIGGER IF EXISTS event_added",)),
 )
 
 
@@ -120,7 +123,7 @@ def open_existing(path: str, *, write: bool) -> sqlite3.Connection:
 def _show_targets(connection: sqlite3.Connection) -> None:
     """A file of an earlier version is read as it is."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version < VERSION:
+    if version < _WITH_TARGETS:
         connection.execute(
             "CREATE TEMP VIEW target AS"
             " SELECT key, job, 'done' AS state, 0 AS attempts, 0.0 AS due, NULL AS error FROM succeeded"
@@ -211,6 +214,7 @@ def _connect_to_file(path: str, mode: str, prepare: Callable[[sqlite3.Connection
 def _prepare_tables(connection: sqlite3.Connection) -> None:
     """Tables first, the write-ahead log afterwards: so the file itself always says that it is an inbox."""
     connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA temp_store = MEMORY")  # what a statement for many rows would note beside the file
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != VERSION:
         _bring_up_to_date(connection)
@@ -221,7 +225,8 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version < VERSION:  # else another process was faster
-        for statement in (*(() if version else _CREATE), *_CREATE_IDENTITY, *_CREATE_BY_STATE, *_CREATE_TARGETS):
+        steps = (statement for step, statements in _STEPS if version < step for statement in statements)
+        for statement in (*(() if version else _CREATE), *steps):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
