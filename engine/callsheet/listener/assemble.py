@@ -188,7 +188,10 @@ class Assembly:
             chosen = select_queue(self.options.queue, self.catalog, self.environ)
             return chosen.open_queue(self.log.write_note, consumes=self.options.works)
         window = duration_seconds(self.definition["dedup_window"])
-        return FileQueue(str(self.options.inbox), window, self.log.write_note, self._longest_delay)
+        return FileQueue(str(self.options.inbox), window, self.log.write_note, self._longest_delay, self._target_names)
+
+    def _target_names(self) -> list[str]:
+        return [job.id for job in self.route_set.jobs]
 
     def _longest_delay(self) -> float:
         return max(

@@ -156,9 +156,17 @@ def test_a_wrong_schedule_is_found_before_anything_is_served(key: str, says: str
 
 
 def test_a_word_that_is_no_target_is_refused(tmp_path: Path) -> None:
-    with listening(tmp_path, "--inbox", "in.db"):
-        pass
-    done = run(tmp_path, "inbox", "list", "--inbox", "in.db", "--target", "crm")
-    assert (done.returncode, "expected ROUTE/HANDLER" in done.stderr) == (2, True)
-    done = run(tmp_path, "inbox", "list", "--inbox", "in.db", "--target", "grades/cmr")
-    assert (done.returncode, "no event failed at grades/cmr" in done.stderr) == (0, True)
+    routes = '[route.grades]\ndo = [{ handler = "append", name = "crm", file = "got" }]\n'
+    with listening(tmp_path, "--inbox", "in.db", routes=routes) as listener:
+        assert listener.post(event("a")).status == 200
+    for command in (("list",), ("replay", "--state", "done"), ("replay", "a")):
+        done = run(tmp_path, "inbox", *command, "--inbox", "in.db", "--target", "crm")
+        assert (done.returncode, "expected ROUTE/HANDLER" in done.stderr) == (2, True)
+        done = run(tmp_path, "inbox", *command, "--inbox", "in.db", "--target", "grades/cmr")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "no target 'grades/cmr', did you mean 'grades/crm'?" in done.stderr
+        assert "its targets: grades/crm" in done.stderr
+    done = run(tmp_path, "inbox", "list", "--inbox", "in.db", "--target", "grades/crm")
+    assert (done.returncode, "no event failed at grades/crm" in done.stderr) == (0, True)
+    done = run(tmp_path, "inbox", "list", "--inbox", "in.db", "--type", "grade_chang")
+    assert (done.returncode, "did you mean 'grade_change'?" in done.stderr) == (0, True)

@@ -18,7 +18,7 @@ from ... import paths
 from ...commands.context import Context, ParameterValues
 from ...commands.without_site import check_change
 from ...durations import in_words, parse_typed_duration
-from ...errors import NotFound, UsageError, count_of
+from ...errors import NotFound, UsageError, count_of, did_you_mean
 from ...files import make_private_directory, write_atomically
 from ...jsontext import parse_json
 from ...listener.page.page_server import PageApp, PageContent, PageServer
@@ -40,6 +40,7 @@ VIEW = "inbox"
 MOST = 100_000  # events that are looked through
 FOLLOWED = 1000  # the newest events, whose changes are told
 _PAUSE = 0.5  # seconds between two looks
+_TARGETS_SHOWN = 20
 
 
 @contextlib.contextmanager
@@ -81,6 +82,7 @@ def _list_in_state(context: Context, values: ParameterValues, state: str | None)
     if values.get("follow") and not (format.streams or format.for_readers):
         raise UsageError(f"--follow cannot be used with -o {context.output_format}: use -o ndjson")
     with _opened_inbox(context, values) as inbox:
+        _check_target(inbox, values)
         if values.get("follow"):
             _follow_events(context, inbox, values, state)
         else:
@@ -89,22 +91,33 @@ def _list_in_state(context: Context, values: ParameterValues, state: str | None)
                 context.note(
                     f"no event failed at {values['target']} or waits for it; `inbox show` lists an event's targets"
                 )
+            if not rows and values.get("type"):
+                known = [event.get("type", name) for name, event in context.catalog.events.all().items()]
+                context.note(f"no such event is of type {values['type']}{did_you_mean(values['type'], known)}")
             _show_rows(context, rows)
 
 
 def _choose_events(inbox: Inspection, values: ParameterValues, state: str | None, most: int) -> list[dict[str, Any]]:
-    pattern, target = values.get("type"), _chosen_target(values)
+    pattern, target = values.get("type"), values.get("target")
     rows = inbox.list_events(state, most if pattern is None else MOST, target)
     return [row for row in rows if pattern is None or fnmatchcase(row["type"], pattern)][:most]
 
 
-def _chosen_target(values: ParameterValues) -> str | None:
+def _check_target(inbox: Inspection, values: ParameterValues) -> None:
+    """Raises `UsageError` for one that no listener with this inbox has: a replay would do nothing."""
     target: str | None = values.get("target")
-    if target is not None and not all(target.partition("/")):
+    if target is None:
+        return
+    if not all(target.partition("/")):
         raise UsageError(
             f"--target: {target!r} is not the name of a target", hint="expected ROUTE/HANDLER, such as grades/crm"
         )
-    return target
+    known = inbox.target_names()
+    if target not in known:
+        those = (
+            f"its targets: {', '.join(sorted(known)[:_TARGETS_SHOWN])}" if known else "no listener has noted a target"
+        )
+        raise UsageError(f"--target: the inbox has no target {target!r}{did_you_mean(target, known)}", hint=those)
 
 
 def _follow_events(context: Context, inbox: Inspection, values: ParameterValues, state: str | None) -> None:
@@ -156,11 +169,12 @@ def show_event(context: Context, values: ParameterValues) -> None:
 
 
 def replay_events(context: Context, values: ParameterValues) -> None:
-    state, target = values.get("state"), _chosen_target(values)
+    state, target = values.get("state"), values.get("target")
     if bool(state) == bool(values["id"]):
         raise UsageError("no events: pass their ids, or --state for all in that state")
     check_change(context, "write", "inbox replay")
     with _opened_inbox(context, values, write=True) as inbox:
+        _check_target(inbox, values)
         listed = inbox.list_events(state, MOST, target) if state else []
         found = [*listed, *(row for word in values["id"] for row in _find_events(inbox, word))]
         rows = inbox.replay_events([row["key"] for row in found], target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
@@ -189,6 +189,10 @@ class Inspection(Protocol):
 
     def find_events(self, word: str) -> list[dict[str, Any]]:
         """The events with an id, or else the one with a key; with `payload` (bytes), `targets` and `headers`."""
+        ...
+
+    def target_names(self) -> Collection[str]:
+        """The targets that listeners have noted, or that events of the queue name."""
         ...
 
     def replay_events(self, keys: Iterable[int], target: str | None = None) -> list[dict[str, Any]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ....errors import CallsheetError, NotFound
-from ..queue_port import NEW, QueueFailed, record_of_targets
+from ..queue_port import ALL_OTHERS, NEW, QueueFailed, record_of_targets
 from . import queued_messages
 from .jetstream_queue import ATTEMPTS, REASON, TARGETS, JetStreamQueue, targets_in_headers
 from .nats_connection import (
@@ -186,6 +186,10 @@ class JetStreamInspection:
         dead = self._iterate_messages(self._names.dead_stream, self._names.dead_subject(id, "*"), 1, end)
         live = [await self._live_record(message, consumer) async for message in alive]
         return [*filter(None, live), *[_dead_record(message) async for message in dead]]
+
+    def target_names(self) -> Collection[str]:
+        records = self._run_in_loop(self._list_events(None, _MOST_OF_TARGETS))
+        return {name for record in records for name in record["known"]} - {ALL_OTHERS}
 
     def replay_events(self, keys: Iterable[int], target: str | None = None) -> list[dict[str, Any]]:
         replayed = self._run_in_loop(self._replay_events(list(dict.fromkeys(keys)), target))

@@ -9,7 +9,7 @@ import sqlite3
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -101,12 +101,19 @@ class FileQueue:
     renew_every = HEARTBEAT
 
     def __init__(
-        self, path: str, window: float, note: Callable[[str], None], longest: Callable[[], float] = lambda: 3600.0
+        self,
+        path: str,
+        window: float,
+        note: Callable[[str], None],
+        longest: Callable[[], float] = lambda: 3600.0,
+        target_names: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._window = window
         self._note = note
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._longest = longest
+        self._target_names = target_names
+        self._noted_names: set[str] = set()
         self._path = path
         self._whereabouts: Whereabouts | None = None
         self._misplaced: str | None = None
@@ -218,6 +225,9 @@ class FileQueue:
         if rescheduled:
             self._note(f"inbox: {count_of(rescheduled, 'event')} of a process that ended: handled again")
             self.wake_worker()
+        if new := set(self._target_names()) - self._noted_names:
+            await self._submit_change(partial(inbox_events.note_target_names, names=new))
+            self._noted_names |= new
         self._heartbeats += 1
         if self._heartbeats % PURGE_EVERY == 0:
             await self._purge_done()

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -161,6 +161,10 @@ def _write_targets(connection: sqlite3.Connection, key: int, targets: Mapping[st
         "INSERT OR REPLACE INTO target (key, job, state, attempts, due, error) VALUES (?, ?, ?, ?, ?, ?)",
         [(key, job, *state[:3], state.error and storable_text(state.error)) for job, state in targets.items()],
     )
+
+
+def note_target_names(connection: sqlite3.Connection, names: Iterable[str]) -> None:
+    connection.executemany("INSERT OR IGNORE INTO target_name (job) VALUES (?)", [(name,) for name in names])
 
 
 def next_due(connection: sqlite3.Connection) -> float | None:
@@ -354,6 +358,10 @@ class FileInspection:
 
     def find_events(self, word: str) -> list[dict[str, Any]]:
         return self._run_checked(lambda: find_events(self._connection, word))
+
+    def target_names(self) -> Collection[str]:
+        sql = "SELECT job FROM target_name UNION SELECT job FROM target WHERE job <> ?"
+        return self._run_checked(lambda: [name for (name,) in self._connection.execute(sql, (ALL_OTHERS,))])
 
     def replay_events(self, keys: Iterable[int], target: str | None = None) -> list[dict[str, Any]]:
         unique_keys = list(dict.fromkeys(keys))

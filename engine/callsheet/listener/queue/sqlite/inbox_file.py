@@ -80,11 +80,16 @@ _CREATE_TARGETS = (
     "ALTER TABLE target ADD COLUMN error TEXT",
     "CREATE INDEX target_job ON target (job, key)",
 )
-_WITH_TARGETS = 5
+# The targets that listeners with this inbox have, for whoever names one at the shell.
+_CREATE_NAMES = (
+    "DROP TRIGGER IF EXISTS event_added",
+    "CREATE TABLE target_name (job TEXT PRIMARY KEY) WITHOUT ROWID",
+)
+_WITH_TARGETS, _WITH_NAMES = 5, 6
 # The statements by which a file of an earlier version becomes one of each version.
 _STEPS = (
     (_WITH_TARGETS, (*_CREATE_IDENTITY, *_CREATE_BY_STATE, *_CREATE_TARGETS)),
-    (6, ("DROP TRIGGER IF EXISTS event_added",)),
+    (_WITH_NAMES, _CREATE_NAMES),
 )
 
 
@@ -128,6 +133,8 @@ def _show_targets(connection: sqlite3.Connection) -> None:
             "CREATE TEMP VIEW target AS"
             " SELECT key, job, 'done' AS state, 0 AS attempts, 0.0 AS due, NULL AS error FROM succeeded"
         )
+    if version < _WITH_NAMES:
+        connection.execute("CREATE TEMP VIEW target_name AS SELECT job FROM target")
 
 
 def open_reader(path: str) -> sqlite3.Connection:
