@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from callsheet import registry
 from callsheet.errors import DefinitionError
-from callsheet.language.check import check_definitions
+from callsheet.language.check import adapter_of, check_definitions
 from callsheet.language.layers import Layer
 from callsheet.language.load import load_definitions
+from callsheet.language.shape import KINDS
+from callsheet.language.shape.base import EXPECTED
 from support.places import CASES
 
 HERE = Path(__file__).parent / "wrong"
@@ -32,6 +36,23 @@ def said_of(text: str, directory: Path) -> list[str]:
 @pytest.mark.parametrize(("said", "definition"), WRONG, ids=range(len(WRONG)))
 def test_a_wrong_definition_is_refused_with_what_is_wrong(said: str, definition: str, tmp_path: Path) -> None:
     assert said in said_of(definition, tmp_path)
+
+
+def patterns_in(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if isinstance(schema.get("pattern"), str):
+            yield schema["pattern"]
+        yield from (pattern for each in schema.values() for pattern in patterns_in(each))
+    elif isinstance(schema, list):
+        yield from (pattern for each in schema for pattern in patterns_in(each))
+
+
+def test_what_does_not_fit_is_told_in_words_and_not_by_a_pattern() -> None:
+    patterns = {pattern for kind in KINDS for pattern in patterns_in(adapter_of(kind).json_schema())}
+    assert len(patterns) > 20
+    assert patterns - EXPECTED.keys() == set()
+    for words in EXPECTED.values():
+        assert not set(words) & set("^$\\[]*"), words
 
 
 def test_what_they_are_laid_over_is_sound(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ from .desugar import is_derived
 from .problem import Finding, Findings, Problem, spot_with_bases, stale_by, word_problem
 from .renames import lost_definition
 from .shape import COMPLETED, KINDS
-from .shape.base import SOME_WORDS
+from .shape.base import EXPECTED
 from .source_file import DEFAULTS, EXTEND, PARTS, RESOURCE, Definition, Definitions, Path, Stale
 
 
@@ -254,9 +254,9 @@ def _expected_text(definition: Definition, path: Path, item: dict[str, Any], def
         return f"required key is missing{_meant_definition(definition, definitions) if len(path) == 1 else ''}"
     if item["type"] == "literal_error":
         return f"unknown value {item['input']!r}, expected one of {item['ctx']['expected']}"
-    if item["type"] == "string_pattern_mismatch" and item["ctx"]["pattern"] == SOME_WORDS:
-        return "expected some words, not nothing"
     given = f" (given: {item['input']!r})" if isinstance(item["input"], str | int | float) else ""
+    if item["type"] == "string_pattern_mismatch":
+        return f"expected {EXPECTED[item['ctx']['pattern']]}{given}"
     return f"{item['msg'][:1].lower()}{item['msg'][1:]}{given}"
 
 

@@ -16,6 +16,7 @@ from .base import (
     Rules,
     Shape,
     Value,
+    fitting,
     reference_to,
     seeing_names,
 )
@@ -111,10 +112,8 @@ class Consent(Shape, total=False):
     renew: Annotated[list[str], Field(description="Scopes always asked for, so that access can be renewed.")]
     host: Annotated[
         str,
-        Field(
-            pattern=r"^(127\.0\.0\.1|localhost|::1)$",
-            description="Loopback address of the redirect URL; default: 127.0.0.1.",
-        ),
+        fitting(r"^(127\.0\.0\.1|localhost|::1)$", "127.0.0.1, localhost or ::1"),
+        Field(description="Loopback address of the redirect URL; default: 127.0.0.1."),
     ]
     port: Annotated[
         int, Field(ge=1, le=65535, description="authorization_code: port of the redirect URL, as registered.")

@@ -14,6 +14,7 @@ from .base import (
     Shape,
     Template,
     Value,
+    fitting,
     keyed_by,
     pattern_key,
     reference_to,
@@ -61,10 +62,11 @@ class AgentsTable(Shape, total=False):
     uri: Required[
         Annotated[
             str,
-            Field(
-                pattern=r"^[a-z][a-z0-9-]*(/(\{[a-z0-9_]+\}|[a-z0-9-]+))+$",
-                description="Path with {names}; the program's name is the scheme.",
+            fitting(
+                r"^[a-z][a-z0-9-]*(/(\{[a-z0-9_]+\}|[a-z0-9-]+))+$",
+                "a path in small letters with names in braces: issue/{key}",
             ),
+            Field(description="Path with {names}; the program's name is the scheme."),
         ]
     ]
     command: Required[Command]

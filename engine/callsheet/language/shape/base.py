@@ -31,8 +31,17 @@ Template = Annotated[
         json_schema_extra={"format": "template"},
     ),
 ]
-SOME_WORDS = r"\S"
-Words = Annotated[Template, StringConstraints(pattern=SOME_WORDS)]  # a template that is said to a person
+EXPECTED: dict[str, str] = {}
+
+
+def fitting(pattern: str, expected: str) -> Any:
+    """Metadata of a text that has to fit a pattern. `expected` is what a person is told of one that does not."""
+    EXPECTED[pattern] = expected
+    return Field(pattern=pattern)
+
+
+SomeWords = fitting(r"\S", "some words, not nothing")
+Words = Annotated[Template, SomeWords]  # a template that is said to a person
 Value = Annotated[
     Any,
     Field(
@@ -42,15 +51,24 @@ Value = Annotated[
 ]
 Name = Annotated[
     str,
-    StringConstraints(min_length=1, pattern=r"^\S(.*\S)?$"),
+    StringConstraints(min_length=1),
+    fitting(r"^\S(.*\S)?$", "one line without blanks at its ends"),
     Field(json_schema_extra={"single_line": True}),
 ]
-Word = Annotated[str, StringConstraints(pattern=r"^[^\s-]\S*$"), Field(description="A word of a command line.")]
+Word = Annotated[
+    str,
+    fitting(r"^[^\s-]\S*$", "one word that does not begin with -"),
+    Field(description="A word of a command line."),
+]
 HeaderName = Annotated[
-    str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"), Field(description="The name of a header.")
+    str,
+    fitting(r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "the name of a header: letters, digits and -"),
+    Field(description="The name of a header."),
 ]
 HeaderText = Annotated[
-    str, StringConstraints(pattern=r"^[\x20-\x7e]*$"), Field(description="Plain ASCII without line breaks.")
+    str,
+    fitting(r"^[\x20-\x7e]*$", "plain ASCII without line breaks"),
+    Field(description="Plain ASCII without line breaks."),
 ]
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Required
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from .base import (
-    SOME_WORDS,
     Args,
     Expression,
     KeyRule,
@@ -15,10 +14,12 @@ from .base import (
     OperationId,
     Rules,
     Shape,
+    SomeWords,
     Template,
     Value,
     Word,
     Words,
+    fitting,
     keyed_by,
     named_in,
     reference_to,
@@ -101,7 +102,7 @@ class InputDefinition(Shape, total=False):
         bool, Field(description="A word behind a hyphen is to go: expressions see a table of `add` and `remove`.")
     ]
     positional: Annotated[bool, Field(description="The option's value may also stand without its name, at the end.")]
-    short: Annotated[str, Field(pattern="^[A-Za-z]$", description="One-letter form.")]
+    short: Annotated[str, fitting("^[A-Za-z]$", "one letter"), Field(description="One-letter form.")]
     aliases: Annotated[list[Name], Field(description="Further names of the option.")]
     metavar: Name
     help: str
@@ -197,7 +198,7 @@ OF_A_PARAM = (
 # Shapes of what a person meets: programs, commands, lookups, views.
 
 
-HelpText = Annotated[str, StringConstraints(pattern=SOME_WORDS)]
+HelpText = Annotated[str, SomeWords]
 CommandLines = Annotated[list[HelpText], Field(min_length=1)]
 
 
@@ -214,7 +215,13 @@ class ProgramDefinition(Shape, total=False):
     """One console program."""
 
     title: Required[str]
-    prefix: Required[Annotated[str, Field(pattern="^[A-Z][A-Z0-9_]*$", description="Of its environment variables.")]]
+    prefix: Required[
+        Annotated[
+            str,
+            fitting("^[A-Z][A-Z0-9_]*$", "capital letters, digits and _, a letter first: MY_TOOL"),
+            Field(description="Of its environment variables."),
+        ]
+    ]
     uses: Annotated[
         list[str],
         Field(

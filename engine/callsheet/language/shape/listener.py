@@ -16,6 +16,7 @@ from .base import (
     Shape,
     Template,
     Value,
+    fitting,
     pattern_key,
     reference_to,
     seeing_names,
@@ -26,15 +27,22 @@ from .base import (
 
 Duration = Annotated[
     str,
-    Field(
-        pattern=r"^(\d*[1-9]\d*(\.\d+)?|0+\.\d*[1-9]\d*)(ms|s|m|h|d)$",
-        description="A number above 0 and a unit: 250ms, 10s, 5m, 1h, 2d.",
+    fitting(
+        r"^(\d*[1-9]\d*(\.\d+)?|0+\.\d*[1-9]\d*)(ms|s|m|h|d)$",
+        "a number above 0 and a unit: 250ms, 10s, 5m, 1h, 2d",
     ),
+    Field(description="A number above 0 and a unit: 250ms, 10s, 5m, 1h, 2d."),
 ]
 Wait = Annotated[
-    str, Field(pattern=r"^\d+(\.\d+)?(ms|s|m|h|d)$", description="A number and a unit, or 0s for no time at all.")
+    str,
+    fitting(r"^\d+(\.\d+)?(ms|s|m|h|d)$", "a number and a unit: 0s, 250ms, 10s"),
+    Field(description="A number and a unit, or 0s for no time at all."),
 ]
-UrlPath = Annotated[str, Field(pattern="^/", description="Path of the URL, exactly as it is asked for.")]
+UrlPath = Annotated[
+    str,
+    fitting("^/", "a path that begins with /"),
+    Field(description="Path of the URL, exactly as it is asked for."),
+]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -86,7 +94,9 @@ class ListenerDefinition(RetryKeys, total=False):
 
 
 OwnFile = Annotated[
-    str, Field(pattern=r"^(/|~|[A-Za-z]:[\\/])", description="A file: an absolute path, or one that begins with ~.")
+    str,
+    fitting(r"^(/|~|[A-Za-z]:[\\/])", "an absolute path, or one that begins with ~"),
+    Field(description="A file: an absolute path, or one that begins with ~."),
 ]
 
 
@@ -103,7 +113,13 @@ class QueueDefinition(Shape, total=False):
 
     driver: Required[Annotated[str, reference_to("engine:queue", description="What speaks with the server.")]]
     schemes: Required[Annotated[list[str], Field(min_length=1, description="How its addresses begin.")]]
-    subject: Required[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$", description="First word of its subjects.")]]
+    subject: Required[
+        Annotated[
+            str,
+            fitting(r"^[A-Za-z0-9_-]+$", "letters, digits, _ and -"),
+            Field(description="First word of its subjects."),
+        ]
+    ]
     replicas: Required[Annotated[int, Field(ge=1, le=5, description="Servers of a cluster that keep each event.")]]
     max_bytes: Required[Annotated[int, Field(ge=1024, description="What waits may take so much room, in bytes.")]]
     max_events: Annotated[int, Field(ge=1, description="So many events may wait.")]
@@ -119,12 +135,15 @@ class QueueDefinition(Shape, total=False):
     ]
     tls: QueueTls
     monitor: Annotated[
-        str, Field(pattern="^https?://", description="The server's monitoring port, which says how often it syncs.")
+        str,
+        fitting("^https?://", "an address that begins with https:// or http://"),
+        Field(description="The server's monitoring port, which says how often it syncs."),
     ]
 
 
-Variable = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
-_Schemes = Annotated[list[Annotated[str, Field(pattern="^[a-z][a-z0-9+.-]*$")]], Field(min_length=1)]
+Variable = Annotated[str, fitting("^[A-Za-z_][A-Za-z0-9_]*$", "the name of a variable: MY_SECRET")]
+_Scheme = Annotated[str, fitting("^[a-z][a-z0-9+.-]*$", "the scheme of an address: https")]
+_Schemes = Annotated[list[_Scheme], Field(min_length=1)]
 
 
 class BrokerDefinition(Shape, total=False):
@@ -149,8 +168,8 @@ class BrokerDefinition(Shape, total=False):
 
 Member = Annotated[
     str,
+    fitting(r"^[^.\s]+(\.[^.\s]+)*$", "names with dots between: signature.value"),
     Field(
-        pattern=r"^[^.\s]+(\.[^.\s]+)*$",
         description="Or the member of the JSON body that holds it: names and places of lists, with dots between.",
     ),
 ]
@@ -416,9 +435,8 @@ class HandlerDefinition(RetryKeys, total=False):
     concurrency: Annotated[Count, Field(description="Runs at the same time.")]
     rate: Annotated[
         str,
-        Field(
-            pattern=r"^[1-9]\d*/(\d+(\.\d+)?)?(ms|s|m|h|d)$", description="Runs in a time, evenly spread: 10/s, 100/5m."
-        ),
+        fitting(r"^[1-9]\d*/(\d+(\.\d+)?)?(ms|s|m|h|d)$", "runs in a time: 10/s, 100/5m"),
+        Field(description="Runs in a time, evenly spread: 10/s, 100/5m."),
     ]
     circuit: CircuitDefinition
 
@@ -533,7 +551,9 @@ class RunsProgram(HandlerDefinition, total=False):
 class CallsFunction(HandlerDefinition, total=False):
     """The table of `python`."""
 
-    call: Required[Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$", description="python: module:function.")]]
+    call: Required[
+        Annotated[str, fitting(r"^[\w.]+:[\w.]+$", "module:function"), Field(description="python: module:function.")]
+    ]
     process: Annotated[
         bool, Field(description="python: run it in processes of their own, which are ended when they take too long.")
     ]

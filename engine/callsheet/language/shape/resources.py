@@ -18,6 +18,7 @@ from .base import (
     Shape,
     Template,
     Value,
+    fitting,
     keyed_by,
     pattern_key,
     reference_to,
@@ -121,8 +122,8 @@ class ResourceChanged(Shape, total=False):
     ]
     margin: Annotated[
         str,
+        fitting(r"^\d+(s|m|h|d)$", "a whole number and a unit: 30s, 1m, 2h, 1d"),
         Field(
-            pattern=r"^\d+(s|m|h|d)$",
             description="How much earlier is asked for: what the service rounds, and how much its zone may differ. "
             "Default: 1m.",
         ),

@@ -18,6 +18,7 @@ from .base import (
     Shape,
     Template,
     Value,
+    fitting,
     keyed_by,
     pattern_key,
     reference_to,
@@ -174,8 +175,14 @@ Safety = Annotated[
 ]
 
 
-Status = Annotated[str, Field(pattern="^[1-5][0-9][0-9]$", description="An HTTP status.")]
-ErrorStatus = Annotated[str, Field(pattern="^[45][0-9][0-9]$", description="An HTTP status of a failure.")]
+Status = Annotated[
+    str, fitting("^[1-5][0-9][0-9]$", "an HTTP status, 100 to 599"), Field(description="An HTTP status.")
+]
+ErrorStatus = Annotated[
+    str,
+    fitting("^[45][0-9][0-9]$", "an HTTP status of a failure, 400 to 599"),
+    Field(description="An HTTP status of a failure."),
+]
 _OF_AN_OPERATION = ("id", "tag", "method", "path")
 
 
@@ -348,7 +355,8 @@ class BodyPart(Shape, total=False):
 class Body(Shape, total=False):
     media: Annotated[
         str,
-        Field(pattern=r"^[^\s/]+/[^\s/].*$", description="Media type sent; default: application/json."),
+        fitting(r"^[^\s/]+/[^\s/].*$", "a media type: text/csv"),
+        Field(description="Media type sent; default: application/json."),
     ]
     schema: Annotated[str, reference_to("schema", description="What a JSON body must look like.")]
     parts: Annotated[dict[str, BodyPart], Field(min_length=1, description="The parts of a multipart or form body.")]
@@ -358,10 +366,11 @@ class Body(Shape, total=False):
 
 Http = Annotated[
     str,
-    Field(
-        description="Method and path, path parameters in braces.",
-        pattern=r"^(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY) /\S*$",
+    fitting(
+        r"^(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY) /\S*$",
+        "GET, PUT, POST, DELETE, PATCH, HEAD, OPTIONS or QUERY and a path: GET /items/{id}",
     ),
+    Field(description="Method and path, path parameters in braces."),
 ]
 
 
