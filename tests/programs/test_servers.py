@@ -133,3 +133,9 @@ def test_the_documented_server_counts_before_there_is_a_site_without_a_credentia
     assert boxes("pets", "list", program="boxes") == 2
     assert f"hint: set BOXES_BASE_URL={boxes.first.url} too" in boxes.err
     assert boxes.sent() == [("open", "/pictures/now", "")]
+
+
+def test_where_no_definition_says_how_things_are_shown_none_is_asked_for(boxes: Boxes) -> None:
+    assert boxes("open", "7", program="boxes") == 2
+    assert "'7' cannot be opened: no definition says where the site shows things" in boxes.err
+    assert not boxes.sent()

@@ -34,6 +34,9 @@ def address_of(context: Context, word: str | None) -> str:
         for id, definition in context.catalog.addresses.all().items()
         if "pattern" in (each := on_deployment(definition, context.site().deployment))
     }
+    if not openable:
+        hint = f"pass an address, or let a resource of {context.program} say `address`"
+        raise UsageError(f"{word!r} cannot be opened: no definition says where the site shows things", hint=hint)
     wire = StepDispatcher(context)
     fitting = [id for id, pattern in openable.items() if re.fullmatch(pattern, word)]
     for id in fitting:
