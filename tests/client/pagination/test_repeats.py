@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,11 +12,12 @@ import pytest
 
 from callsheet.client.http.reply import Reply
 from callsheet.client.pagination.fetch_pages import fetch_pages
-from callsheet.client.pagination.page_walk import Repeats
+from callsheet.client.pagination.page_walk import Repeats, SeenIds
 from callsheet.client.pagination.paging_plan import plan_of
 from callsheet.client.request.http_request import Request
 from callsheet.client.request.operation_call import call_of
 from callsheet.errors import CallsheetError
+from support.draws import chance
 from support.shop import shop
 
 TEXT = """
@@ -134,3 +136,33 @@ def test_empty_pages_come_to_an_end_too() -> None:
         repeats.check_items([], page)
     with pytest.raises(CallsheetError, match="1000 empty pages in a row"):
         repeats.check_items([], 1000)
+
+
+@pytest.mark.parametrize("id", [0, 7, 63, 64, 10**17, "0", "007", "-1", "1.5", "", "A-1", "٣", "²", "1" * 30, "x" * 99])
+def test_an_id_is_new_once(id: str | int) -> None:
+    seen = SeenIds(["6", "62", "65", "A-2"])
+    assert seen.add(id)
+    assert not seen.add(id)
+    assert not seen.add(str(id))  # a service may answer numbers and take texts
+    assert seen.add(f"{id}0")
+
+
+def test_drawn_ids_are_told_apart_as_a_set_tells_them() -> None:
+    draws = chance(7)
+    kinds = [lambda: str(draws.randrange(500)), lambda: f"{draws.randrange(40):04}", lambda: f"K-{draws.randrange(40)}"]
+    ids = [draws.choice(kinds)() for _ in range(3000)]
+    seen, known = SeenIds(), set[str]()
+    for id in ids:
+        assert seen.add(id) == (id not in known)
+        known.add(id)
+
+
+def test_many_ids_take_little_memory() -> None:
+    """100,000 texts in a set are some 10 MB, more than anything else that a long list keeps."""
+    tracemalloc.start()
+    try:
+        seen = SeenIds(str(number) for number in range(20_000, 120_000))
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+        assert not seen.add("119999")
+    finally:
+        tracemalloc.stop()

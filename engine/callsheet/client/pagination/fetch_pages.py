@@ -15,7 +15,7 @@ from ..http.reply import Reply
 from ..listed import listed_in
 from ..request.http_request import Json, Request
 from .in_parallel import in_order
-from .page_walk import ListMoved, Page, Walk
+from .page_walk import ListMoved, Page, SeenIds, Walk
 from .paging_plan import PagePlan
 
 if TYPE_CHECKING:
@@ -182,12 +182,8 @@ class Fetching:
         self, send: Callable[[Request], Reply], plan: PagePlan, known: list[str], most: int | None
     ) -> Iterator[str]:
         """The ids of the list that are not `known`: each once, where the walk over it leaves out what comes again."""
-        seen = set(known)
-        for id in self._listed_ids(send, plan, known, most):
-            if id not in seen:
-                if plan.unique is None:  # two sets of a hundred thousand ids would be the most that a long list takes
-                    seen.add(id)
-                yield id
+        seen = SeenIds(known)
+        return (id for id in self._listed_ids(send, plan, known, most) if seen.add(id))
 
     def _listed_ids(
         self, send: Callable[[Request], Reply], plan: PagePlan, known: list[str], most: int | None

@@ -104,6 +104,35 @@ def _links_in_header(text: str) -> dict[str, str]:
     return found
 
 
+# Which items came so far, in little memory: a hundred thousand of them take less than one page does.
+
+
+_CLOSE = 64  # ids; services count them up, so most have neighbours
+_LONGEST = 18  # digits
+
+
+class SeenIds:
+    """A set of ids. Whole numbers are bits of a number for all that are close; anything else stands for itself."""
+
+    def __init__(self, ids: Iterable[Any] = ()) -> None:
+        self._others: set[Any] = set()
+        self._numbers: dict[int, int] = {}
+        for id in ids:
+            self.add(id)
+
+    def add(self, id: str | int) -> bool:
+        """Whether it is new. An id that is a number is the same as its text."""
+        text = str(id)
+        if not text.isdecimal() or len(text) > _LONGEST or str(int(text)) != text:
+            new = text not in self._others
+            self._others.add(text)
+            return new
+        place, bit = divmod(int(text), _CLOSE)
+        known = self._numbers.get(place, 0)
+        self._numbers[place] = known | 1 << bit
+        return not known >> bit & 1
+
+
 # The state of one walk over pages: what came so far, and what to ask for next.
 
 
@@ -157,7 +186,7 @@ class Walk:
         self.offset = self._first_offset(start)
         self._first = self.request_at(request, start) if start is not None else request
         self.request: Request | None = None if most == 0 else self._with_size(self._first)
-        self._seen: set[Any] = set(seen)
+        self._seen = SeenIds(seen)
         self.repeats = Repeats(request.name, self._with_size(self._first).url)
 
     def add_page(self, reply: Reply, *, repeated: int | None = None) -> Page:
@@ -205,10 +234,8 @@ class Walk:
         found = []
         for item in items:
             mark = self.value_in_reply(self.plan.unique, item)
-            if not isinstance(mark, str | int) or mark not in self._seen:
+            if not isinstance(mark, str | int) or self._seen.add(mark):  # a list or table names nothing
                 found.append(item)
-            if isinstance(mark, str | int):  # a list or table names nothing
-                self._seen.add(mark)
         return found
 
     def _item_mark(self, item: Any) -> Any:
