@@ -502,34 +502,59 @@ def test_a_field_that_names_a_person_takes_a_word_for_one(site: Site) -> None:
     assert site.writes == []
 
 
-def test_pages_stand_in_the_order_that_their_files_say(cloud: Site) -> None:
-    def order() -> list[str]:
-        id = cloud.page("Guide")["id"]
-        rows = [row for row in cloud.rows("pages", "list", "--space", "DOC") if row.get("parentId") == id]
-        return [row["title"] for row in sorted(rows, key=lambda row: int(row["position"]))]
+def order_below(site: Site, parent: str) -> list[str]:
+    id = site.page(parent)["id"]
+    rows = [row for row in site.rows("pages", "list", "--space", "DOC") if row.get("parentId") == id]
+    return [row["title"] for row in sorted(rows, key=lambda row: int(row["position"]))]
 
-    def write(numbers: dict[str, int]) -> None:
-        for name, number in numbers.items():
-            cloud.write(f"guide/{name}.md", f"---\norder: {number}\n---\n# {name.capitalize()}\n\nText.\n")
 
+def write_in_order(site: Site, numbers: dict[str, int]) -> None:
+    for name, number in numbers.items():
+        site.write(f"guide/{name}.md", f"---\norder: {number}\n---\n# {name.capitalize()}\n\nText.\n")
+
+
+def test_undo_puts_pages_back_in_their_order(cloud: Site) -> None:
     cloud.write("guide/index.md", "# Guide\n")
-    write({"alpha": 3, "beta": 1, "gamma": 2, "delta": 4})
+    write_in_order(cloud, {"alpha": 1, "beta": 2, "gamma": 3, "delta": 4, "epsilon": 5})
+    assert cloud.apply() == 0, cloud.err
+    before, journal, back = order_below(cloud, "Guide"), str(cloud.home / "j.jsonl"), str(cloud.home / "b.jsonl")
+    write_in_order(cloud, {"zeta": 0, "epsilon": 1, "alpha": 2, "gamma": 3, "beta": 4})
+    (cloud.docs / "guide/gamma.md").unlink()
+    cloud.write("other/index.md", "# Other\n")
+    cloud.write("other/delta.md", "# Delta\n\nText.\n")
+    (cloud.docs / "guide/delta.md").unlink()
+    assert cloud.apply("--prune", "--yes", "--journal", journal) == 0, cloud.err
+    after = order_below(cloud, "Guide")
+    assert after == ["Zeta", "Epsilon", "Alpha", "Beta"]
+    assert cloud("undo", journal, "--dry-run") == 0, cloud.err
+    assert cloud.writes == []
+    assert cloud("undo", journal, "--yes", "--journal", back) == 0, cloud.err
+    assert order_below(cloud, "Guide") == before
+    assert cloud("undo", journal, "--yes") == 0, cloud.err
+    assert not [line for line in cloud.writes if "/move/" in line]  # they stand so already
+    assert cloud("undo", back, "--yes") == 0, cloud.err
+    assert order_below(cloud, "Guide") == after
+
+
+def test_pages_stand_in_the_order_that_their_files_say(cloud: Site) -> None:
+    cloud.write("guide/index.md", "# Guide\n")
+    write_in_order(cloud, {"alpha": 3, "beta": 1, "gamma": 2, "delta": 4})
     assert cloud.apply() == 0, cloud.err
     assert not [line for line in cloud.writes if "/move/" in line]  # each is made behind the one before it
-    assert order() == ["Beta", "Gamma", "Alpha", "Delta"]
-    write({"alpha": 1, "beta": 2, "gamma": 3, "delta": 4, "epsilon": 2})
+    assert order_below(cloud, "Guide") == ["Beta", "Gamma", "Alpha", "Delta"]
+    write_in_order(cloud, {"alpha": 1, "beta": 2, "gamma": 3, "delta": 4, "epsilon": 2})
     plan = {row["path"]: row for row in cloud.plan()}
     assert {path for path, row in plan.items() if "after" in row or "before" in row} == {
         "guide/alpha.md", "guide/epsilon.md"
     }  # fmt: skip
     assert cloud.apply() == 0, cloud.err
-    assert order() == ["Alpha", "Beta", "Epsilon", "Gamma", "Delta"]
+    assert order_below(cloud, "Guide") == ["Alpha", "Beta", "Epsilon", "Gamma", "Delta"]
     assert cloud.apply() == 0
     assert cloud.writes == []
-    write({"delta": 0})
+    write_in_order(cloud, {"delta": 0})
     assert cloud.apply() == 0, cloud.err
     assert len([line for line in cloud.writes if "/move/" in line]) == 1
-    assert order() == ["Delta", "Alpha", "Beta", "Epsilon", "Gamma"]
+    assert order_below(cloud, "Guide") == ["Delta", "Alpha", "Beta", "Epsilon", "Gamma"]
 
 
 def test_what_no_file_orders_stays_where_it_is(cloud: Site) -> None:

@@ -44,20 +44,56 @@ def with_picture(site: Site, name: str = "a.png") -> None:
     assert site.edit("Refunds", picture) == 0, site.err
 
 
-@pytest.mark.parametrize("after", ["BA", "BC", "BAC"], ids=["swapped", "chained", "swapped and a new one"])
-def test_titles_go_from_file_to_file(site: Site, after: str) -> None:
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("AB", "BA"),
+        ("AB", "BC"),
+        ("AB", "BAC"),
+        ("ABC", "BCA"),
+        ("ABCDE", "BADEC"),
+        ("ABC", "BCDA"),
+        ("ABC", "B C"),
+        ("AB", "ZA"),
+        ("AB", " BA"),
+    ],
+    ids=[
+        "swapped",
+        "chained",
+        "swapped and a new one",
+        "circle",
+        "two circles",
+        "chained and a new one",
+        "one removed",
+        "chained backwards",
+        "of one removed to a new one",
+    ],
+)
+def test_titles_go_from_file_to_file_and_back(site: Site, before: str, after: str) -> None:
     def write(titles: str) -> None:
-        for name, title in zip("xyz", titles, strict=False):
-            site.write(f"{name}.md", f"---\ntitle: {title}\n---\nOf {name}.\n")
+        for path in site.docs.glob("*.md"):
+            path.unlink()
+        for name, title in zip("vwxyz", titles, strict=False):
+            if title != " ":
+                site.write(f"{name}.md", f"---\ntitle: {title}\n---\nOf {name}.\n")
 
-    write("AB")
+    def bodies(titles: str) -> list[str]:
+        return [site.body(title) for title in titles if title != " "]
+
+    write(before)
     assert site.apply() == 0, site.err
+    first, journal = bodies(before), str(site.home / "j.jsonl")
     write(after)
-    assert site.apply() == 0, site.err
-    for name, title in zip("xyz", after, strict=False):
-        assert f"Of {name}." in site.body(title)
+    assert site.apply("--prune", "--yes", "--journal", journal) == 0, site.err
+    assert bodies(after) == [f"<p>Of {name}.</p>" for name, title in zip("vwxyz", after, strict=False) if title != " "]
     assert site.apply() == 0
     assert site.writes == []
+    back = str(site.home / "back.jsonl")
+    assert site("undo", journal, "--yes", "--journal", back) == 0, site.err
+    assert bodies(before) == first
+    assert {page["title"] for page in site.rows("pages", "list", "--space", "DOC")}.isdisjoint({*after} - {*before})
+    assert site("undo", back, "--yes") == 0, site.err  # an undo is undone, too
+    assert bodies(after) == [f"<p>Of {name}.</p>" for name, title in zip("vwxyz", after, strict=False) if title != " "]
 
 
 def test_a_swap_of_titles_that_was_stopped_is_gone_on_with(cloud: Site) -> None:
@@ -73,6 +109,31 @@ def test_a_swap_of_titles_that_was_stopped_is_gone_on_with(cloud: Site) -> None:
     assert cloud.page("B")["id"] == first
     assert cloud.page("A")["id"] == second
     assert cloud.plan() == []
+
+
+def test_an_undo_of_a_swap_that_was_stopped_is_gone_on_with(cloud: Site) -> None:
+    for titles in ("AB", "BA"):
+        for name, title in zip("xy", titles, strict=True):
+            cloud.write(f"{name}.md", f"---\ntitle: {title}\n---\nOf {name}.\n")
+        assert cloud.apply("--journal", str(cloud.home / f"{titles}.jsonl")) == 0, cloud.err
+    first = cloud.page("B")["id"]
+    assert cloud("pages", "edit", first, "--title", f"A ({first})", "--yes") == 0, cloud.err
+    assert cloud("undo", str(cloud.home / "BA.jsonl"), "--yes") == 0, cloud.err
+    assert cloud.page("A")["id"] == first
+    assert cloud.body("B") == "<p>Of y.</p>"
+
+
+def test_what_others_changed_since_keeps_its_title(cloud: Site) -> None:
+    """Nothing is called otherwise for a moment that then stays so."""
+    for titles in ("AB", "BA"):
+        for name, title in zip("xy", titles, strict=True):
+            cloud.write(f"{name}.md", f"---\ntitle: {title}\n---\nOf {name}.\n")
+        assert cloud.apply("--journal", str(cloud.home / f"{titles}.jsonl")) == 0, cloud.err
+    for title in "AB":
+        assert cloud.edit(title, "<p>Theirs.</p>") == 0, cloud.err
+    assert cloud("undo", str(cloud.home / "BA.jsonl"), "--yes") != 0
+    assert "changed since: body" in cloud.err
+    assert cloud.body("A") == cloud.body("B") == "<p>Theirs.</p>"
 
 
 def test_two_directories_below_one_parent_leave_each_other_alone(site: Site) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
 from json import dumps
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import CallsheetError, Conflict, NotFound, UsageError
 from ..language.merge import on_deployment
 from ..language.parameters import to_identifier
+from ..language.template import to_text
 from .execute import check_operation, refuse_when_read_only
 from .journal import DONE, UNDER_WAY, Recorded, fresh_path, hold_journal, new_journal
 from .made_things import Removal, value_differences
+from .rearranging import Renamed, moves_into_order, names_in_turn, set_aside, sibling_ranks
 from .resources import Things
 from .steps.converters import calls_of, item_name
 from .steps.dispatcher import StepDispatcher
@@ -126,15 +130,18 @@ class UndoRun(StepRun):
                 f"{what} as before `{self.found.command_words}` of {self.found.head['started']}{removed}"
             )
         self._check_requests(items)
+        ranks = self._ranks_now()
         if self.dispatcher.dry:
-            return [], self._restore_items(items, None)[1]
+            return [], self._restore_all(items, None, ranks)[1]
         with new_journal(self.path) as journal:
             head = {**head_of(self, self.step), "undo": True, "of": self.found.path}
+            if ranks:
+                head["values"] |= {"order": {parent: [*of] for parent, of in ranks.items() if parent in self._order}}
             journal.write_head(head, self.found.items)
             self.context.note(self.context.journaling.journal_note(self.path, has_undo=not removes))
             again = f"to continue: {self.context.program} undo {shown_path(self.found.path)}"
             with follow_record(self, journal, self.step["each"], again) as record:
-                return self._restore_items(items, record)
+                return self._restore_all(items, record, ranks)
 
     def _agree_to_undo(self, what: str) -> None:
         """Which change is meant is said to whoever agreed without being asked, too."""
@@ -172,10 +179,8 @@ class UndoRun(StepRun):
         return self.found.state_before(item.number), self.found.state_after(item.number) if known else ...
 
     def removal_request(self, item: Numbered) -> Request:
-        things = Things(self.dispatcher, self._resource or "")
-        return things.request_of_verb(
-            "delete", {**things.expression_scope(self.found.head["values"].get("parents", {})), "id": item.item}
-        )
+        scope = {**self._things.expression_scope(self._parents), "id": item.item}
+        return self._things.request_of_verb("delete", scope)
 
     def _check_requests(self, items: Sequence[Numbered]) -> None:
         """All that is to be sent is built, and judged by the policy, before anything is."""
@@ -192,16 +197,115 @@ class UndoRun(StepRun):
         name = self.back.get("item", "item")
         return {**self.scope, name: item.item, "thing": item.item, "was": self.found.state_before(item.number)}
 
-    def _restore_items(self, items: list[Numbered], record: JournalRecord | None) -> tuple[Rows, CallsheetError | None]:
+    # Names that go round in a circle, and the order of things with one parent
+
+    @property
+    def _order(self) -> dict[str, list[str]]:
+        """Parent → the things below it as they stood before, where one of them was moved."""
+        found = self.found.head["values"].get("order")
+        return found if self._resource is not None and isinstance(found, dict) else {}
+
+    @cached_property
+    def _things(self) -> Things:
+        return Things(self.dispatcher, self._resource or "")
+
+    def _ranks_now(self) -> dict[str, dict[str, float]]:
+        return sibling_ranks(self._things, self._parents) if self._order else {}
+
+    @property
+    def _parents(self) -> dict[str, str]:
+        return dict(self.found.head["values"].get("parents", {}))
+
+    def _restore_all(
+        self, items: list[Numbered], record: JournalRecord | None, ranks: Mapping[str, Mapping[str, float]]
+    ) -> tuple[Rows, CallsheetError | None]:
+        in_turn = self._free_names(items, record)
+        rows, failure = self._restore_items(in_turn or items, record, in_turn=bool(in_turn))
+        try:
+            if self._order:
+                self._put_in_order(ranks if self.dispatcher.dry else self._ranks_now())
+        except CallsheetError as error:
+            failure = failure or error
+        return rows, failure
+
+    def _put_in_order(self, ranks: Mapping[str, Mapping[str, float]]) -> None:
+        for parent, before in self._order.items():
+            here = ranks.get(parent, {})
+            wanted = [id for id in before if id in here]
+            for id, after, above in moves_into_order(wanted, [here[id] for id in wanted]):
+                self._things.order_thing({"id": id}, self._parents, after=after, before=above)
+
+    def _free_names(self, items: list[Numbered], record: JournalRecord | None) -> list[Numbered]:
+        """The items in an order in which each name is free; empty where any order will do.
+
+        One of a circle is called otherwise for a moment, as is what was made and has the name of another one.
+        """
+        field = self._things.name_field if self._resource is not None else None
+        by_number = {each.number: each for each in items}
+        names = {number: Renamed(*self._names_of(each, field)) for number, each in by_number.items()} if field else {}
+        turns = names_in_turn({number: name for number, name in names.items() if name.was != name.wanted})
+        aside = [by_number[number] for number, is_aside in turns if is_aside or self.is_made(by_number[number])]
+        if record is not None and aside:
+            record.before_items(aside)
+        for each in aside:
+            with suppress(CallsheetError):  # what is in its way is told when its turn comes
+                if record is None or not self.is_back(each, record):
+                    called = set_aside(names[each.number].wanted or names[each.number].was, each.item)
+                    found = self._things.read_thing(each.item, self._parents)
+                    self._things.update_thing(found, {field or "": called}, self._parents)
+        first = [
+            by_number[number] for number, is_aside in turns if not is_aside and not self.is_made(by_number[number])
+        ]
+        return [*first, *(each for each in items if each not in first)] if turns else []
+
+    def _names_of(self, item: Numbered, field: str) -> Iterator[str | None]:
+        """What it was left with, and what it gets."""
+        for state in self._states_of_item(item)[::-1]:
+            name = state.get(field) if isinstance(state, dict) else None
+            yield None if name is None else to_text(name)
+
+    def state_now(self, item: Numbered, record: JournalRecord) -> Any:
+        """What was read of it; with the name that it was left with, where it only waits for its own."""
+        current, left = record.was[item.number], self._states_of_item(item)[1]
+        field = self._things.name_field if self._resource is not None else None
+        if field and isinstance(current, dict) and isinstance(left, dict) and field in left:
+            names = [name for name in self._names_of(item, field) if name is not None]
+            if current.get(field) in [set_aside(name, item.item) for name in names]:
+                return {**current, field: left[field]}
+        return current
+
+    def is_back(self, item: Numbered, record: JournalRecord) -> bool:
+        """Raises `Conflict` for what was changed since."""
+        number, found = item.number, self.found
+        if number not in record.was:
+            if self.is_made(item):
+                return True
+            raise NotFound("it could not be read: what was removed for good cannot be put back")
+        current = self.state_now(item, record)
+        if current == found.state_before(number):
+            return True
+        if not self.force:
+            if found.entries[number].now_at < 0:
+                raise Conflict("it is not known whether it was changed since", hint=_FORCE)
+            left = found.state_after(number)
+            if current != left:
+                raise Conflict(f"changed since: {', '.join(value_differences(left, current))}", hint=_FORCE)
+        return False
+
+    def _restore_items(
+        self, items: list[Numbered], record: JournalRecord | None, *, in_turn: bool
+    ) -> tuple[Rows, CallsheetError | None]:
         back = precompute_each(self.back, self.scope, len(items), item_name(self.back), "was", "thing")
 
         def make(item: Numbered) -> StepsOfItem:
+            if record is not None and item.number in record.was:
+                record.was[item.number] = self.state_now(item, record)
             seen = {"thing": item.item, "was": self.found.state_before(item.number)}
             steps = ItemRun(self, back, item.item, final=True, seen=seen)
             return _Restoring(self, item, steps, record)
 
         # What is removed or comes back may belong to another one of them: the last is the first.
-        in_turn = self._resource is not None and any(None in self._states_of_item(each) for each in items)
+        in_turn |= self._resource is not None and any(None in self._states_of_item(each) for each in items)
         workers = 1 if self.dispatcher.dry or in_turn else WORKERS
         return run_for_each(self.context, Work(items, make, self.back, self.scope, workers, record))
 
@@ -218,7 +322,7 @@ class _Restoring:
 
     def run(self) -> dict[str, Any]:
         row = {"id": name_in(self._whole.back, self._item.item), "done": "put back"}
-        if self._record is not None and self._is_back(self._record):
+        if self._record is not None and self._whole.is_back(self._item, self._record):
             return {**row, "done": "was back already"}
         if not self._whole.is_made(self._item):
             self._steps.run()
@@ -229,21 +333,3 @@ class _Restoring:
         else:
             self._whole.context.client().send(request)
         return {**row, "done": "removed"}
-
-    def _is_back(self, record: JournalRecord) -> bool:
-        """Raises `Conflict` for what was changed since."""
-        number, found = self._item.number, self._whole.found
-        if number not in record.was:
-            if self._whole.is_made(self._item):
-                return True
-            raise NotFound("it could not be read: what was removed for good cannot be put back")
-        current = record.was[number]
-        if current == found.state_before(number):
-            return True
-        if not self._whole.force:
-            if found.entries[number].now_at < 0:
-                raise Conflict("it is not known whether it was changed since", hint=_FORCE)
-            left = found.state_after(number)
-            if current != left:
-                raise Conflict(f"changed since: {', '.join(value_differences(left, current))}", hint=_FORCE)
-        return False

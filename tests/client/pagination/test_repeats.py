@@ -147,6 +147,7 @@ def test_an_id_is_new_once(id: str | int) -> None:
     assert seen.add(f"{id}0")
 
 
+@pytest.mark.draws
 def test_drawn_ids_are_told_apart_as_a_set_tells_them() -> None:
     draws = chance(7)
     kinds = [lambda: str(draws.randrange(500)), lambda: f"{draws.randrange(40):04}", lambda: f"K-{draws.randrange(40)}"]

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import tomllib
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
@@ -20,6 +19,7 @@ from ...richtext.editing import Editing
 from ...sites.profiles.choose import read_profiles
 from ..folder.diagrams import diagram_programs, pictures_directory, render_pictures
 from ..folder.local_page import RESTRICTIONS, FolderSettings, attachment_reference, filled_body, page_reference
+from ..rearranging import moves_into_order, set_aside
 from ..resources import Parents, Thing, Things, is_same_value
 from ..steps.lookup import Lookups
 from .planned_changes import (
@@ -31,7 +31,6 @@ from .planned_changes import (
     Prefer,
     Upload,
     latest_applied,
-    set_aside,
     tag_changes,
     three_way,
     value_in_plan,
@@ -141,23 +140,6 @@ def document_resource(dispatcher: StepDispatcher) -> str | None:
         if "base" in things.definition and "body" in things.definition:
             return id
     return None
-
-
-def longest_rising(values: Sequence[Any]) -> list[int]:
-    """The places of as many values as possible that rise from one to the next; None stands nowhere."""
-    ends: list[int] = []  # of the best row of each length, the place of its last value
-    before: dict[int, int | None] = {}
-    for place, value in enumerate(values):
-        if value is not None:
-            length = bisect_left(ends, value, key=values.__getitem__)
-            before[place] = ends[length - 1] if length else None
-            ends[length:] = [place, *ends[length + 1 :]]
-    found: list[int] = []
-    last = ends[-1] if ends else None
-    while last is not None:
-        found.append(last)
-        last = before[last]
-    return found[::-1]
 
 
 def applied_text(folder: Folder, page: FolderPage) -> str:
@@ -331,14 +313,13 @@ class Pages:
         for pages in below.values():
             if any(page.is_ordered for page in pages):
                 paths = [page.path for page in pages if self._stays_below(page, changes[page.path])]
-                stays = longest_rising([self._rank_of(changes[path], place) for place, path in enumerate(paths)])
-                for place, path in enumerate(paths):
-                    if place in stays or (change := changes[path]).conflict is not None:
-                        continue
-                    change.after = paths[place - 1] if place else None
-                    change.before = None if place else next((paths[other] for other in stays), None)
-                    if change.verb == "keep" and (change.after or change.before):
-                        change.verb = "update"
+                ranks = [self._rank_of(changes[path], place) for place, path in enumerate(paths)]
+                for path, after, before in moves_into_order(paths, ranks):
+                    change = changes[path]
+                    if change.conflict is None:
+                        change.after, change.before = after, before
+                        if change.verb == "keep" and (after or before):
+                            change.verb = "update"
 
     def _stays_below(self, page: FolderPage, change: PlannedChange) -> bool:
         """Whether it is below its folder's page afterwards: not where somebody else moved it, which stays."""

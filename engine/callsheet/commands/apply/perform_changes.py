@@ -14,12 +14,13 @@ from ...errors import CallsheetError, Conflict, NetworkError, NotFound, UsageErr
 from ...files import locked_file, write_atomically
 from ...jsontext import JSONError, dump_json, parse_json
 from ...language.merge import on_deployment
-from ...language.template import evaluate
+from ...language.template import evaluate, to_text
 from ..execute import check_operation, refuse_when_read_only
 from ..journal import Journal, fresh_path, new_journal, remove_old, time_of_entry
+from ..rearranging import Renamed, names_in_turn, set_aside, sibling_ranks
 from ..resources import Parents, Thing, Things, Verb
 from ..steps.each_item import meets_every_request
-from .planned_changes import Applied, Of, PlannedChange, applied_of, in_order, name_after_name, set_aside
+from .planned_changes import Applied, Of, PlannedChange, applied_of, in_order
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -59,7 +60,11 @@ def things_record(things: Things, changes: Sequence[PlannedChange], path: str | 
             "site": context.site().base_url(things.dispatcher.builder.operation_call(update["call"]).service),
             "started": time_of_entry(),
             "undo": False,
-            "values": {"resource": things.resource, "parents": record.parents},
+            "values": {
+                "resource": things.resource,
+                "parents": record.parents,
+                "order": _order_before(things, record.parents, changes),
+            },
         }
         journal.write_head(head, [change.id or change.path for change in changes])
         context.note(context.journaling.journal_note(path, has_undo=True))
@@ -68,6 +73,19 @@ def things_record(things: Things, changes: Sequence[PlannedChange], path: str | 
         finally:
             failed = sum(change.conflict is not None for change in changes)
             journal.write_counts(done=len(changes) - failed, failed=failed)
+
+
+def _order_before(things: Things, parents: Parents, changes: Sequence[PlannedChange]) -> dict[str, list[str]]:
+    """Parent → the things below it in their order, where one of them is moved."""
+    above = things.field_at(things.definition.get("parent", {}).get(things.resource))
+    moved = {
+        each.id
+        for each in changes
+        if each.id and (each.after or each.before or each.verb == "remove" or above in each.fields)
+    }
+    if not moved or not things.supports("order"):
+        return {}
+    return {parent: [*ranks] for parent, ranks in sibling_ranks(things, parents).items() if moved & ranks.keys()}
 
 
 class ThingsRecord:
@@ -165,6 +183,24 @@ def refuse_unfit_changes(things_of: Callable[[str], Things], changes: Sequence[P
                 change.conflict = "; ".join(unfit)
 
 
+def _names_in_turn(
+    changes: Sequence[PlannedChange], resource: str, field: str | None
+) -> list[tuple[PlannedChange, bool]]:
+    """What is removed has a name that becomes free; it has to be set aside where another one gets that before."""
+    mine = {id(each): each for each in changes if each.resource == resource and (field in each.fields or _goes(each))}
+    names = {
+        key: Renamed(each.title, None)
+        if _goes(each)
+        else Renamed(*(None if name is None else to_text(name) for name in each.fields[field or ""]))
+        for key, each in mine.items()
+    }
+    return [(mine[key], aside) for key, aside in names_in_turn(names)]
+
+
+def _goes(change: PlannedChange) -> bool:
+    return change.verb == "remove"
+
+
 def _known(value: Any) -> Any:
     return Placeholder("0") if isinstance(value, Of) else value  # an id that is a number in some bodies
 
@@ -219,6 +255,9 @@ class Performing:
                 if record := stack.enter_context(things_record(things, mine, journal)):
                     self._records[resource] = record
             todo = [change for change in ordered if change.conflict is None]
+            for change, _ in self._names_in_turn(todo):
+                if _goes(change) and self._things[change.resource].changeable_fields:
+                    self._perform_one(change, self._put_aside)
             changed = [change for change in todo if change.verb in ("update", "keep")]
             # A title is free for a new page once the page that had it is called otherwise.
             self._perform_together([change for change in changed if not change.waits_for_id])
@@ -238,11 +277,7 @@ class Performing:
         """What depends on nothing any more, several at a time."""
         from ...client.pagination.in_parallel import in_order as at_once
 
-        in_turn = [
-            pair
-            for resource, things in self._things.items()
-            for pair in name_after_name([each for each in changes if each.resource == resource], things.name_field)
-        ]
+        in_turn = self._names_in_turn(changes)
         for change, is_aside in in_turn:
             self._perform_one(change, self._put_aside if is_aside else self._perform_change)
         done = {id(change) for change, _ in in_turn}
@@ -253,6 +288,10 @@ class Performing:
             else map(self._perform_one, work)
         ):
             pass
+
+    def _names_in_turn(self, changes: Sequence[PlannedChange]) -> list[tuple[PlannedChange, bool]]:
+        every = self._things.items()
+        return [pair for id, things in every for pair in _names_in_turn(changes, id, things.name_field)]
 
     def _perform_one(self, change: PlannedChange, do: Callable[[PlannedChange], None] | None = None) -> None:
         if change.conflict is not None:
@@ -328,13 +367,22 @@ class Performing:
 
     def _put_aside(self, change: PlannedChange) -> None:
         """Frees the name of a thing for another one."""
-        things, record, was = self._things[change.resource], self._record_of_change(change), change.thing
-        field = things.name_field or ""
+        things, record, parents = (
+            self._things[change.resource],
+            self._record_of_change(change),
+            self._parent_ids(change),
+        )
+        if _goes(change):
+            change.thing = things.read_thing(change.id or "", parents)
+        field, was = things.name_field or "", change.thing
         if record is not None:
             record.change_started(change)
-        aside = {field: set_aside(change.fields[field].wanted, change.id or "")}
-        things.update_thing(change.thing, aside, self._parent_ids(change))
-        self._compare_again(change)
+        name = change.title if _goes(change) else change.fields[field].wanted
+        things.update_thing(was, {field: set_aside(name, change.id or "")}, parents)
+        if _goes(change):
+            change.thing = None  # it has another version now
+        else:
+            self._compare_again(change)
         change.was = was
 
     def _compare_again(self, change: PlannedChange) -> None:

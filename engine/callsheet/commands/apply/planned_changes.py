@@ -272,31 +272,6 @@ def value_in_plan(value: Any) -> Any:
     return f"that of {value.path}" if isinstance(value, Of) else value
 
 
-def set_aside(name: Any, id: str) -> str:
-    """What a thing is called while another one has the name that it gets: where a run is stopped, the next knows it."""
-    return f"{value_in_plan(name)} ({id})"
-
-
-def name_after_name(changes: Sequence[PlannedChange], field: str | None) -> list[tuple[PlannedChange, bool]]:
-    """Those that get a name that another one has, each after that one; True: set aside, as they go in a circle."""
-    renamed = {id(each): each.fields[field] for each in changes if field in each.fields} if field else {}
-    names = {to_text(renamed[id(each)].was): each for each in changes if id(each) in renamed}
-    found: list[tuple[PlannedChange, bool]] = []
-    done: set[int] = set()
-    for first in changes:
-        way: list[PlannedChange] = []
-        each: PlannedChange | None = first
-        while each is not None and id(each) in renamed and id(each) not in done:
-            done.add(id(each))
-            way.append(each)
-            each = names.get(to_text(renamed[id(each)].wanted))
-        if way and each is way[0] and len(way) > 1:
-            found.append((each, True))
-        if len(way) > 1 or (way and each is not None and each is not way[0]):
-            found += [(one, False) for one in reversed(way)]
-    return found
-
-
 class Sides(NamedTuple):
     """What becomes of one value: `wanted` where it is to be sent, else what only the site or both sides changed."""
 
