@@ -56,9 +56,11 @@ class MadeThings:
         for id, table in self._run.context.catalog.resources.all().items():
             here: Any = on_deployment(table, self._run.context.site().deployment)
             if "unavailable" not in here and here.keys() >= {"create", "read", "delete"}:
-                things, call = Things(dispatcher, id), here["create"]["call"]
-                if things.supports("create") and things.supports("delete") and not dispatcher.may_repeat(call):
-                    found.setdefault(call, []).append(things)
+                things = Things(dispatcher, id)
+                if things.supports("create") and things.supports("delete"):
+                    for call in (here["create"]["call"], *here.get("made_by", ())):
+                        if not dispatcher.may_repeat(call):
+                            found.setdefault(call, []).append(things)
         return found
 
     def can_make(self, steps: Sequence[ItemStep]) -> bool:
@@ -98,7 +100,7 @@ class MadeThings:
         if dispatcher.dry or dispatcher.may_repeat(call) or call not in self._makers:
             return None
         body = request.body.value if isinstance(request.body, Json) else {}
-        fitting = (each for each in self._makers[call] if _says_fixed(each.definition["create"], body))
+        fitting = (each for each in self._makers[call] if _says_fixed(each.definition["create"], call, body))
         things = next(fitting, None)
         if things is not None and not self._is_of_items and self._journal is None:
             self._open_journal(step)
@@ -152,9 +154,9 @@ class MadeThings:
         context.note_once(context.journaling.journal_note(journal.path, has_undo=can_undo or bool(self._made)))
 
 
-def _says_fixed(create: Any, body: Any) -> bool:
+def _says_fixed(create: Any, call: str, body: Any) -> bool:
     """Whether a body says what the body of a resource's new things always says: operations make several kinds."""
-    fixed = create.get("body", {})
+    fixed = create.get("body", {}) if create["call"] == call else {}
     fixed = fixed if isinstance(fixed, dict) else {}
     return isinstance(body, dict) and all(
         body.get(key) == value for key, value in fixed.items() if isinstance(value, str) and "{" not in value
@@ -224,6 +226,7 @@ class Removal:
         if differences := list(value_differences(left, state_of_thing(things, thing))):
             raise Conflict(f"changed since: {', '.join(differences)}", hint=hint)
         own = {(other.resource, other.id) for other in self.made}
+        came_with_it = set(_named_in(thing))  # such as the first page of a space
         for id in things.child_resources:
             try:
                 children = Things(self._dispatcher, id)
@@ -236,10 +239,22 @@ class Removal:
                 or children.parent_resources[0] != things.resource
             ):
                 continue
-            found = children.list_things({**each.parents, things.resource: each.id}, ids_only=True)
-            others = sum((id, children.id_of(child)) not in own for child in found)
+            below = children.list_things({**each.parents, things.resource: each.id}, ids_only=True)
+            try:
+                found = [*map(children.id_of, below)]
+            except UsageError:  # what can only be listed by one who says more
+                continue
+            others = sum((id, one) not in own and one not in came_with_it for one in found)
             if others:
                 raise Conflict(f"{count_of(others, children.title)} would go with it", hint=hint)
+
+
+def _named_in(thing: Thing) -> Iterator[str]:
+    """The ids of other things that it says of itself."""
+    for part in thing.values() if isinstance(thing, Mapping) else ():
+        named = part.get("id") if isinstance(part, Mapping) else part
+        if isinstance(named, str):
+            yield named
 
 
 class _Removing:

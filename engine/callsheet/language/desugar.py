@@ -93,7 +93,8 @@ def _making_operations(definitions: Definitions) -> set[str]:
     """The operations that make things which can be read and deleted."""
     resources = [each.table for each in definitions.values() if each.kind == RESOURCE]
     every = [here for table in resources for here in (table, *deployment_variants(table).values())]
-    return {here["create"]["call"] for here in every if here.keys() >= {"create", "read", "delete"}}
+    made = (here for here in every if here.keys() >= {"create", "read", "delete"})
+    return {call for here in made for call in (here["create"]["call"], *here.get("made_by", ()))}
 
 
 def _makes(table: Table, makers: set[str]) -> bool:

@@ -51,6 +51,10 @@ class AddressDefinition(Shape, total=False):
 # The shape of a resource: what is known of one kind of thing, in one place.
 
 
+MadeBy = Annotated[
+    list[OperationId],
+    Field(description="Other operations that make one, such as a copy, and answer it: `undo` removes that, too."),
+]
 Parents = Annotated[
     dict[str, AnyExpression],
     keyed_by(
@@ -191,6 +195,7 @@ class ResourceHere(Shape, total=False):
     list: ResourceList
     read: ResourceRead
     create: ResourceUpload
+    made_by: MadeBy
     update: ResourceCall
     delete: ResourceCall
     content: ResourceCall
@@ -221,6 +226,7 @@ class ResourceDefinition(Shape, total=False):
     list: ResourceList
     read: Annotated[ResourceRead, Field(description="Reads one by its id.")]
     create: ResourceUpload
+    made_by: MadeBy
     update: Annotated[ResourceCall, Field(description="Changes one; sees what changes as `fields`, all as `whole`.")]
     delete: ResourceCall
     content: Annotated[ResourceCall, Field(description="The bytes of what is a file.")]
