@@ -170,7 +170,46 @@ class Things:
         Raises `UsageError` where nothing, or more than one thing, is called so.
         """
         resource = self.definition.get("refers", {}).get(field)
-        return value if resource is None or not isinstance(value, str) else self._find_id(resource, value)
+        if not isinstance(resource, list):
+            return value if resource is None or not isinstance(value, str) else self._find_id(resource, value)
+        found: dict[str, list[Any]] = {id: [] for id in resource}
+        for word in map(to_text, value if isinstance(value, list) else [value]):
+            kind, _, name = word.partition(":")
+            of, name = (kind, name.strip()) if kind in found else (resource[0], word)
+            found[of].append(to_text(self._find_id(of, name)))
+        return found
+
+    def words_of_field(self, field: str, value: Any) -> Any:
+        """What a file says of such a field."""
+        resources = self.definition.get("refers", {}).get(field)
+        if not isinstance(resources, list) or not isinstance(value, Mapping):
+            return value
+        pairs = ((id, to_text(each)) for id in resources for each in value.get(id) or ())
+        return [each if id == resources[0] else f"{id}:{each}" for id, each in pairs]
+
+    # Things beside a thing, with its id, such as who may see it
+
+    @cached_property
+    def parts(self) -> dict[str, Things]:
+        """By what a file calls them."""
+        return {name: Things(self.dispatcher, id) for name, id in self.definition.get("parts", {}).items()}
+
+    def part_of(self, name: str, id: str) -> Fields:
+        """The fields of a part of a thing with this id."""
+        return self.parts[name].fields_of(self._read_part(name, id))
+
+    def set_part(self, name: str, id: str, fields: Fields) -> None:
+        self.parts[name].update_thing(self._read_part(name, id), fields)
+
+    def _read_part(self, name: str, id: str) -> Thing:
+        return {**self.parts[name].read_thing(id), "id": id}
+
+    def part_fields(self, name: str, said: Any) -> Fields:
+        """What a file says of a part, as requests have it. Raises `UsageError` for what there is not."""
+        if not isinstance(said, Mapping):
+            raise UsageError(f"expected a table of {', '.join(self.parts[name].field_expressions)}")
+        self.parts[name].check_fields(said)
+        return {field: self.parts[name].resolve_field(field, value) for field, value in said.items()}
 
     @cached_property
     def _find_id(self) -> Callable[[str, str], Any]:
@@ -208,7 +247,7 @@ class Things:
     def field_differences(self, thing: Thing, wanted: Fields) -> list[Difference]:
         """The fields that are not what is wanted; what a service adds by itself is no difference."""
         is_now = self.fields_of(thing)
-        self._check_fields(wanted)
+        self.check_fields(wanted)
         return [
             Difference(name, is_now[name], value)
             for name, value in wanted.items()
@@ -292,14 +331,14 @@ class Things:
         self, fields: Fields, parents: Parents | None = None, files: Sequence[FileToSend | str] = ()
     ) -> Thing:
         """What the service answers about the new thing, which may be no more than its id."""
-        self._check_fields(fields)
+        self.check_fields(fields)
         scope = {**self.expression_scope(parents or {}), "fields": dict(fields), "files": list(files)}
         answer = self._send_change("create", scope)
         return answer[0] if isinstance(answer, list) and answer else answer
 
     def update_thing(self, thing: Thing, fields: Fields, parents: Parents | None = None) -> Thing:
         """Change these fields of a thing as it was read; a service with versions refuses it where that is old."""
-        self._check_fields(fields)
+        self.check_fields(fields)
         whole = {name: value for name, value in self.fields_of(thing).items() if value is not None}
         scope = {**self._scope_of_thing(thing, parents), "fields": dict(fields), "whole": {**whole, **fields}}
         return self._send_change("update", scope)
@@ -359,7 +398,7 @@ class Things:
             raise UsageError(f"{self.plural} {words.get(verb, f'cannot be {verb}d'.replace('readd', 'read'))}")
         return call
 
-    def _check_fields(self, fields: Fields) -> None:
+    def check_fields(self, fields: Fields) -> None:
         """Raises `UsageError` for a field that there is not."""
         for name in fields:
             if name not in self.field_expressions:

@@ -16,7 +16,7 @@ from .execute import check_operation, refuse_when_read_only
 from .journal import DONE, UNDER_WAY, Recorded, fresh_path, hold_journal, new_journal
 from .made_things import Removal, value_differences
 from .rearranging import Renamed, moves_into_order, names_in_turn, set_aside, sibling_ranks
-from .resources import Things
+from .resources import Things, is_same_value
 from .steps.converters import calls_of, item_name
 from .steps.dispatcher import StepDispatcher
 from .steps.each_item import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
@@ -135,6 +135,9 @@ class UndoRun(StepRun):
             return [], self._restore_all(items, None, ranks)[1]
         with new_journal(self.path) as journal:
             head = {**head_of(self, self.step), "undo": True, "of": self.found.path}
+            head["values"] |= {
+                "parts": {id: {n: of[::-1] for n, of in parts.items()} for id, parts in self._parts.items()}
+            }
             if ranks:
                 head["values"] |= {"order": {parent: [*of] for parent, of in ranks.items() if parent in self._order}}
             journal.write_head(head, self.found.items)
@@ -205,6 +208,20 @@ class UndoRun(StepRun):
         found = self.found.head["values"].get("order")
         return found if self._resource is not None and isinstance(found, dict) else {}
 
+    @property
+    def _parts(self) -> dict[str, dict[str, list[Any]]]:
+        """Id → its parts that were changed, each as it was and became."""
+        found = self.found.head["values"].get("parts")
+        return found if self._resource is not None and isinstance(found, dict) else {}
+
+    def _put_part_back(self, id: str, name: str, was: Any, left: Any) -> None:
+        now = self._things.part_of(name, id)
+        if is_same_value(now, was):
+            return
+        if not self.force and not is_same_value(now, left):
+            raise Conflict(f"{name} of {self._things.title} {id} changed since", hint=_FORCE)
+        self._things.set_part(name, id, was)
+
     @cached_property
     def _things(self) -> Things:
         return Things(self.dispatcher, self._resource or "")
@@ -222,6 +239,9 @@ class UndoRun(StepRun):
         in_turn = self._free_names(items, record)
         rows, failure = self._restore_items(in_turn or items, record, in_turn=bool(in_turn))
         try:
+            for id, parts in self._parts.items():
+                for name, (was, left) in parts.items():
+                    self._put_part_back(id, name, was, left)
             if self._order:
                 self._put_in_order(ranks if self.dispatcher.dry else self._ranks_now())
         except CallsheetError as error:

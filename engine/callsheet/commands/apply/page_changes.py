@@ -219,6 +219,9 @@ class Pages:
         found = self.bases.all_bases(self._target.parents)
         found = latest_applied(found, self._lock.applied_entries(self.things.resource))
         self._known = {id: base for id, base in found.items() if id in self.listed}
+        for id in self.bases.parts.keys() & self.listed.keys():
+            listed = self.listed[id]
+            self.listed[id] = listed._replace(fields={**listed.fields, **self.bases.parts[id]})
 
     def _note_page(self, thing: Thing) -> None:
         id = self.things.id_of(thing)
@@ -227,7 +230,7 @@ class Pages:
         title = self.things.name_of(thing) or ""
         version = self.things.version_of(thing)
         above, rank = parents.get(self.things.resource), self.things.rank_of(thing)
-        self.listed[id] = Listed(id, title, above, version, fields, rank)
+        self.listed[id] = Listed(id, title, above, version, {**fields, **self.bases.parts.get(id, {})}, rank)
 
     def _is_ours(self, base: Applied) -> bool:
         return base.root == self._target.directory_key
@@ -358,9 +361,10 @@ class Pages:
         elif self._above and self._target.root:
             wanted[self._above] = self._target.root
         for name, value in page.fields.items():
-            if name in self.things.field_expressions and name != self._body:
+            is_part = name in self.things.parts
+            if is_part or (name in self.things.field_expressions and name != self._body):
                 try:
-                    wanted[name] = self.things.resolve_field(name, value)
+                    wanted[name] = (self.things.part_fields if is_part else self.things.resolve_field)(name, value)
                 except UsageError as error:
                     raise UsageError(f"{page.path}: {name}: {error.message}", hint=error.hint) from None
             elif name == RESTRICTIONS:

@@ -64,6 +64,7 @@ def things_record(things: Things, changes: Sequence[PlannedChange], path: str | 
                 "resource": things.resource,
                 "parents": record.parents,
                 "order": _order_before(things, record.parents, changes),
+                "parts": _parts_before(things, changes),
             },
         }
         journal.write_head(head, [change.id or change.path for change in changes])
@@ -86,6 +87,16 @@ def _order_before(things: Things, parents: Parents, changes: Sequence[PlannedCha
     if not moved or not things.supports("order"):
         return {}
     return {parent: [*ranks] for parent, ranks in sibling_ranks(things, parents).items() if moved & ranks.keys()}
+
+
+def _parts_before(things: Things, changes: Sequence[PlannedChange]) -> dict[str, dict[str, list[Any]]]:
+    """Id → its parts that change, each as it was and becomes."""
+    found = {
+        each.id: {name: [*each.fields[name]] for name in each.fields.keys() & things.parts.keys()}
+        for each in changes
+        if each.id and each.verb == "update"
+    }
+    return {id: parts for id, parts in found.items() if parts}
 
 
 class ThingsRecord:
@@ -139,7 +150,7 @@ class ThingsRecord:
             return None
         now = {**(change.thing or {}), **{name: part for name, part in answer.items() if part not in (None, {}, [])}}
         for name, part in change.fields.items():
-            if self._things.fields_of(answer)[name] is None:
+            if name not in self._things.parts and self._things.fields_of(answer)[name] is None:
                 sent = put_at(now, self._things.field_expressions[name], part.wanted)
                 if sent is None or self._things.fields_of(sent)[name] != part.wanted:
                     return None
@@ -324,19 +335,25 @@ class Performing:
             compared.keep_base(change, change.id or "", None)
             return
         version, answer = change.base.version if change.base is not None else None, None
+        sent = self._fields_to_send(change)
         if change.verb == "create":
-            answer = things.create_thing(self._fields_to_send(change), parents)
+            late = self._late_fields(change)
+            answer = things.create_thing({name: value for name, value in sent.items() if name not in late}, parents)
             change.id = things.id_of(answer)
             self.ids[change.path] = change.id
             if record is not None:
                 record.change_started(change)
-            answer = self._send_late_fields(change, things, parents, answer)
+            self._set_parts(change)
+            if fields := {name: value for name, value in sent.items() if name in late}:
+                answer = things.update_thing(things.read_thing(change.id, parents), fields, parents)
             version = things.version_of(answer)
-        elif change.fields:
+        elif sent:
             answer = self._update_thing(change, things, parents, record)
             version = things.version_of(answer)
-        elif change.verb == "update" and record is not None:
-            record.change_started(change)
+        elif change.verb == "update":
+            if record is not None:
+                record.change_started(change)
+            self._set_parts(change)
         self._attach_files(change, things)
         self._change_tags(change, things)
         if record is not None:
@@ -344,7 +361,7 @@ class Performing:
         if change.base is not None:
             fields = {
                 **change.base.fields,
-                **{n: v for n, v in self._fields_to_send(change).items() if n != change.body},
+                **{n: self._id_of(part.wanted) for n, part in change.fields.items() if n != change.body},
             }
             compared.keep_base(change, change.id or "", replace(change.base, version=version, fields=fields))
 
@@ -356,7 +373,19 @@ class Performing:
         return {resource: self._id_of(id) for resource, id in change.parents.items()}
 
     def _fields_to_send(self, change: PlannedChange) -> dict[str, Any]:
-        return {name: self._id_of(part.wanted) for name, part in change.fields.items()}
+        """Without its parts."""
+        parts, fields = self._things[change.resource].parts, change.fields.items()
+        return {name: self._id_of(part.wanted) for name, part in fields if name not in parts}
+
+    def _late_fields(self, change: PlannedChange) -> set[str]:
+        """What a new thing gets once it is there. Of one that not everybody may see that is its text, too."""
+        things = self._things[change.resource]
+        return {*things.late_fields, *([change.body or ""] if change.fields.keys() & things.parts.keys() else ())}
+
+    def _set_parts(self, change: PlannedChange) -> None:
+        things = self._things[change.resource]
+        for name in change.fields.keys() & things.parts.keys():
+            things.set_part(name, change.id or "", change.fields[name].wanted)
 
     def _id_of(self, value: Any) -> Any:
         if not isinstance(value, Of):
@@ -397,6 +426,7 @@ class Performing:
         """What the service answers. Compares anew once where the thing was changed meanwhile."""
         if record is not None:
             record.change_started(change)
+        self._set_parts(change)
         try:
             return things.update_thing(change.thing, self._fields_to_send(change), parents)
         except Conflict as error:
@@ -408,14 +438,6 @@ class Performing:
         if record is not None:
             record.change_started(change)
         return things.update_thing(change.thing, self._fields_to_send(change), parents)
-
-    def _send_late_fields(self, change: PlannedChange, things: Things, parents: Parents, made: Thing) -> Thing:
-        """What the service answers at last: fields that only a thing takes that is there are a change of it."""
-        late = things.late_fields
-        fields = {name: value for name, value in self._fields_to_send(change).items() if name in late}
-        if not fields:
-            return made
-        return things.update_thing(things.read_thing(change.id or "", parents), fields, parents)
 
     def _order_thing(self, change: PlannedChange) -> None:
         after, before = (self._id_of(Of(path)) if path else None for path in (change.after, change.before))

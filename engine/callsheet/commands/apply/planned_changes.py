@@ -96,9 +96,10 @@ class Bases:
         self._properties = Things(dispatcher, self._definition["resource"])
         self._there: dict[str, Thing] = {}  # id of a thing → its property
         self.tags: dict[str, dict[str, list[str]]] = {}  # id of a thing → its tags, by what files call them
+        self.parts: dict[str, dict[str, Any]] = {}  # and the fields of its parts
 
     def all_bases(self, parents: Parents) -> dict[str, Applied]:
-        """Id → base of every thing under these parents that has one. Notes the `tags` of all things, too."""
+        """Id → base of every thing under these parents that has one. Notes all `tags` and `parts`, too."""
         said = self._definition.get("tags", {})
         found: dict[str, Applied] = {}
         for id, item in self._listed_things(parents):
@@ -106,6 +107,8 @@ class Bases:
                 self.tags[id] = {
                     name: [to_text(tag) for tag in evaluate(where, item) or ()] for name, where in said.items()
                 }
+            for name, where in self._definition.get("parts", {}).items():
+                self.parts.setdefault(id, {})[name] = self.things.parts[name].fields_of(evaluate(where, item))
             there = evaluate(self._definition["found"], item)
             if isinstance(there, Mapping) and "value" in there:
                 base = self._base_of_thing(id, there)

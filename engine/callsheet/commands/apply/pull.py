@@ -141,6 +141,7 @@ class PagesPull:
         parent = self.things.parents_of(thing).get(self.things.resource)
         source = fields.pop(self._body) or ""
         title = self.things.name_of(thing) or ""
+        fields |= self.bases.parts.get(id, {})
         return Found(id, title, parent, self.things.version_of(thing), source, tags.get(id, {}), fields)
 
     def _wanted_ids(self, every: Mapping[str, Found]) -> Iterator[str]:
@@ -221,6 +222,7 @@ class PagesPull:
                 "page-id",
                 "title",
                 *_tags_of(self.things),
+                *self.things.parts,
             }:
                 return whole[: len(whole) - len(there.body)]
         lines = ["---", f"page-id: {dumps(page.id)}"]
@@ -228,8 +230,15 @@ class PagesPull:
         if not is_plain:
             lines.append(f"title: {dumps(page.title)}")
         lines += [f"{name}: {dumps(words, ensure_ascii=False)}" for name, words in page.tags.items() if words]
+        lines += [f"{name}: {dumps(said, ensure_ascii=False)}" for name, said in self._said_parts(page)]
         heading = f"# {page.title}\n\n" if is_plain else ""
         return "\n".join([*lines, "---", "", heading])
+
+    def _said_parts(self, page: Found) -> Iterator[tuple[str, dict[str, Any]]]:
+        for name, of in self.things.parts.items():
+            said = {field: of.words_of_field(field, value) for field, value in page.fields.get(name, {}).items()}
+            if said := {field: words for field, words in said.items() if words}:
+                yield name, said
 
     def _page_markdown(self, page: Found, paths: Mapping[str, str], titles: Mapping[str, str]) -> str:
         """The text of a page, with the links and files that it has here."""

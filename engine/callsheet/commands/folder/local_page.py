@@ -173,7 +173,7 @@ ORDER = ("order", "nav_order", "sidebar_position", "weight")
 LABELS = ("labels", "tags")
 DRAFT = "draft"
 RESTRICTIONS = "restrictions"
-RESTRICTED = {"view": "read", "read": "read", "edit": "update", "update": "update"}
+RESTRICTED = {"view": "view", "read": "view", "edit": "edit", "update": "edit"}
 OWN = ("title", "page-id", *LABELS, *ORDER, "status", DRAFT, "owner", RESTRICTIONS, "publish", "published")
 
 

@@ -310,11 +310,11 @@ class _Resource:
         for key in ("resource", "name", "list", "of", "found"):
             if key not in base:
                 yield Finding(("base",), f"{key} is missing")
-        for name in base.get("tags", {}):
-            if name not in self.table.get("tags", {}):
-                yield Finding(
-                    ("base", "tags", name), f"no {name!r} in `tags`{did_you_mean(name, self.table.get('tags', {}))}"
-                )
+        for key, names in (("tags", self.table.get("tags", {})), ("parts", self.table.get("parts", {}))):
+            said: Mapping[str, str] = base.get(key, {})  # type: ignore[assignment]
+            for name in said:
+                if name not in names:
+                    yield Finding(("base", key, name), f"no {name!r} in `{key}`{did_you_mean(name, names)}")
         known = self.definitions.get((RESOURCE, base.get("resource", "")))
         fields = known.table.get("fields", ()) if known is not None else ("key", "value")
         if not {"key", "value"} <= set(fields):

@@ -166,6 +166,10 @@ class ResourceBase(Shape, total=False):
         dict[Name, Expression],
         Field(description="One of the resource's `tags` → their names, in an item of that list."),
     ]
+    parts: Annotated[
+        dict[Name, Expression],
+        Field(description="One of the resource's `parts` → the thing as it is read, in an item of that list."),
+    ]
 
 
 class Removed(Shape, total=False):
@@ -176,6 +180,7 @@ class Removed(Shape, total=False):
 
 Names = list[Name]  # a key of the shapes below is called like the type
 
+_Referred = Annotated[str, reference_to("resource", description="Of this the field has an id.")]
 _Fields = Annotated[
     list[Name] | dict[Name, Expression],
     Field(
@@ -207,9 +212,10 @@ class ResourceHere(Shape, total=False):
     version: Expression
     body: ResourceBody
     base: ResourceBase
-    refers: dict[Name, str | Removed]
+    refers: dict[Name, str | list[str] | Removed]
     hash: Name
     tags: dict[Name, str]
+    parts: dict[Name, str]
     unavailable: Annotated[str, Field(description="Why there is no such thing there; calls fail locally.")]
 
 
@@ -244,9 +250,20 @@ class ResourceDefinition(Shape, total=False):
         ],
         Field(description="What a file may list by names → the resource of these, such as labels."),
     ]
+    parts: Annotated[
+        dict[Name, Annotated[str, reference_to("resource", description="The thing beside this one, with its id.")]],
+        Field(
+            description="What a file may say of a thing that calls of their own read and change, such as who may see "
+            "it → its resource."
+        ),
+    ]
     refers: Annotated[
-        dict[Name, Annotated[str, reference_to("resource", description="Of this the field has an id.")]],
-        Field(description="Those of `fields` that name another thing → its resource; a file may say a word for it."),
+        dict[Name, _Referred | list[_Referred]],
+        Field(
+            description="Those of `fields` that name another thing → its resource; a file may say a word for it. "
+            "Several resources: a table of them, each with its ids; a word with `RESOURCE:` in front is of that one, "
+            "else of the first."
+        ),
     ]
     hash: Annotated[Name, Field(description="Of what is a file: which of `fields` keeps the hash of its bytes.")]
     find: Annotated[LookupDefinition, Field(description="How a word that a person types becomes its id.")]
