@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 
 
-class Renamed(NamedTuple):
+class NameChange(NamedTuple):
     """What something is called, and what it shall be called; None: it is not there then."""
 
     was: str | None
@@ -24,7 +24,7 @@ def set_aside(name: Any, id: str) -> str:
     return f"{name} ({id})"
 
 
-def names_in_turn(renamed: Mapping[Key, Renamed]) -> list[tuple[Key, bool]]:
+def names_in_turn(renamed: Mapping[Key, NameChange]) -> list[tuple[Key, bool]]:
     """Those whose name goes to another one or comes from one, in turn; True: set aside, as they go in a circle."""
     owners: dict[str | None, Key] = {name.was: key for key, name in renamed.items() if name.was is not None}
     wanted = {name.wanted for name in renamed.values()} & owners.keys()

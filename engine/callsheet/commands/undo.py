@@ -15,7 +15,7 @@ from ..language.template import to_text
 from .execute import check_operation, refuse_when_read_only
 from .journal import DONE, UNDER_WAY, Recorded, fresh_path, hold_journal, new_journal
 from .made_things import Removal, value_differences
-from .rearranging import Renamed, moves_into_order, names_in_turn, set_aside, sibling_ranks
+from .rearranging import NameChange, moves_into_order, names_in_turn, set_aside, sibling_ranks
 from .resources import Things, is_same_value
 from .steps.converters import calls_of, item_name
 from .steps.dispatcher import StepDispatcher
@@ -262,7 +262,9 @@ class UndoRun(StepRun):
         """
         field = self._things.name_field if self._resource is not None else None
         by_number = {each.number: each for each in items}
-        names = {number: Renamed(*self._names_of(each, field)) for number, each in by_number.items()} if field else {}
+        names = (
+            {number: NameChange(*self._names_of(each, field)) for number, each in by_number.items()} if field else {}
+        )
         turns = names_in_turn({number: name for number, name in names.items() if name.was != name.wanted})
         aside = [by_number[number] for number, is_aside in turns if is_aside or self.is_made(by_number[number])]
         if record is not None and aside:

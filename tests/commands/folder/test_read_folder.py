@@ -19,6 +19,7 @@ from callsheet.commands.folder.local_page import (
 )
 from callsheet.commands.folder.read_folder import read_folder
 
+ROOT = Path(__file__).parents[3]
 CASES = tomllib.loads((Path(__file__).parent / "cases.toml").read_text(encoding="utf-8"))["case"]
 
 
@@ -59,3 +60,11 @@ def test_case(case: dict[str, Any], tmp_path: Path) -> None:
     assert {
         path: [file.name for file in folder.page_at_path(path).files] for path in case.get("attached", {})
     } == case.get("attached", {})
+
+
+def test_the_documentation_of_this_project_can_be_published() -> None:
+    folder = read_folder(str(ROOT / "docs"), FolderSettings())
+    assert [str(problem) for problem in folder.problems] == []
+    assert len(folder.pages) > 250
+    parents = {page.path: page.parent for page in folder.pages}
+    assert parents["senders/jira.md"] == "senders.md"

@@ -17,7 +17,7 @@ from ...language.merge import on_deployment
 from ...language.template import evaluate, to_text
 from ..execute import check_operation, refuse_when_read_only
 from ..journal import Journal, fresh_path, new_journal, remove_old, time_of_entry
-from ..rearranging import Renamed, names_in_turn, set_aside, sibling_ranks
+from ..rearranging import NameChange, names_in_turn, set_aside, sibling_ranks
 from ..resources import Parents, Thing, Things, Verb
 from ..steps.each_item import meets_every_request
 from .planned_changes import Applied, Of, PlannedChange, applied_of, in_order
@@ -200,9 +200,9 @@ def _names_in_turn(
     """What is removed has a name that becomes free; it has to be set aside where another one gets that before."""
     mine = {id(each): each for each in changes if each.resource == resource and (field in each.fields or _goes(each))}
     names = {
-        key: Renamed(each.title, None)
+        key: NameChange(each.title, None)
         if _goes(each)
-        else Renamed(*(None if name is None else to_text(name) for name in each.fields[field or ""]))
+        else NameChange(*(None if name is None else to_text(name) for name in each.fields[field or ""]))
         for key, each in mine.items()
     }
     return [(mine[key], aside) for key, aside in names_in_turn(names)]

@@ -153,10 +153,12 @@ class _Arranging:
                 self._enter_entries(entry.inside, page)
 
     def _section_page(self, entry: NavigationEntry, parent: str | None) -> str:
-        """The page of a section: its index, else that of the directory it is all of, else one of its own."""
+        """The page of a section: its index or first page of its title, else its directory's, else one of its own."""
         first = entry.inside[0].path
-        if first in self.texts and is_index(first) and first != parent and first not in self.ranks:
-            return first
+        if first in self.texts and first != parent and first not in self.ranks:
+            title = self.titles.get(first) or self.texts[first].title
+            if is_index(first) or title.casefold() == entry.title.casefold():
+                return first
         inside = list(_entry_paths(entry.inside))
         directory = posixpath.commonpath(list(map(posixpath.dirname, inside))) if inside else ""
         page = self.folders.get(directory + "/", "") if directory else ""
