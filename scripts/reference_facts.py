@@ -179,7 +179,7 @@ Secrets of the sources, one a line:
 
 {table(heads, rows(FOR_HANDLERS))}
 
-Handlers do not see variables that hold secrets unless their route names them. See [Routes](listener.md#routes).
+Handlers do not see variables that hold secrets unless their route names them. See [Routes](routes.md).
 """
 
 

@@ -33,7 +33,7 @@ def pages(environ: Mapping[str, str]) -> dict[str, str]:
     found["senders.md"] = f"""# Senders
 
 {WRITTEN} Name the ones to serve: `lms webhook listen --source github --source stripe`. Each takes its secrets from its
-variable, one a line. Senders that are not here take [a dozen lines](listener.md#a-sender-of-your-own).
+variable, one a line. Senders that are not here take [a dozen lines](verification.md#a-sender-of-your-own).
 
 {table(heads, rows)}
 """
@@ -135,7 +135,7 @@ def promises(source: Any) -> Iterator[str]:
     if "{payload" in (covered_by(source) or ""):
         yield "What else the body holds is not signed: whoever has read a delivery can change it."
     if "events" in source:
-        yield "A delivery is a list of events, [proved and answered as a whole](../listener.md#lists-of-events)."
+        yield "A delivery is a list of events, [proved and answered as a whole](../verification.md#lists-of-events)."
     yield from limits(source, proof_definition(source) or {})
     for challenge in source.get("challenge", ()):
         method = challenge.get("method", "POST")
@@ -153,7 +153,7 @@ def limits(source: Any, about: Any) -> Iterator[str]:
     else:
         yield (
             "No time is signed: a captured delivery passes again once the listener has forgotten it. See"
-            " [what a signature does not cover](../listener.md#what-a-signature-does-not-cover)."
+            " [what a signature does not cover](../verification.md#what-a-signature-does-not-cover)."
         )
     signed = covered_by(source)
     for key in ("type", "id"):

@@ -17,6 +17,7 @@ from callsheet.listener.handlers import process_start as start_queue
 from callsheet.listener.handlers.target import RetrySchedule
 from callsheet.listener.queue.jetstream import jetstream_queue
 from callsheet.listener.queue.sqlite import file_queue as sqlite_queue
+from callsheet.listener.queue.sqlite import inbox_writer
 from callsheet.listener.verify import key_set as fetch
 from callsheet.listener.verify import key_set as keyset
 from support.cases import nobody
@@ -50,13 +51,14 @@ PROMISED: list[tuple[str, str, Callable[[Mapping[str, Any]], float]]] = [
     ("listener", r"An idle connection is closed after (\d+) s", own("idle_timeout")),
     ("listener", r"Headers may have\s+(\d+) KiB", own("max_header", 1024)),
     ("listener", r"(\d+) connections may be open", own("max_connections")),
-    ("listener", r"the set is fetched at once, but not more often than every (\d+) s", is_(keyset.COOLDOWN)),
-    ("listener", r"`timeout` \((\d+) s\)", own("timeout")),
+    ("verification", r"the set is fetched at once, but not more often than every (\d+) s", is_(keyset.COOLDOWN)),
+    ("routes", r"`timeout` \((\d+) s\)", own("timeout")),
     ("listener", r"let running handlers finish for up to (\d+) s", own("drain_timeout")),
-    ("listener", r"The first (\d+) KiB of its output", is_(process.MAX_OUTPUT / 1024)),
-    ("listener", r"a start waits up to (\d+) ms", is_(start_queue.MAX_DELAY * 1000)),
+    ("routes", r"The first (\d+) KiB of its output", is_(process.MAX_OUTPUT / 1024)),
+    ("routes", r"a start waits up to (\d+) ms", is_(start_queue.MAX_DELAY * 1000)),
     ("listener", r"nobody for (\d+) s", is_(supervisor.HUNG_AFTER * supervisor.LOOK_EVERY)),
     ("listener", r"Deliveries may take (\d+) MiB", is_(budget.DEFAULT / 2**20)),
+    ("delivery", r"usually\s+(\d+) milliseconds of them at most", is_(inbox_writer.MAX_DELAY * 1000)),
     ("delivery", r"can take up to (\d+) s longer,", is_(fetch.TIMEOUT)),
     ("delivery", r"up to (\d+) s\s+longer with `--workers`", is_(fetch.TIMEOUT + 2 * keyset.LOCK_TIMEOUT)),
     ("delivery", r"the last (\S+), for a day", own("dedup_size")),

@@ -62,6 +62,48 @@ def test_failures_are_repeated_given_up_read_and_replayed_as_in_a_file(tmp_path:
         assert listener.stop() == 0
 
 
+def test_each_target_is_tried_by_its_own_schedule_and_replayed_alone(tmp_path: Path) -> None:
+    """As with an inbox; the events of a queue are gone when they are handled."""
+    routes = """[route.r]
+do = [
+  { handler = "exec", name = "short", run = ["sh", "-c", "echo x >> short; test -e mended"], max_attempts = 2 },
+  { handler = "exec", name = "long", run = ["sh", "-c", "echo x >> long; test -e there"], max_attempts = 100 },
+  { handler = "append", name = "file", file = "got" },
+]
+"""
+    soon = '[extend.listener.webhook]\nbackoff = "100ms"\nbackoff_max = "200ms"\n'
+
+    def runs(name: str) -> int:
+        path = tmp_path / name
+        return path.read_text(encoding="utf-8").count("x") if path.exists() else 0
+
+    with nats_server(tmp_path) as server, Crew(tmp_path, server, routes, soon) as crew:
+        listener, worker = crew.listener(), crew.worker()
+        ready(listener, worker)
+        assert listener.post(event("a")).status == 200
+        until(lambda: runs("long") >= 5, "five attempts")
+        assert (runs("short"), ids(tmp_path / "got")) == (2, {"a": 1})
+        (failed,) = crew.inbox("list", "--target", "r/short")
+        assert (failed["id"], failed["state"], failed["attempts"], failed["error"]) == ("a", "dead", 2, "exit code 1")
+        (waits,) = crew.inbox("list", "--target", "r/long")
+        assert (waits["state"], waits["attempts"] >= 4) == ("waiting", True)
+        done = run(tmp_path, "inbox", "list", "--queue", server.url, "--target", "r/shirt")
+        assert (done.returncode, "did you mean 'r/short'?" in done.stderr) == (2, True)
+
+        (tmp_path / "there").touch()
+        worker.logged("500 given_up")
+        (dead,) = crew.inbox("dead")
+        assert dead["error"] == "r/short: exit code 1"
+        assert sorted(crew.inbox("show", "a")["succeeded"]) == ["r/file", "r/long"]
+
+        (tmp_path / "mended").touch()
+        before = runs("long")
+        crew.inbox("replay", "--state", "dead", "--target", "r/short")
+        worker.logged("200 handled")
+        assert (runs("short"), runs("long"), ids(tmp_path / "got")) == (3, before, {"a": 1})
+        assert [worker.stop(), listener.stop()] == [0, 0]
+
+
 def test_a_full_or_absent_queue_is_told_to_the_sender(tmp_path: Path) -> None:
     limited = "[queue.jetstream]\nmax_events = 2\n"
     with nats_server(tmp_path) as server, Crew(tmp_path, server, definitions=limited) as crew:
