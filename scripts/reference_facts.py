@@ -213,7 +213,7 @@ def messages() -> str:
             text = _words(call.args[0], texts)
             hint = next((_words(each.value, texts) for each in call.keywords if each.arg == "hint"), "")
             if sum(map(str.isalpha, text)) >= LEAST:
-                of_listener = "listener" in path.parts or "{program} webhook" in hint
+                of_listener = "listener" in path.relative_to(ROOT).parts or "{program} webhook" in hint
                 program = "lms" if of_listener else "suite"
                 found[error.exit_code].add(Message(text, errors.name_program(hint, program)))
     for path in sorted((ROOT / "definitions").rglob("*.toml")):
