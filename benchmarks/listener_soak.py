@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import tempfile
 import time
@@ -12,12 +11,7 @@ from pathlib import Path
 from listener_made import COUNT, SECRET, signed, write
 from listener_processes import listening, start_load
 
-
-def resident(process: int) -> float:
-    """MiB."""
-    text = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-    found = re.search(r"VmRSS:\s+(\d+)", text)
-    return int(found[1]) / 1024 if found else 0.0
+from sandbox import memory_mib
 
 
 def main(minutes: float) -> None:
@@ -28,7 +22,7 @@ def main(minutes: float) -> None:
         started = time.monotonic()
         while load.poll() is None:
             time.sleep(30)
-            print(f"{time.monotonic() - started:6.0f} s  {resident(server.process):7.1f} MiB", flush=True)
+            print(f"{time.monotonic() - started:6.0f} s  {memory_mib(server.process):7.1f} MiB", flush=True)
         print(load.communicate()[0].splitlines()[-1])
 
 

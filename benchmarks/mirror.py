@@ -1,8 +1,9 @@
 """A mirror of many issues: requests, processor time and memory of the first run, and of one after 100 changes.
 
-    python3 benchmarks/mirror.py [ISSUES]
+    python3 benchmarks/mirror.py [ISSUES] [beside] [STORE...]
 
-The site is a sandbox on the same machine. Processor times are of the program alone, so that others may use the machine.
+`beside` fills the same table by dlt's own REST source, too. The site is a sandbox on the same machine. Processor times
+are of the program alone, so that others may use the machine.
 """
 
 from __future__ import annotations
@@ -27,16 +28,26 @@ OVERLAP = 310  # seconds
 
 
 class Cost(NamedTuple):
-    """What one run took: requests, seconds of processor time, MiB at the most."""
+    """What one run took: requests, seconds of processor time and by the clock, MiB at the most."""
 
     requests: int
     processor: float
+    seconds: float
     memory: float
+
+    def __str__(self) -> str:
+        times = f"{self.processor:7.1f} s of processor time, {self.seconds:7.1f} s"
+        return f"{self.requests:6,} requests, {times}, {self.memory:.0f} MiB at most"
 
 
 def cost_of(environ: Mapping[str, str], *words: str) -> Cost:
     """Raises `SystemExit` with what was said where the command fails."""
-    command = [sys.executable, "-m", "callsheet", "suite", *words, "--site", "sandbox", "-v", "-o", "json"]
+    words = "-m", "callsheet", "suite", *words, "--site", "sandbox", "-v", "-o", "json"
+    return cost_of_python(environ, *words)
+
+
+def cost_of_python(environ: Mapping[str, str], *words: str) -> Cost:
+    command, began = [sys.executable, *words], time.perf_counter()
     with tempfile.TemporaryFile("w+") as told:
         process = subprocess.Popen(command, env=dict(environ), stdout=subprocess.DEVNULL, stderr=told)
         _, status, used = os.wait4(process.pid, 0)
@@ -46,7 +57,7 @@ def cost_of(environ: Mapping[str, str], *words: str) -> Cost:
     if process.returncode:
         raise SystemExit("\n".join(lines[-10:]))
     sent = sum(line.startswith(("> GET ", "> POST ", "> PUT ", "> DELETE ")) for line in lines)
-    return Cost(sent, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    return Cost(sent, used.ru_utime + used.ru_stime, time.perf_counter() - began, used.ru_maxrss / 1024)
 
 
 def change(address: str, number: int) -> None:
@@ -79,11 +90,15 @@ def main() -> None:
             for what in ("the first run", "again", f"after {CHANGED} changes"):
                 if what.startswith("after"):
                     change(address, CHANGED)
-                sent, processor, memory = cost_of(environ, "mirror", file, "issue")
-                print(f"{what:20} {sent:6,} requests, {processor:7.1f} s of processor time, {memory:.0f} MiB at most")
+                print(f"{what:20} {cost_of(environ, 'mirror', file, 'issue')}")
+                if "beside" in sys.argv:
+                    cost = cost_of_python(
+                        environ, str(Path(__file__).with_name("mirror_dlt.py")), address, f"{home}/dlt"
+                    )
+                    print(f"{'dlt':20} {cost}")
             for store in sys.argv[2:]:
-                sent, processor, memory = cost_of(environ, "mirror", file, "issue", "--to", f"{store}")
-                print(f"to {store:17} {sent:6,} requests, {processor:7.1f} s of processor time, {memory:.0f} MiB")
+                if store != "beside":
+                    print(f"to {store:17} {cost_of(environ, 'mirror', file, 'issue', '--to', store)}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import httpx
@@ -13,6 +14,7 @@ import pytest
 
 from commands.test_apply import Site
 from support.draws import chance
+from support.places import CASES
 from support.simulated import serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.draws]
@@ -125,3 +127,35 @@ def test_of_random_edits_by_two_sides_nothing_is_lost(tmp_path: Path, seed: int)
         assert conflicts < ROUNDS / 2
         assert site.apply() == 0
         assert site.writes == []
+
+
+def bodies() -> list[str]:
+    """Texts of pages that hold what Markdown cannot say: those of the cases of rich text."""
+    converted = tomllib.loads((CASES / "convert" / "storage.toml").read_text(encoding="utf-8"))["case"]
+    edited = tomllib.loads((CASES / "edit" / "storage.toml").read_text(encoding="utf-8"))["case"]
+    texts = [case["input"] for case in converted if case["from"] == "storage" and "output" in case] + [
+        case["source"] for case in edited
+    ]
+    return list(dict.fromkeys(text.strip() for text in texts if text.strip()))
+
+
+@pytest.mark.parametrize("deployment", ["cloud", "datacenter"])
+def test_what_was_pulled_is_applied_without_a_write(tmp_path: Path, deployment: str) -> None:
+    with serving(deployment=deployment) as address:
+        site = Site(tmp_path, address, deployment)
+        texts = bodies()
+        assert len(texts) > 60
+        for number, text in enumerate(texts):
+            words = "pages", "new", "--space", "DOC", "--title", f"Body {number}", "--body", text
+            assert site(*words, "--body-format", "storage") == 0, site.err
+        pulled = tmp_path / "pulled"
+        assert site("pull", str(pulled), "--space", "DOC") == 0, site.err
+        assert len([*pulled.rglob("*.md")]) > len(texts)
+        assert site("apply", str(pulled), "--space", "DOC") == 0, site.err
+        assert site.writes == []
+        before = {row["title"]: row["version"]["number"] for row in site.rows("pages", "list", "--space", "DOC")}
+        (file,) = [path for path in pulled.rglob("*.md") if "# Body 7\n" in path.read_text(encoding="utf-8")]
+        file.write_text(file.read_text() + "\nOne more.\n", encoding="utf-8")
+        assert site("apply", str(pulled), "--space", "DOC") == 0, site.err
+        after = {row["title"]: row["version"]["number"] for row in site.rows("pages", "list", "--space", "DOC")}
+        assert sum(after[title] != version for title, version in before.items()) == 1
