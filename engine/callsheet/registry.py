@@ -184,6 +184,7 @@ OUTPUT_FORMATS: dict[str, str] = {
     "ndjson": ".output.output_formats:NDJSON",
     "yaml": ".output.output_formats:YAML",
     "csv": ".output.output_formats:CSV",
+    "markdown": ".output.output_formats:MARKDOWN",
     "id": ".output.output_formats:ID",
     "svg": ".output.output_formats:SVG",
 }

@@ -371,7 +371,7 @@ def test_a_plan_is_done_as_it_was_reviewed_or_not_at_all(site: Site) -> None:
 
 def test_a_plan_for_a_review_is_markdown_that_no_text_breaks(cloud: Site) -> None:
     cloud.write("a.md", "# Alpha *x* [y](z)\n\n````\n```\ncode\n```\n````\n")
-    assert cloud("plan", str(cloud.docs), "--space", "DOC", "--markdown") == 0
+    assert cloud("plan", str(cloud.docs), "--space", "DOC", "-o", "markdown") == 0
     assert "**1 to create**" in cloud.out
     assert "`````diff" in cloud.out
 
@@ -498,6 +498,9 @@ def test_wrong_input_is_told(cloud: Site) -> None:
     assert "--space" in cloud.err
     assert cloud("plan", str(cloud.home / "none"), "--space", "DOC") == 2
     assert cloud.apply("--ours", "--theirs") == 2
+    for verb in ("pull", "plan", "apply"):
+        assert cloud(verb, str(cloud.docs / "a.md"), "--space", "DOC") == 2
+        assert "a.md is not a directory" in cloud.err
     cloud.write("callsheet.toml", 'spaces = "DOC"\n')
     assert cloud("plan", str(cloud.docs)) == 2
     assert "did you mean 'space'" in cloud.err

@@ -108,6 +108,7 @@ def test_one_thing_in_yaml_and_references_by_name(cloud: Site) -> None:
         ('# next\n\nresource = "version', "x.toml: "),
         ("resource: version\nname: &n '1'\ndescription: *n\n", "line 3: no *n here"),
         ("# next\nresource: version\nname: [1\n", "x.yaml: "),
+        ('resource = "version"\nname = "9"', "hint: say which project"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_told_before_anything_is_sent(cloud: Site, text: str, words: str) -> None:

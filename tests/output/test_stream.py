@@ -38,7 +38,7 @@ def start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=subprocess.PIPE, **options)
 
 
-@pytest.mark.parametrize("form", ["ndjson", "json", "csv", "id", "yaml"])
+@pytest.mark.parametrize("form", ["ndjson", "json", "csv", "markdown", "id", "yaml"])
 def test_a_reader_that_leaves_stops_the_items(form: str) -> None:
     with start(form, "1000000000", stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -178,7 +178,7 @@ def test_each_line_of_ndjson_is_written_before_the_next_item_is_asked_for() -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["ndjson", "json", "csv", "id", "yaml"])
+@pytest.mark.parametrize("form", ["ndjson", "json", "csv", "markdown", "id", "yaml"])
 def test_memory_is_flat(form: str) -> None:
     import tracemalloc
 
@@ -217,7 +217,7 @@ def test_importing_errors_and_formats_loads_nothing_of_the_printing() -> None:
     assert not {"callsheet.output.printer", "jmespath", "jq", "wcwidth", "yaml", "datetime"} & set(found)
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "json", "ndjson", "id"])
+@pytest.mark.parametrize("form", ["table", "csv", "markdown", "json", "ndjson", "id"])
 def test_plain_output_loads_no_library(form: str) -> None:
     program = f"""
 import sys

@@ -434,7 +434,8 @@ class Things:
 
     def _needs_parent(self) -> UsageError:
         first = self.parent_resources[0]
-        return UsageError(f"{self.plural} are listed under one {title_of(first, self._resources.resources.get(first))}")
+        under = title_of(first, self._resources.resources.get(first))
+        return UsageError(f"{self.plural} are listed under one {under}", hint=f"say which {first}")
 
     @property
     def _resources(self) -> Catalog:

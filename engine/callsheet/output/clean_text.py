@@ -42,6 +42,11 @@ def clean_lines(text: str) -> str:
     return _SURROGATES.sub("\ufffd", _INVISIBLE.sub("", _SPACES.sub(" ", text)))
 
 
+def escaped_markdown(text: str) -> str:
+    """One line that Markdown shows as it is."""
+    return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>()#!|~" else letter for letter in " ".join(text.split()))
+
+
 def spreadsheet_cell(text: str) -> str:
     """One line, with `'` in front where a spreadsheet would run it as a formula; numbers stay numbers."""
     cell = one_line(text)

@@ -11,7 +11,7 @@ from ..jsontext import dump_json
 from ..language.template import TemplateError, evaluate
 from ..patterns import lazy_pattern
 from ..registry import OUTPUT_FORMATS, resolve_entry
-from .clean_text import clean_lines, one_line, spreadsheet_cell
+from .clean_text import clean_lines, escaped_markdown, one_line, spreadsheet_cell
 from .columns import Column, Columns, FormatContext, leaves_of, plain_cell, with_names
 
 _QUOTED = lazy_pattern('[",;]')
@@ -128,12 +128,9 @@ def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
         items, none = _looked_at(items)
         if none:  # a header alone looks as if rows were missing
             return iter(["no results\n"])
-    columns, items = _columns_and_items(items, layout, _TABLE_COLUMNS)
+    columns, items = _named_columns(items, layout)
     if not columns:
         return iter(())
-    if any(column.names for column in columns):
-        items = list(items)
-        columns = with_names(columns, items, layout.context)
     return table_lines(
         [one_line(column.name) for column in columns] if layout.headers else None,
         ([column.cell_of(item, layout.context) for column in columns] for item in items),
@@ -152,6 +149,36 @@ def table_one(value: Any, layout: Layout) -> Iterator[str]:
     return iter([clean_lines(plain_cell(value, layout.context)) + "\n"] if value is not None else [])
 
 
+def _named_columns(items: Iterable[Any], layout: Layout) -> tuple[Sequence[Column], Iterable[Any]]:
+    """The columns of a table, with names in the place of ids."""
+    columns, items = _columns_and_items(items, layout, _TABLE_COLUMNS)
+    if any(column.names for column in columns):
+        items = list(items)
+        columns = with_names(columns, items, layout.context)
+    return columns, items
+
+
+def markdown_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
+    """A table for a comment or a page; a single value as text."""
+    columns, items = _named_columns(items, layout)
+    if columns:
+        yield _markdown_row([one_line(column.name) if layout.headers else "" for column in columns])
+        yield f"|{' --- |' * len(columns)}\n"
+    for item in items if columns else ():
+        yield _markdown_row([column.cell_of(item, layout.context) for column in columns])
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(escaped_markdown, cells))} |\n"
+
+
+def markdown_one(value: Any, layout: Layout) -> Iterator[str]:
+    if isinstance(value, dict):
+        return markdown_items([value], layout)
+    text = plain_cell(value, layout.context)
+    return iter([f"{escaped_markdown(one_line(text))}\n"] if value is not None else [])
+
+
 def id_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
     for item in items:
         yield _id_of_item(item, layout) + "\n"
@@ -166,6 +193,7 @@ JSON = Renderer(json_items, json_one, is_json=True)
 NDJSON = Renderer(ndjson_items, ndjson_one, streams=True, is_json=True, singly=True)
 YAML = Renderer(yaml_items, yaml_one)
 SVG = TABLE._replace(picture=True)
+MARKDOWN = Renderer(markdown_items, markdown_one, streams=True, has_columns=True)
 CSV = Renderer(csv_items, csv_one, streams=True, has_columns=True)
 ID = Renderer(id_items, id_one, streams=True)
 

@@ -126,6 +126,8 @@ class _Directory:
     def __init__(self, context: Context, dispatcher: StepDispatcher, values: ParameterValues) -> None:
 
         self.root = values["dir"]
+        if os.path.lexists(self.root) and not os.path.isdir(self.root):
+            raise UsageError(f"{self.root} is not a directory")
         self.resource = document_resource(dispatcher)
         self.things = Things(dispatcher, self.resource) if self.resource is not None else None
         places = [id for id in self.things.parent_resources if id != self.resource] if self.things is not None else []
@@ -239,15 +241,15 @@ def _compare_files(context: Context, dispatcher: StepDispatcher, values: Paramet
 
 
 def _print_changes(context: Context, changes: Sequence[PlannedChange], values: ParameterValues) -> None:
-
-    if context.option("output") is not None:
+    form = context.option("output")
+    if form not in (None, "markdown"):
         rows: list[dict[str, Any]] = [
             c.plan_row() for c in changes if c.conflict is not None or c.verb != "keep" or c.site
         ]
         context.output(context.catalog.views.get("change-of-file")).print_items(rows)
         return
-    lines = plan_markdown(changes) if values.get("markdown") else plan_tree(changes, whole=bool(values.get("full")))
+    lines = plan_markdown(changes) if form else plan_tree(changes, whole=bool(values.get("full")))
     for line in lines:
         context.streams.out.write(f"{line}\n")
-    if not values.get("markdown"):
+    if not form:
         context.note(plan_summary(changes))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
-from ...errors import NoMatch, UsageError, did_you_mean
+from ...errors import UsageError, did_you_mean
 from ...language.template import to_text
 from ..folder.walk_folder import walk_directory
 from ..resources import Thing, Things, is_same_value
@@ -194,8 +194,12 @@ class DeclaredThings:
         if path in self._under_way:
             raise UsageError(f"{path} refers to itself: {' -> '.join([*self._under_way, path])}")
         self._under_way.append(path)
-        declared = self._declared[path]
-        change = self._compare_declared(declared)
+        try:
+            change = self._compare_declared(self._declared[path])
+        except UsageError as error:
+            if error.message.partition(": ")[0] in self._declared:
+                raise
+            raise UsageError(f"{path}: {error.message}", hint=error.hint, details=error.details) from None
         self._under_way.pop()
         self._changes[path] = change
         return change
@@ -203,13 +207,10 @@ class DeclaredThings:
     def _compare_declared(self, declared: Declared) -> PlannedChange:
         things = self.things_of_resource(declared.resource)
         parents = {id: self._parent_id(declared, id, word) for id, word in declared.parents.items()}
-        try:
-            wanted = {
-                name: things.resolve_field(name, self._field_value(declared, value))
-                for name, value in declared.fields.items()
-            }
-        except NoMatch as error:  # the others say their file already
-            raise UsageError(f"{declared.path}: {error.message}", hint=error.hint) from None
+        wanted = {
+            name: things.resolve_field(name, self._field_value(declared, value))
+            for name, value in declared.fields.items()
+        }
         change = PlannedChange(declared.resource, declared.path, declared.name or declared.path)
         change.parents = parents
         applied = {name: value for name, value in wanted.items() if not isinstance(value, Of)}
@@ -313,10 +314,7 @@ class DeclaredThings:
         if other is not None and other.path != declared.path:
             return self._planned_change(other.path).id or Of(other.path)
         things = self.things_of_resource(resource)
-        try:
-            return things.id_of(things.find_thing(word))
-        except UsageError as error:
-            raise UsageError(f"{declared.path}: {error.message}", hint=error.hint) from None
+        return things.id_of(things.find_thing(word))
 
     # What is asked of it while it is done
 

@@ -13,6 +13,7 @@ from ...errors import Conflict, UsageError, count_of
 from ...files import open_regular
 from ...jsontext import JSONError, dump_json, parse_json
 from ...language.template import evaluate, fill_template, to_text
+from ...output.clean_text import escaped_markdown
 from ...output_files import output_file
 from ..resources import Parents, Thing, Things, is_same_value
 
@@ -431,7 +432,7 @@ def plan_markdown(changes: Sequence[PlannedChange]) -> Iterator[str]:
             continue
         yield ""
         lines = [*_fact_lines(change), *change.lines]
-        yield f"- `{_change_sign(change)}` {_code_span(change.path)}: {_escaped_markdown(change.title)}"
+        yield f"- `{_change_sign(change)}` {_code_span(change.path)}: {escaped_markdown(change.title)}"
         if lines:
             fence = "`" * max(3, 1 + max((_ticks(line) for line in lines), default=0))
             yield f"\n  <details><summary>{count_of(len(lines), 'line')}</summary>\n"
@@ -494,7 +495,3 @@ def _ticks(line: str) -> int:
 def _code_span(text: str) -> str:
     ticks = "`" * (_ticks(text) + 1)
     return f"{ticks}{text}{ticks}"
-
-
-def _escaped_markdown(text: str) -> str:
-    return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>()#!|~" else letter for letter in " ".join(text.split()))
