@@ -91,12 +91,12 @@ def listed(
     return run
 
 
-@pytest.mark.parametrize("ending", ["ndjson", "csv", "id"])
+@pytest.mark.parametrize("ending", ["ndjson", "csv", "markdown", "id"])
 def test_a_list_that_was_cut_off_goes_on(listed: Callable[..., Done], ending: str) -> None:
     path = Path(f"list.{ending}")
     done = listed("-o", ending)
     whole = done.stdout
-    assert whole.count(b"\n") == COUNT + (ending == "csv")
+    assert whole.count(b"\n") == COUNT + {"csv": 1, "markdown": 2}.get(ending, 0)
     assert listed("--out", str(path), fails=4).exit == 1
     assert not path.exists()
     assert Path(f"{path}.part").stat().st_size < len(whole)
@@ -118,7 +118,7 @@ def test_only_the_same_list_goes_on_and_nothing_is_lost(listed: Callable[..., Do
         assert "was begun by another command" in done.stderr
     done = listed("--out", "a.csv", "--resume", "-o", "table")
     assert done.exit == 2
-    assert "--resume works with -o ndjson, csv or id" in done.stderr
+    assert "--resume works with -o ndjson, csv, markdown or id" in done.stderr
     assert Path("a.csv.part").read_bytes() == before
     assert listed("--out", "a.csv").exit == 0  # without --resume it begins anew
     assert len(Path("a.csv").read_text().splitlines()) == COUNT + 1

@@ -116,7 +116,7 @@ def error(text: str) -> Any:
 ISSUES = ["issues", "list", "--jql", "project = A"]
 LISTED = told({"issues": [issue(EVERYTHING)], "nextPageToken": EVERYTHING, "isLast": False})
 CALLED = ["op", "call", "getIssue", "--param", "issueIdOrKey=A-1"]
-FORMATS = ["table", "json", "ndjson", "yaml", "csv", "id"]
+FORMATS = ["table", "json", "ndjson", "yaml", "csv", "markdown", "id"]
 PATHS: dict[str, Way] = {
     **{f"a list as {form}": Way([*ISSUES, "-o", form], LISTED) for form in FORMATS},
     **{f"one object as {form}": Way([*CALLED, "-o", form], told(issue(EVERYTHING))) for form in FORMATS},

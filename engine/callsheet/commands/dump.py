@@ -117,7 +117,9 @@ def dump_to_file(context: Context, path: str, mark: str, *, resume: bool, can_re
     special = os.path.exists(path) and not os.path.isfile(path)
     if resume and (special or not can_resume):
         hint = "csv needs --columns where the command has no columns of its own"
-        raise UsageError(f"--resume works with -o ndjson, csv or id and a regular file, not for {path}", hint=hint)
+        raise UsageError(
+            f"--resume works with -o ndjson, csv, markdown or id and a regular file, not for {path}", hint=hint
+        )
     if special or not can_resume:
         with output_file(path) as file:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="")

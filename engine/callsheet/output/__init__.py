@@ -1,4 +1,4 @@
-"""Printing the result of a command: table, json, ndjson, yaml, csv, ids or a picture."""
+"""Printing the result of a command: table, json, ndjson, yaml, csv, Markdown, ids or a picture."""
 
 from __future__ import annotations
 

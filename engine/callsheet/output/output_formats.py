@@ -161,8 +161,8 @@ def _named_columns(items: Iterable[Any], layout: Layout) -> tuple[Sequence[Colum
 def markdown_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
     """A table for a comment or a page; a single value as text."""
     columns, items = _named_columns(items, layout)
-    if columns:
-        yield _markdown_row([one_line(column.name) if layout.headers else "" for column in columns])
+    if columns and layout.headers:
+        yield _markdown_row([one_line(column.name) for column in columns])
         yield f"|{' --- |' * len(columns)}\n"
     for item in items if columns else ():
         yield _markdown_row([column.cell_of(item, layout.context) for column in columns])
