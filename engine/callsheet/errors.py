@@ -165,3 +165,8 @@ def count_of(number: int, noun: str) -> str:
         return f"1 {noun}"
     after_consonant = noun.endswith("y") and noun[-2] not in "aeiou"
     return f"{number} {noun[:-1]}ies" if after_consonant else f"{number} {noun}s"
+
+
+def ending_text(code: int) -> str:
+    """How a process ended, by its exit code, which is below zero where a signal ended it."""
+    return f"signal {-code}" if code < 0 else f"exit code {code}"

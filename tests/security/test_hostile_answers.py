@@ -266,11 +266,44 @@ def changes_that_show_their_answer(cache: Path, tmp_path_factory: pytest.TempPat
         ]
 
 
-def test_a_change_that_is_answered_with_null_is_no_success(
-    changes_that_show_their_answer: list[str], places_to_run: Path, cache: Path
+NO_THINGS: list[Any] = [None, [], [{}], "please sign in", 7, True]
+
+
+@pytest.fixture(scope="module")
+def things(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Every command that reads one thing and shows it as the service answers it."""
+    home = tmp_path_factory.mktemp("home")
+    with closing(open_catalog("suite", {"CALLSHEET_HOME": str(home), "CALLSHEET_CACHE": str(cache)})) as catalog:
+        shown = {name for name, view in catalog.views.all().items() if "id" in view}
+        return [
+            words
+            for words, found in catalog.commands.all().items()
+            if found["safety"] == "read" and found.get("view") in shown
+            if words.endswith(" get") or not {"pages", "items", "result", "builtin"} & found.keys()
+        ]
+
+
+@pytest.mark.parametrize("answered", sampled(NO_THINGS, 3), ids=json.dumps)
+def test_a_200_that_is_no_thing(answered: Any, things: list[str], places_to_run: Path, cache: Path) -> None:
+    """A header above nothing, or a text of whoever answered, would pass for what was asked."""
+    wrong = reply(body=json.dumps(answered).encode(), headers=JSON)
+    tried = 0
+    for leaf in things:
+        for case in CASES_OF_LEAF.get(leaf, ()):
+            if case.get("expect", {}).get("exit", 0) == 0 and not {"--dry-run", "--out"} & {*case["argv"]}:
+                code, err = lied_to(case, 0, wrong, steadfast=True, places_to_run=places_to_run, cache=cache)
+                assert code != 0, (case["name"], err)
+                tried += 1
+                break
+    assert tried > 20
+
+
+@pytest.mark.parametrize("answered", sampled(NO_THINGS, 3), ids=json.dumps)
+def test_a_change_that_is_answered_with_no_thing_is_no_success(
+    answered: Any, changes_that_show_their_answer: list[str], places_to_run: Path, cache: Path
 ) -> None:
     """A script that reads the new id would go on without one."""
-    nothing = reply(body=b"null", headers=JSON)
+    nothing = reply(body=json.dumps(answered).encode(), headers=JSON)
     tried = 0
     for leaf in changes_that_show_their_answer:
         for case in CASES_OF_LEAF.get(leaf, ()):

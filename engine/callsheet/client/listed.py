@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallsheetError
@@ -15,6 +16,9 @@ _HINT = "a proxy or a page to sign in may have answered in the place of the site
 _HINT_OF_CHANGE = "the change may have been made: look at it before you try again"
 
 
+_ODD = {list: "an empty list", str: "a text", bool: "true or false"}
+
+
 def list_in_answer(found: Any, under: str | None = None) -> list[Any]:
     """What was found in an answer `under` an expression; raises `CallsheetError` where it is no list.
 
@@ -25,10 +29,28 @@ def list_in_answer(found: Any, under: str | None = None) -> list[Any]:
     raise CallsheetError(f"the site answered without {_expected_list(under)}", hint=_HINT)
 
 
-def thing_in_answer(found: Any, id: str, *, is_changed: bool = False) -> None:
-    """Raises `CallsheetError` where an answer is no thing, by the expression for its `id`; a text may be anything."""
-    if found is not None and not isinstance(found, dict):
+def thing_in_answer(found: Any, id: str, *, odd: Sequence[Any] = (), is_changed: bool = False) -> None:
+    """Raises `CallsheetError` where an answer is no thing, by the expression for its `id`.
+
+    `odd` are the answers that were no object. They may be lists of things; other texts and lists were made of answers.
+    """
+    if found is None or isinstance(found, dict):
+        _refuse_without_id(found, id, is_changed)
         return
+    for part in [found, *(found if isinstance(found, list) else ())]:
+        if not any(part is each for each in odd):
+            continue
+        if not isinstance(part, list) or not part:
+            what = _ODD.get(type(part), "a number")
+            raise CallsheetError(
+                f"the site answered with {what} in the place of what was asked for",
+                hint=_HINT_OF_CHANGE if is_changed else _HINT,
+            )
+        for thing in part:
+            _refuse_without_id(thing, id, is_changed)
+
+
+def _refuse_without_id(found: Any, id: str, is_changed: bool) -> None:
     if evaluate_part(id, found, {}) is None:
         from .http.failure import texts_in
 

@@ -285,9 +285,12 @@ def fetching_of(context: Context, requests: Builder, request: Request, plan: Pag
 def print_reply(context: Context, output: Any, reply: Reply, extent: Extent) -> None:
     """Print an answer that is no page."""
     value = reply.json()
+    if value is None or (value in ({}, [], "") and reply.request.safety in CHANGES):  # a table would say nothing
+        what = "without a body" if value is None else "with nothing in it"
+        context.note(f"done: {reply.request.name} answered {reply.status} {what}")
     if value is None:
-        context.note(f"done: {reply.request.name} answered {reply.status} without a body")
-    elif isinstance(value, list):
+        return
+    if isinstance(value, list):
         output.print_items(value if extent.most is None else value[: extent.most])
     else:
         output.print_one(value)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..errors import CallsheetError, UsageError
+from ..errors import CallsheetError, UsageError, ending_text
 from ..terminal import escape_line
 from .streams import Streams, is_attended
 
@@ -37,7 +37,7 @@ def edit_in_editor(text: str, name: str, environ: Mapping[str, str]) -> str:
         except OSError as error:
             raise UsageError(f"cannot start the editor {command[0]}: {error.strerror}", hint="set EDITOR") from None
         if code != 0:
-            raise CallsheetError(f"the editor {command[0]} ended with exit code {code}; nothing was sent")
+            raise CallsheetError(f"the editor {command[0]} ended with {ending_text(code)}; nothing was sent")
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 
-from ..errors import CallsheetError, count_of
+from ..errors import CallsheetError, count_of, ending_text
 from .event_table import GENERATIONS, HEARTBEATS, WorkerCounts, create_memory
 from .server.listening_sockets import supports_reuse_port
 from .worker_process import VARIABLE, WorkerAssignment, starting_file
@@ -189,8 +189,7 @@ class Supervisor:
             worker.failures = worker.failures + 1 if ended_early else 0
             delay = RESTART_DELAYS[min(worker.failures, len(RESTART_DELAYS) - 1)]
             worker.restart_at = time.monotonic() + delay
-            cause = f"signal {-code}" if code < 0 else f"exit code {code}"
-            self._note(f"worker {worker.index} ended with {cause}; it is started again in {delay:g} s")
+            self._note(f"worker {worker.index} ended with {ending_text(code)}; it is started again in {delay:g} s")
 
     def _restart_due(self) -> None:
         for worker in self._workers:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import httptools
 import msgspec
 
-from ..errors import CallsheetError, NetworkError, NotAllowed, UsageError
+from ..errors import CallsheetError, NetworkError, NotAllowed, UsageError, ending_text
 from ..files import locked_file, make_private_directory, read_private, write_atomically
 from ..paths import settings_directory
 from ..urls import foreign_status
@@ -134,7 +134,7 @@ def _failure_in_background(code: int, said: IO[bytes]) -> CallsheetError:
         told = json.loads(lines[-1])["error"]
         message, hint = str(told["message"]), told["hint"]
     except (IndexError, ValueError, TypeError, KeyError):
-        return CallsheetError(f"the sandbox did not start: {lines[-1] if lines else f'exit code {code}'}")
+        return CallsheetError(f"the sandbox did not start: {lines[-1] if lines else ending_text(code)}")
     kind = UsageError if code == UsageError.exit_code else CallsheetError
     return kind(message, hint=hint)
 

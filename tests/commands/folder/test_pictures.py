@@ -74,13 +74,15 @@ def test_the_hash_of_a_picture_changes_with_the_command_and_not_with_what_is_dra
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("import sys; sys.exit('no such arrow')", "failed with 1: no such arrow"),
+        ("import sys; sys.exit('no such arrow')", "failed with exit code 1: no such arrow"),
+        ("import os; os.kill(os.getpid(), 9)", "failed with signal 9"),
         ("pass", "wrote nothing to {output}"),
         ("import time; time.sleep(60)", "took more than 0.5 s"),
     ],
 )
 def test_a_program_that_fails_is_named_with_the_place(tmp_path: Path, code: str, message: str) -> None:
-    folder = folder_of(tmp_path, settings(tmp_path, "-c", code, "{input}", "{output}", timeout=0.5))
+    limit = 0.5 if "sleep" in code else 60
+    folder = folder_of(tmp_path, settings(tmp_path, "-c", code, "{input}", "{output}", timeout=limit))
     problems = [str(problem) for problem in render_pictures(pairs(folder), os.environ, hidden=())]
     wanted = f"no picture of this mermaid: {sys.executable} {message}"
     assert problems == [f"a.md:5: {wanted}", f"a.md:10: {wanted}"]

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ...errors import ending_text
 from ...files import make_private_directory
 from ...paths import cache_directory
 from .local_page import Diagram, DiagramProgram, FolderProblem, PageFile
@@ -89,7 +90,7 @@ def _render_diagram(diagram: Diagram, path: str, environ: Mapping[str, str]) -> 
             return f"{program.run[0]}: {(error.strerror or str(error)).lower()}"
         if done.returncode:
             said = " ".join(done.stdout.decode("utf-8", "replace").split())[-MOST_WORDS:]
-            return f"{program.run[0]} failed with {done.returncode}" + (f": {said}" if said else "")
+            return f"{program.run[0]} failed with {ending_text(done.returncode)}" + (f": {said}" if said else "")
         if not os.path.isfile(made) or not os.path.getsize(made):
             return f"{program.run[0]} wrote nothing to {{output}}"
         os.replace(made, path)

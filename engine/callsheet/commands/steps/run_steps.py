@@ -90,6 +90,7 @@ class StepRun:
         self.answered = False
         self.tolerated: list[CallsheetError] = []
         self.failures: list[CallsheetError] = []
+        self.odd_answers: list[Any] = []  # whole answers of calls that are no objects
 
     def fill_value(self, value: Any, scope: Mapping[str, Any] | None = None) -> Any:
         return fill_template(value, self.scope if scope is None else scope)
@@ -313,7 +314,11 @@ class StepRun:
         if final and self.prints_stream(step, request, extent):
             return None
         answer = self._send_request(step, request, extent, scope)
-        return part_of(step["value"], answer, scope) if "value" in step else answer
+        if "value" in step:
+            return part_of(step["value"], answer, scope)
+        if answer is not None and not isinstance(answer, dict) and self.dispatcher.page_plan(step["call"]) is None:
+            self.odd_answers.append(answer)
+        return answer
 
     def prints_stream(self, step: ItemStep, request: Request, extent: Extent) -> bool:
         """Whether the answer was printed as its pages came."""
@@ -367,6 +372,7 @@ class ItemRun(StepRun):
         self.making = whole.making
         self.named_files = whole.named_files
         self.lookups = whole.lookups
+        self.odd_answers = whole.odd_answers
         self.item = item
         self.notes: list[str] = []
         self._each_of = each
@@ -659,7 +665,7 @@ class Run(StepRun):
         if found is None and self.failures:
             return None  # nothing of it succeeded
         if self.view is not None and "id" in self.view and self.answer is not NOT_SENT:
-            thing_in_answer(found, self.view["id"], is_changed=self.changes)
+            thing_in_answer(found, self.view["id"], odd=self.odd_answers, is_changed=self.changes)
         return found
 
     def _open_in_browser(self, things: list[Any]) -> None:

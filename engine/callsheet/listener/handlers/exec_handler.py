@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DefinitionError
+from ...errors import DefinitionError, ending_text
 from ...language.template import fill_text, to_text
 from . import MAX_RESULT, HandlerContext, HandlerFailed
 from .base_handler import Base
@@ -261,7 +261,7 @@ class HandlerProgram(Base):
         if self.wants_result and len(output) > MAX_RESULT:
             raise HandlerFailed(f"printed more than {MAX_RESULT} bytes")
         result = {"exit_code": code, "output": output.decode("utf-8", "replace")} if self.wants_result else None
-        problem = f"ended with signal {-code}" if code < 0 else f"exit code {code}"
+        problem = f"{'ended with ' if code < 0 else ''}{ending_text(code)}"
         return self.check_result(event, result, problem if code else None)
 
     async def _start_process(self, process: Process, program: str, data: bytes) -> None:

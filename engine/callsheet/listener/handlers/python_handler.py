@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CallsheetError, UsageError
+from ...errors import CallsheetError, UsageError, ending_text
 from ...jsontext import dump_json, parse_json
 from . import HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
@@ -121,7 +121,7 @@ class _Child:
         if not answer.endswith(b"\n"):
             code = popen.wait()
             self._close_pipes()
-            raise HandlerFailed(f"its process ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}")
+            raise HandlerFailed(f"its process ended with {ending_text(code)}")
         failure, result = parse_json(answer)
         return failure, result
 
