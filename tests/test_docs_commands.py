@@ -39,7 +39,10 @@ SETS_UP = re.compile(r"sandbox start|suite init|SUITE_BASE_URL=")
 NAMES_A_PACKAGE = frozenset({"pip", "pipx", "uv", "uvx", "docker", "podman", "systemctl", "cd", "man", "which"})
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the pages are written for a POSIX shell")
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(sys.platform == "win32", reason="the pages are written for a POSIX shell"),
+]
 
 
 class Sandbox(NamedTuple):

@@ -12,6 +12,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from faults import Fault, faults
 
+pytestmark = pytest.mark.once
+
 ALL = list(faults())
 
 

@@ -20,6 +20,8 @@ from support.imports import DOCUMENTS
 from support.places import ROOT
 from support.waiting import PATIENCE
 
+pytestmark = pytest.mark.once
+
 HERE = Path(__file__).parent
 LARGEST = 1 << 20  # bytes
 

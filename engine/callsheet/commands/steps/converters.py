@@ -300,6 +300,7 @@ def edited_text(context: Context, step: Edit) -> Any:
             )
         return _of_service(context, source, form) if source else ""
     from ...richtext.editing import Editing
+    from ...richtext.markdown.front_matter import without_front_matter
 
     edit = Editing(source, form, context.rich_text, section)
     if text is None:
@@ -307,6 +308,8 @@ def edited_text(context: Context, step: Edit) -> Any:
     literal = context.is_foreign(text)
     if since is None or since == source:
         result = edit.edited(text, literal=literal, beside=beside)
+    elif without_front_matter(text).strip() == edit.markdown().strip():
+        result = source  # it says so already: the same file once more, or somebody made the same change
     else:
         before = Editing(since, form, context.rich_text, section)
         if not step.get("merge"):
