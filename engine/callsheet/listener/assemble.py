@@ -20,7 +20,15 @@ from .handlers.concurrency_limits import ConcurrencyLimit
 from .handlers.target import RetrySchedule
 from .machine_limits import connection_limits
 from .recent_deliveries import RecentDeliveries
-from .route_set import OverdueRuns, RouteSelection, RouteSet, check_order, check_replies, read_routes
+from .route_set import (
+    OverdueRuns,
+    RouteSelection,
+    RouteSet,
+    check_order,
+    check_replies,
+    doubts_of_handlers,
+    read_routes,
+)
 from .server import responses
 from .server.application import App, ClientAddresses, Page, Scope
 from .server.http_protocol import Limits
@@ -322,8 +330,14 @@ class Assembly:
         if self.worker is not None:
             await self.worker.start()
         self.tasks.append(asyncio.create_task(self.overdue.watch_runs()))
+        self._tell_doubts()
         if self.page is not None:
             await self.page.start()
+
+    def _tell_doubts(self) -> None:
+        """What is allowed and may go wrong, such as a program that is not there yet: of several processes one tells."""
+        for text in doubts_of_handlers(self.route_set) if self.team is None or self.team.assignment.announces else ():
+            self.log.write_note(f"warning: {text}")
 
     def _stop_fetching(self) -> None:
         if self.worker is not None:
@@ -367,6 +381,7 @@ class Assembly:
         self.route_set, self.app.routing_table = route_set, route_set.routing_table
         self.concurrency.is_shared = self.has_queue and len(route_set.jobs) > 1
         self.log.write_note(f"routes reloaded: {len(route_set.routes)}")
+        self._tell_doubts()
 
 
 def _accepted_types(scope: Scope) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ import pytest
 from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.handlers.exec_handler import HandlerProgram
 from callsheet.listener.route_set import doubts_of_handlers
-from support.listening import run
+from support.listening import listening, run
 
 DASHES = "put '--' before it"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs of POSIX")
@@ -69,3 +70,12 @@ def test_the_command_says_them(script: str, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stderr.count("warning: handler r/1: run: ") == (not is_fine)
     assert ("no problems" in done.stdout) is is_fine
+
+
+def test_a_listener_says_them_when_it_starts_and_when_it_reads_its_routes_again(tmp_path: Path) -> None:
+    routes = '[route.r]\ndo = [{ handler = "exec", run = ["./late.sh"] }]\n'
+    with listening(tmp_path, routes=routes) as listener:
+        listener.logged("warning: handler r/1: run: there is no program './late.sh'")
+        (tmp_path / "routes.toml").write_text(routes.replace("late", "later"), encoding="utf-8")
+        listener.process.send_signal(signal.SIGHUP)
+        listener.logged("warning: handler r/1: run: there is no program './later.sh'")

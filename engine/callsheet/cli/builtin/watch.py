@@ -133,9 +133,6 @@ def _handle_events(
             context.catalog, options_of(asked, None), dict(context.environ), err, None, run_literally, part
         )
         withhold_secrets(assembly.context.hidden)
-        for job in (job for route in assembly.route_set.routes for job in route.jobs):
-            for doubt in job.handler.configuration_warnings():
-                context.say(f"warning: {job.id}: {doubt}")
         with opened_watch(context, watched) as found:
             _begin_watch(context, watched, found)
 
