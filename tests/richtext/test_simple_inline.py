@@ -80,7 +80,7 @@ WORDS = (
 LINKED = [(LINK,), *((LINK, *marks) for marks in MARKS[2:]), (*MARKS[2], LINK), (*MARKS[6], *MARKS[2])]
 RUNS = st.builds(text_node, WORDS, st.sampled_from([*MARKS, *LINKED]))
 NODES = [Node("break"), *INLINE_READER.read_inline(":tada:"), *INLINE_READER.read_inline("{status:green|X}")]
-WRITER = SpanWriter(Rules(nodes()), INLINE_READER, Losses(), lossless=False)
+WRITER = SpanWriter(Rules(nodes()), Losses(), lossless=False)
 
 
 @settings(max_examples=600)
@@ -94,6 +94,20 @@ def test_what_is_certain_reads_back_as_it_is(content: list[Node], *, single: boo
     )  # left out by Markdown
     if certain and not edges:
         assert INLINE_READER.read_inline(words) == content
+
+
+SIGNED = st.lists(
+    st.sampled_from([*"*_`[]()!&<>~$\\^.,{}@#+-='\"1/ :|\n\u0085\u2028", "a", "word", "é", "://", "https://e.org/a_b"])
+    | st.sampled_from([":tada:", "{status:green|X}", "{date:2026-01-31}", "[~u]", "[~accountid:1]", "{#a}", "{a=b}"]),
+    max_size=7,
+).map("".join)
+
+
+@settings(max_examples=600)
+@given(words=SIGNED.map(str.strip).filter(bool))
+def test_a_line_of_words_reads_back_as_these_words(words: str) -> None:
+    written = WRITER.write_inline([text_node(words)])
+    assert WRITER.reader.read_inline(written) == [text_node(words)]
 
 
 def test_most_lines_are_certain() -> None:

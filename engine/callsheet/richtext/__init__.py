@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from ..collector import without_collector
@@ -62,31 +63,11 @@ def convert_rich_text(
     rules, losses = _rules(nodes, literal=options.get("literal", False)), Losses()
     with without_collector():
         tree = read(source, rules, losses, Wanted(to_format, lossless, options))
-        if from_format == "markdown":
-            _rename(tree, rules, to_format, losses)
         if (from_format, to_format) == ("storage", "adf"):
             tree = _for_documents(tree, rules, losses)
         result = write(tree, rules, losses, from_format if lossless else None)
         del tree  # so that the collector need not look through it
     return Converted(result, losses.notes())
-
-
-def _rename(tree: Node, rules: Rules, to_format: str, losses: Losses) -> None:
-    """Puts what people call things in Markdown, such as languages of code, into the words of a format.
-
-    `*` among the words is for all that the format does not know.
-    """
-    from .tree import walk_nodes
-
-    kinds = rules.names_in_format(to_format)
-    for node in [found for found in walk_nodes(tree) if found.kind in kinds] if kinds else ():
-        for attr, names in kinds[node.kind].items():
-            value = node.attrs.get(attr)
-            if isinstance(value, str):
-                known = value.lower() in names or value in names.values() or "*" not in names
-                node.attrs[attr] = names.get(value.lower(), value) if known else names["*"]
-                if not known:
-                    losses.note(f"{attr} {value!r} is not known in {to_format}: it became {names['*']!r}")
 
 
 def _for_documents(tree: Node, rules: Rules, losses: Losses) -> Node:
@@ -101,43 +82,67 @@ _last: tuple[Definitions, Rules] | None = None
 def _rules(nodes: Definitions, *, literal: bool = False) -> Rules:
     """The definitions made ready; those of the last call again where they are the same."""
     global _last  # noqa: PLW0603 -- one entry is all that a batch needs
-    from .node_rules import Rules
+    if literal or _last is None or _last[0] is not nodes:
+        from .node_rules import Rules
 
-    if literal:
-        return Rules(nodes, literal=True)
-    if _last is None or _last[0] is not nodes:
+        if literal:
+            return Rules(nodes, literal=True)
         _last = (nodes, Rules(nodes))
     return _last[1]
 
 
-# --- formats ---
+# --- formats: what is imported when one is used first ---
 
 
-def _read_markdown(source: str, rules: Rules, losses: Losses, wanted: Wanted) -> Node:
+def _markdown_reader() -> Reader:
     from .lossless_markers import refuse_references
     from .markdown.block_reader import read_markdown
+    from .tree import walk_nodes
 
-    options, target = wanted.options, wanted.format
-    beside = options.get("beside")
-    tree = read_markdown(
-        source,
-        rules,
-        losses,
-        soft_break=options.get("soft_break", "space"),
-        cards=options.get("cards", False),
-        target=target,
-        own=target in ATTACHING and beside is None,
-        beside=beside,
-    )
-    refuse_references(source, tree.content)
-    return tree
+    def read(source: str, rules: Rules, losses: Losses, wanted: Wanted) -> Node:
+        options, target = wanted.options, wanted.format
+        beside = options.get("beside")
+        tree = read_markdown(
+            source,
+            rules,
+            losses,
+            soft_break=options.get("soft_break", "space"),
+            cards=options.get("cards", False),
+            target=target,
+            own=target in ATTACHING and beside is None,
+            beside=beside,
+        )
+        refuse_references(source, tree.content)
+        kinds = {kind: formats[target] for kind, formats in rules.names.items() if target in formats}
+        for node in [found for found in walk_nodes(tree) if found.kind in kinds] if kinds else ():
+            _rename(node, kinds[node.kind], target, losses)
+        return tree
+
+    return read
 
 
-def _read_adf(source: Any, rules: Rules, losses: Losses, wanted: Wanted) -> Node:
+def _rename(node: Node, names_of: dict[str, dict[str, str]], format: str, losses: Losses) -> None:
+    """Puts what people call things in Markdown, such as languages of code, into the words of a format.
+
+    `*` among the words is for all that the format does not know.
+    """
+    for attr, names in names_of.items():
+        value = node.attrs.get(attr)
+        if isinstance(value, str):
+            known = value.lower() in names or value in names.values() or "*" not in names
+            node.attrs[attr] = names.get(value.lower(), value) if known else names["*"]
+            if not known:
+                losses.note(f"{attr} {value!r} is not known in {format}: it became {names['*']!r}")
+
+
+def _adf_reader() -> Reader:
     from .adf.reader import read_adf
 
-    document = _json(source) if isinstance(source, str | bytes) else source
-    return read_adf(document, rules, losses, spelling=wanted.lossless or wanted.format != "markdown")
+    def read(source: Any, rules: Rules, losses: Losses, wanted: Wanted) -> Node:
+        document = _json(source) if isinstance(source, str | bytes) else source
+        return read_adf(document, rules, losses, spelling=wanted.lossless or wanted.format != "markdown")
+
+    return read
 
 
 def _json(source: str | bytes) -> Any:
@@ -153,71 +158,76 @@ def _json(source: str | bytes) -> Any:
         raise UsageError(f"not JSON: {place}{getattr(error, 'msg', error)}") from None
 
 
-def _read_storage(source: str, rules: Rules, losses: Losses, _wanted: Wanted) -> Node:
+def _storage_reader() -> Reader:
     from .storage.reader import read_storage
 
-    return read_storage(source, rules, losses)
+    return lambda source, rules, losses, _wanted: read_storage(source, rules, losses)
 
 
-def _read_wiki(source: str, rules: Rules, losses: Losses, _wanted: Wanted) -> Node:
+def _wiki_reader() -> Reader:
     from .wiki.reader import read_wiki
 
-    return read_wiki(source, rules, losses)
+    return lambda source, rules, losses, _wanted: read_wiki(source, rules, losses)
 
 
-def _write_markdown(tree: Node, rules: Rules, losses: Losses, lossless_from: str | None) -> str:
+def _markdown_writer() -> Writer:
     from .markdown.block_writer import write_markdown
 
-    return write_markdown(tree, rules, losses, lossless_from=lossless_from)
+    return write_markdown
 
 
-def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> Any:
+def _adf_writer() -> Writer:
     from .adf.writer import DocumentWriter
     from .fit_to_document import fit_to_rules
 
-    fitted = fit_to_rules(tree, rules, losses)
-    tree.content = []  # so that its nodes go as they are written
-    return DocumentWriter(rules, consume=True).write_document(fitted)
+    def write(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> Any:
+        fitted = fit_to_rules(tree, rules, losses)
+        tree.content = []  # so that its nodes go as they are written
+        return DocumentWriter(rules, consume=True).write_document(fitted)
+
+    return write
 
 
-def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:
+def _storage_writer() -> Writer:
     from .storage.writer import write_storage
 
-    return write_storage(tree, rules, losses)
+    return lambda tree, rules, losses, _lossless_from: write_storage(tree, rules, losses)
 
 
-def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:
+def _wiki_writer() -> Writer:
     from .wiki.writer import write_wiki
 
-    return write_wiki(tree, rules, losses)
+    return lambda tree, rules, losses, _lossless_from: write_wiki(tree, rules, losses)
 
 
 if TYPE_CHECKING:
     Reader = Callable[[Any, Rules, Losses, Wanted], Node]
-    DocumentWriter = Callable[[Node, Rules, Losses, str | None], Any]
+    Writer = Callable[[Node, Rules, Losses, str | None], Any]
 
 ATTACHING = frozenset({"storage", "wiki"})  # an image there may be a file of the page or issue
-READERS: dict[str, Reader] = {
-    "markdown": _read_markdown,
-    "adf": _read_adf,
-    "storage": _read_storage,
-    "wiki": _read_wiki,
+READERS: dict[str, Callable[[], Reader]] = {
+    "markdown": _markdown_reader,
+    "adf": _adf_reader,
+    "storage": _storage_reader,
+    "wiki": _wiki_reader,
 }
-WRITERS: dict[str, DocumentWriter] = {
-    "markdown": _write_markdown,
-    "adf": _write_adf,
-    "storage": _write_storage,
-    "wiki": _write_wiki,
+WRITERS: dict[str, Callable[[], Writer]] = {
+    "markdown": _markdown_writer,
+    "adf": _adf_writer,
+    "storage": _storage_writer,
+    "wiki": _wiki_writer,
 }
 
 
+@cache
 def _reader(name: str) -> Reader:
     if name not in READERS:
         raise UsageError(f"no rich-text format {name!r}{did_you_mean(name, READERS)}")
-    return READERS[name]
+    return READERS[name]()
 
 
-def _writer(name: str) -> DocumentWriter:
+@cache
+def _writer(name: str) -> Writer:
     if name not in WRITERS:
         raise UsageError(f"no rich-text format {name!r}{did_you_mean(name, WRITERS)}")
-    return WRITERS[name]
+    return WRITERS[name]()

@@ -301,7 +301,7 @@ class Fitter:
 
     def _is_bare(self, mark: Mark) -> bool:
         """Whether a mark lacks what it must say."""
-        if not mark.attrs and not any(field.needed for field in self.rules.forms[mark.kind][0].fields):
+        if not mark.attrs and mark.kind in self.rules.wordless_marks:
             return False
         return form_of(self.rules, mark.kind, mark.attrs) is None
 
@@ -314,7 +314,7 @@ class Fitter:
                 if mark not in said and mark.attrs:
                     self.losses.note(f"{mark.kind}: what it says has no form in a document")
             return self.with_marks(node.with_marks(said), parent)
-        key = (node.kind, parent.kind, *(mark.kind for mark in node.marks))
+        key = (node.kind, parent.kind, *[mark.kind for mark in node.marks])
         if key not in self._marks:
             self._marks[key] = self._allowed(node, parent)
         if all(self._marks[key]):

@@ -160,6 +160,12 @@ class Rules:
         return frozenset(kind for kind in self.inline & self.always_sayable if not self.holds[kind])
 
     @cached_property
+    def wordless_marks(self) -> frozenset[str]:
+        """Marks that need not say anything."""
+        found = self.marks & self.forms.keys()
+        return frozenset(k for k in found if not any(field.needed for field in self.forms[k][0].fields))
+
+    @cached_property
     def excluded_marks(self) -> dict[str, frozenset[str]]:
         """Mark → marks that cannot stand with it."""
         return {kind: frozenset(self.definition_of(kind).get("excludes", ())) for kind in self.marks}
@@ -244,10 +250,15 @@ class Rules:
         """Kind → what becomes of several linked ones that are a whole paragraph."""
         return {kind: said["row"] for kind, said in self.nodes.items() if "row" in said}
 
-    def names_in_format(self, format_name: str) -> dict[str, dict[str, dict[str, str]]]:
-        """Kind → attribute → value in Markdown → what a format calls it."""
-        said = {kind: found["names"] for kind, found in self.nodes.items() if "names" in found}
-        return {kind: formats[format_name] for kind, formats in said.items() if format_name in formats}
+    @cached_property
+    def names(self) -> dict[str, dict[str, dict[str, dict[str, str]]]]:
+        """Kind → format → attribute → value in Markdown → what the format calls it."""
+        return {kind: found["names"] for kind, found in self.nodes.items() if "names" in found}
+
+    @cached_property
+    def schemes(self) -> tuple[str, ...]:
+        """What addresses start with that are no links."""
+        return tuple(said["scheme"] for said in self.links.values())
 
     def sign_of_state(self, kind: str, attrs: Attrs) -> str:
         """What stands for the state of a special item in an ordinary one; empty where nothing does."""

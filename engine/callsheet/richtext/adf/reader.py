@@ -43,13 +43,13 @@ class DocumentReader:
     def read_nodes(self, objects: list[Any], depth: int) -> list[Node]:
         """The nodes that stand beside one another."""
         result: list[Node] = []
+        text = self._text
         for raw in objects:
             name = raw.get("type") if isinstance(raw, dict) else None
-            marks = raw.get("marks", ()) if name == self._text and "attrs" not in raw else []
-            if marks == []:
+            if name != text or "attrs" in raw or (marks := raw.get("marks", ())) == []:
                 result += self._node(raw, name, depth)
             elif (words := raw.get("text")) and isinstance(words, str):
-                result.append(Node("text", NO_ATTRS, NO_CONTENT, words, self.read_marks(raw) if marks else ()))
+                result.append(Node("text", NO_ATTRS, NO_CONTENT, words, self.read_marks(marks) if marks else ()))
         return result
 
     def _node(self, raw: Any, name: Any, depth: int) -> list[Node]:
@@ -62,7 +62,7 @@ class DocumentReader:
         said = NO_ATTRS
         if self._spelling and ("attrs" in raw or "marks" in raw or ("content" not in raw and form.kind != "text")):
             said = unsaid_ways(raw, form)
-        marks = self.read_marks(raw) if "marks" in raw else ()
+        marks = self.read_marks(raw["marks"]) if "marks" in raw else ()
         if form.kind == "text":
             words = raw.get("text")
             return [Node("text", said, NO_CONTENT, words, marks)] if words and isinstance(words, str) else []
@@ -73,7 +73,10 @@ class DocumentReader:
     def _unknown(self, raw: Raw, depth: int) -> list[Node]:
         self.losses.note(f"unknown node {raw.get('type')!r}: only its text is kept")
         words = raw["text"] if isinstance(raw.get("text"), str) else _first_text(raw.get("attrs"))
-        return [*([text_node(words, self.read_marks(raw))] if words else []), *self.read_children(raw, depth)]
+        return [
+            *([text_node(words, self.read_marks(raw.get("marks")))] if words else []),
+            *self.read_children(raw, depth),
+        ]
 
     def form_of_object(self, raw: Raw, *, mark: bool) -> NodeForm | None:
         name = raw.get("type")
@@ -104,8 +107,7 @@ class DocumentReader:
             result["url"] = form.address.format(**words)
         return result
 
-    def read_marks(self, raw: Raw) -> tuple[Mark, ...]:
-        found = raw.get("marks")
+    def read_marks(self, found: Any) -> tuple[Mark, ...]:
         if not found or not isinstance(found, list):
             return ()
         result: tuple[Mark, ...] = ()

@@ -227,7 +227,7 @@ class DocumentEdit:
 
     def _text(self, words: str, output: OutputPiece, parent: Node) -> Raw:
         marks = [raw for wrapper in output.stack if (raw := wrapper.source or self._mark(wrapper))]
-        read = text_node(words, self.reader.read_marks({"marks": marks}))
+        read = text_node(words, self.reader.read_marks(marks))
         fitted = self.fitter.with_marks(read, Node(parent.kind))
         kept = [raw for raw, mark in zip(marks, read.marks, strict=False) if mark in fitted.marks]
         return {"type": "text", "text": words, **({"marks": kept} if kept else {})}

@@ -146,7 +146,7 @@ class DocumentParts:
     def _wrapper(self, raw: Any) -> Wrapper:
         key = _key(raw)
         if key not in self._wrappers:
-            read = self.reader.read_marks({"marks": [raw]})
+            read = self.reader.read_marks([raw])
             self._wrappers[key] = Wrapper(self.sayable.mark(read[0]) if read else None, raw)
         return self._wrappers[key]
 

@@ -76,7 +76,7 @@ class Sayable:
         link = self.rules.links.get(node.kind)
         said = said_by(link) if link else []
         sets = [said, said[:2]] if said and node.attrs.get(said[1]) else []
-        sets += [one.fields for one in self.writer.spans.reader.patterns.templates if one.kind == node.kind]
+        sets += [one.fields for one in self.writer.spans.patterns.templates if one.kind == node.kind]
         sets += [[said[0], *said[2:]], said[:1]] if said else []
         html = self.rules.definition_of(node.kind).get("html")
         tagged = html.get("attrs", {}) if isinstance(html, dict) else {}

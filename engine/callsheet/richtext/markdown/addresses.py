@@ -37,10 +37,8 @@ def replace_relative_addresses(
     kind = _page_kind(rules, target) if beside is not None else None
     figures: list[Node] = []
     for node in walk_nodes(root):
-        for child in node.content:
-            if child.marks and any("href" in mark.attrs for mark in child.marks):
-                node.content = _linked(node.content, rules, losses, kind, beside)
-                break
+        if node.content and any("href" in mark.attrs for child in node.content for mark in child.marks):
+            node.content = _linked(node.content, rules, losses, kind, beside)
         if node.kind == "image":
             _image(node, losses, target=target, own=own, beside=beside)
         elif node.kind == "figure":

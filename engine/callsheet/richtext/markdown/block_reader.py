@@ -15,13 +15,14 @@ from markdown_it.token import Token
 from ..lossless_markers import DamagedError, damaged_marker_error
 from ..node_rules import Rules
 from ..shared_keys import share_keys
-from ..tree import NO_ATTRS, Attrs, Losses, Mark, Node, bold_nodes, text_node
+from ..tree import NO_ATTRS, Attrs, Losses, Node, bold_nodes, text_node
 from .addresses import Beside, replace_relative_addresses
 from .front_matter import without_front_matter
 from .html_blocks import Assembler
 from .inline_reader import InlineReader
 from .parser import Parser
 from .special_lists import as_lines, as_marker, definition_list, is_lines
+from .tags import alignment_marks
 from .text_patterns import at_end, patterns_of
 
 OPEN = {
@@ -139,7 +140,6 @@ class BlockReader:
         self._marker = rules.item_sign_pattern
         self.lists = rules.lists_of_items
         self._nested = 0
-        self._columns: dict[str, tuple[Mark, ...]] = {}
         self._notes: dict[str, Node] = {}
         self._finishers: dict[str, Callable[[Node], list[Node]]] = {
             "paragraph": self._paragraph,
@@ -229,7 +229,7 @@ class BlockReader:
         return [node]
 
     def _cell(self, node: Node) -> list[Node]:
-        aligned = self.alignment_marks(str(node.attrs["style"])) if node.attrs else ()
+        aligned = alignment_marks(self.rules, str(node.attrs["style"])) if node.attrs else ()
         node.attrs = NO_ATTRS
         self._words(node, blocks=True)
         if any(part.kind == "html" for part in node.content):
@@ -237,13 +237,6 @@ class BlockReader:
         else:
             node.content = [Node("paragraph", NO_ATTRS, node.content, marks=aligned if node.content else ())]
         return [node]
-
-    def alignment_marks(self, style: str) -> tuple[Mark, ...]:
-        """How the column of a cell is aligned, as marks of its paragraph."""
-        if style not in self._columns:
-            tags = self.inline.tags
-            self._columns[style] = tuple(mark for mark in tags.declared({"style": style}) if tags.on_blocks(mark))
-        return self._columns[style]
 
     def _item(self, node: Node) -> list[Node]:
         if node.content and node.content[0].kind == "paragraph":

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Container, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Container, Iterable, Mapping
+from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from .. import lossless_markers
@@ -22,6 +23,7 @@ from ..tree import NO_ATTRS, Attrs, Losses, Mark, Node, bold_nodes, text_node, w
 from .block_reader import BlockReader
 from .inline_writer import SpanWriter, link_target
 from .special_lists import lists_of_lines
+from .tags import alignment_marks
 
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
@@ -36,7 +38,10 @@ def indent_lines(words: str, width: int) -> str:
     return "\n".join([" " * width + line if line else line for line in lines])
 
 
+EMPTY = [Node("paragraph")]
+KIND = attrgetter("kind")
 MOST = 999_999_999  # nine digits number an item
+SIGN = re.compile(r"[\\&]")
 LANGUAGE = re.compile(r"[^\s`~]+")
 # What each construct of Markdown says of its node.
 SAID: dict[str, frozenset[str]] = {
@@ -61,7 +66,10 @@ def unsaid_attributes(node: Node, alerts: Mapping[str, Attrs] | None = None) -> 
     """The attributes that the node's construct does not say. `alerts` are those of its kind, by their words."""
     said = SAID.get(node.kind, NOTHING)
     said = said.union(*alerts.values()) if alerts else said
-    attrs = {name: value for name, value in node.attrs.items() if name not in said}
+    if node.attrs.keys() <= said:
+        attrs: Attrs = {}
+    else:
+        attrs = {name: value for name, value in node.attrs.items() if name not in said}
     start = node.attrs.get("start", 1)
     if node.kind == "numbers" and not (isinstance(start, int) and 0 <= start <= MOST):
         attrs["start"] = start
@@ -85,67 +93,55 @@ def _a_part_must(node: Node, rules: Rules) -> bool:
     return any(unsaid_attributes(part) or part.marks or _a_part_must(part, rules) for part in parts)
 
 
+SPANNING = frozenset({"colspan", "rowspan"})
 CELLS = {"cell": "td", "header": "th"}
 SIDES = {":-:": "text-align:center", "--:": "text-align:right"}
-Marks = tuple[Mark, ...]
 
 
-def plain_table(table: Node, spans: SpanWriter, aligned: Callable[[str], Marks], *, lossless: bool) -> str | None:
-    """A table with bars; None where it cannot say the table. `aligned` makes marks of a style."""
-    if not lossless:
-        _take_sides(table, aligned)
+def plain_table(table: Node, spans: SpanWriter, *, lossless: bool) -> str | None:
+    """A table with bars; None where it cannot say the table."""
     rows = [row.content for row in table.content]
+    if not lossless:
+        _take_sides(rows, spans.rules)
     width = len(rows[0]) if rows else 0
-    if (
-        not width
-        or any(len(row) != width for row in rows)
-        or not _headed(rows)
-        or not all(_simple(cell) for row in rows for cell in row)
-    ):
-        return None
-    sides = {side: aligned(style) for side, style in SIDES.items()}
-    below = [_side([row[column] for row in rows], sides) for column in range(width)]
-    if None in below:
+    for row in rows:
+        kind = "header" if row is rows[0] else "cell"
+        if not width or len(row) != width or not all(_simple(cell, kind) for cell in row):
+            return None
+    below = [_side(cells, spans.rules) for cells in zip(*rows, strict=True)]
+    if not below or None in below:
         return None
     lines = [_line([_cell(cell, spans) for cell in row]) for row in rows]
     return "\n".join([lines[0], _line([side or "---" for side in below]), *lines[1:]])
 
 
-def _side(cells: list[Node], sides: Mapping[str, Marks]) -> str | None:
+def _side(cells: Iterable[Node], rules: Rules) -> str | None:
     """What stands below the head of a column whose cells are all aligned the same; None where they are not."""
     found = [cell.content[0].marks for cell in cells if cell.content and cell.content[0].content]
-    if any(marks != found[0] for marks in found):
-        return None
-    return next((side for side, marks in sides.items() if marks == found[0]), None) if found and found[0] else "---"
+    if not any(found):
+        return "---"
+    sides = [side for side, style in SIDES.items() if alignment_marks(rules, style) == found[0]]
+    return sides[0] if sides and all(marks == found[0] for marks in found) else None
 
 
-def _take_sides(table: Node, aligned: Callable[[str], Marks]) -> None:
+def _take_sides(rows: list[list[Node]], rules: Rules) -> None:
     """Makes marks of the styles of paragraphs that say nothing else than how they are aligned."""
-    for part in walk_nodes(table):
-        kept = part.attrs.get("attributes", {}) if part.kind == "paragraph" else {}
-        if kept.keys() == {"style"} and (marks := aligned(kept["style"])):
-            part.attrs, part.marks = {}, marks
+    for block in [block for row in rows for cell in row for block in cell.content]:
+        for part in (block,) if block.kind == "paragraph" else walk_nodes(block):
+            kept = part.attrs.get("attributes", {}) if part.attrs and part.kind == "paragraph" else {}
+            if kept.keys() == {"style"} and (marks := alignment_marks(rules, kept["style"])):
+                part.attrs, part.marks = {}, marks
 
 
-def _headed(rows: list[list[Node]]) -> bool:
-    return all(cell.kind == "header" for cell in rows[0]) and all(
-        cell.kind == "cell" for row in rows[1:] for cell in row
-    )
-
-
-def _simple(cell: Node) -> bool:
-    if any(name in cell.attrs for name in ("colspan", "rowspan")) or len(cell.content) > 1:
+def _simple(cell: Node, kind: str) -> bool:
+    """Whether a cell is of a kind and holds nothing or one plain line."""
+    if cell.kind != kind or len(cell.content) > 1 or (cell.attrs and not SPANNING.isdisjoint(cell.attrs)):
         return False
-    if not cell.content:
-        return True
-    child = cell.content[0]
-    if child.kind == "paragraph":
-        return (
-            not child.attrs
-            and not (child.marks and not child.content)
-            and not (child.content and all(part.kind == "break" for part in child.content))
-        )
-    return False
+    child = cell.content[0] if cell.content else EMPTY[0]
+    if child.kind != "paragraph" or child.attrs:
+        return False
+    content = child.content
+    return not child.marks if not content else content[0].kind != "break" or any(p.kind != "break" for p in content)
 
 
 def _cell(cell: Node, spans: SpanWriter) -> str:
@@ -164,18 +160,17 @@ def html_table(table: Node, blocks: Callable[[list[Node]], str]) -> str:
         for cell in row.content:
             tag = CELLS.get(cell.kind, "td")
             spans = "".join(f' {name}="{cell.attrs[name]}"' for name in ("colspan", "rowspan") if name in cell.attrs)
-            inner = blocks(cell.content) if cell.content != [Node("paragraph")] else ""
+            inner = "" if _is_empty(cell.content) else blocks(cell.content)
             parts.append(f"<{tag}{spans}>\n\n{inner}\n\n</{tag}>" if inner else f"<{tag}{spans}></{tag}>")
         parts.append("</tr>")
     return "\n".join([*parts, "</table>"])
 
 
-EMPTY = [Node("paragraph")]
 OTHER = "*"  # noted on a list that follows one of its sort: it takes the other marker
 EMPTY_ITEM = re.compile(r"\s*(?:[-*]|\d+[.)])(?: \[.\]| <>)?\s*(?:\n|$)")
 
 
-def write_markdown(root: Node, rules: Rules, losses: Losses, *, lossless_from: str | None = None) -> str:
+def write_markdown(root: Node, rules: Rules, losses: Losses, lossless_from: str | None = None) -> str:
     """`lossless_from` is the format that the tree was read from, for Markdown that carries all of it."""
     words = BlockWriter(rules, losses, lossless_from=lossless_from).document(root)
     return words + "\n" if words else ""
@@ -185,14 +180,21 @@ class BlockWriter:
     def __init__(self, rules: Rules, losses: Losses, *, lossless_from: str | None = None) -> None:
         self.rules = rules
         self.losses = losses
-        self.lossless = lossless = lossless_from is not None
-        self.defaults = Defaults(rules, lossless_from or "")
-        self.reader = BlockReader(rules, Losses())
-        self.spans = SpanWriter(rules, self.reader.inline, losses, lossless=lossless)
+        self.lossless = lossless_from is not None
+        self._format = lossless_from or ""
+        self.spans = SpanWriter(rules, losses, lossless=self.lossless)
         self.alerts = rules.alerts
         self.markers = rules.markers
         self.items = rules.items_of_lists
         self._sorts, self._tagged, self._writers = self._constructs(rules)
+
+    @cached_property
+    def reader(self) -> BlockReader:
+        return BlockReader(self.rules, Losses())
+
+    @cached_property
+    def defaults(self) -> Defaults:
+        return Defaults(self.rules, self._format)
 
     @staticmethod
     @lru_cache(maxsize=4)
@@ -225,7 +227,7 @@ class BlockWriter:
         return {"numbers": "numbers", "bullets": "bullets", **dict.fromkeys(items, "bullets")}, by_tag, writers
 
     def document(self, root: Node) -> str:
-        if root.content == EMPTY:
+        if _is_empty(root.content):
             return ""
         words = self.blocks(root.content, top=True)
         if words.startswith("---\n"):
@@ -235,7 +237,7 @@ class BlockWriter:
     def blocks(self, nodes: list[Node], *, top: bool = False) -> str:
         parts: list[str] = []
         previous: Node | None = None
-        for node in nodes if self.lossless else self._lifted(nodes):
+        for node in nodes if self.lossless or self._writers.keys() >= set(map(KIND, nodes)) else self._lifted(nodes):
             if sort := self._sorts.get(node.kind):
                 alike = previous is not None and self._sorts.get(previous.kind) == sort
                 node.text = OTHER if alike and previous and previous.text != OTHER else ""
@@ -342,7 +344,7 @@ class BlockWriter:
         return f"{'#' * int(node.attrs.get('level', 6))} {words}".rstrip(" ")
 
     def _quote(self, node: Node) -> str:
-        return quote_lines(self.blocks(node.content) if node.content != EMPTY else "")
+        return quote_lines("" if _is_empty(node.content) else self.blocks(node.content))
 
     def _alert(self, node: Node) -> str | None:
         names = self.alerts[node.kind]
@@ -358,7 +360,7 @@ class BlockWriter:
                 if one["from"].items() <= node.attrs.items()
             ]
             name = self._alert(Node(node.kind, near[0])) if near else next(iter(self.alerts[node.kind]))
-        inner = self.blocks(node.content) if node.content != EMPTY else ""
+        inner = "" if _is_empty(node.content) else self.blocks(node.content)
         title = node.attrs.get("title")
         head = f"[!{name}]" + (f"\n**{html.escape(str(title), quote=False)}**\n" if title and not self.lossless else "")
         gap = "\n" if node.content and node.content[0].kind == "paragraph" and node.content[0].content else "\n\n"
@@ -370,7 +372,7 @@ class BlockWriter:
         longest = max(map(len, runs), default=2)
         fence = "`" * (longest + 1)
         language = str(node.attrs.get("language", ""))
-        head = fence + (re.sub(r"([\\&])", r"\\\1", language) if LANGUAGE.fullmatch(language) else "")
+        head = fence + (SIGN.sub(r"\\\g<0>", language) if LANGUAGE.fullmatch(language) else "")
         title = "" if self.lossless else str(node.attrs.get("title") or "")
         above = (
             self.spans.write_inline(bold_nodes([text_node(" ".join(title.split()))])) + "\n\n" if title.strip() else ""
@@ -401,7 +403,7 @@ class BlockWriter:
         return kind in self._writers
 
     def _table(self, node: Node) -> str:
-        plain = plain_table(node, self.spans, self.reader.alignment_marks, lossless=self.lossless)
+        plain = plain_table(node, self.spans, lossless=self.lossless)
         return plain or html_table(node, self.blocks)
 
     def _alone(self, node: Node) -> str:
@@ -491,7 +493,7 @@ class BlockWriter:
         return Node("task", {"done": item.attrs.get("done", False)}, lines)
 
     def _item_content(self, item: Node) -> str:
-        if not item.content or item.content == EMPTY:
+        if not item.content or _is_empty(item.content):
             return ""
         words = self.blocks(item.content)
         first, rest = item.content[0], item.content[1:]
@@ -499,6 +501,11 @@ class BlockWriter:
             head, _, tail = words.partition("\n\n")
             return words if "\n\n" in tail or EMPTY_ITEM.match(tail) else f"{head}\n{tail}"
         return words
+
+
+def _is_empty(nodes: list[Node]) -> bool:
+    """Whether they are one empty paragraph that says nothing else."""
+    return len(nodes) == 1 and not nodes[0].content and nodes == EMPTY
 
 
 def _of_blocks(node: Node, rules: Rules) -> bool:

@@ -394,7 +394,7 @@ class Assembler:
 
     def assemble_blocks(self, nodes: list[Node]) -> list[Node]:
         """The nodes with every HTML block read."""
-        if not any(node.kind == "html" for node in nodes):
+        if "html" not in [node.kind for node in nodes]:
             return nodes
         builder = HtmlBuilder(self.rules, self.tags, self.inner)
         for node in nodes:

@@ -195,7 +195,7 @@ class InlineReader:
         self.soft_break = soft_break
         self.tags = tags_of(rules)
         self._links = rules.links
-        self.schemes = tuple(said["scheme"] for said in self._links.values())
+        self.schemes = rules.schemes
         self.simple = SimpleReader(patterns, self.schemes, lines=soft_break != "space")
         self._plain = patterns.plain if soft_break == "space" else patterns.plain_line
 

@@ -7,6 +7,7 @@ where it does not say the same: first with signs, then with HTML tags, and in lo
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from string import punctuation
 from typing import Any
 
@@ -16,23 +17,17 @@ from ..node_rules import Rules
 from ..plain_text import name_of_node, visible_text
 from ..tree import Losses, Mark, Node, leads_somewhere, merge_runs, shared_length, spaces_out, text_node
 from .inline_reader import InlineReader
-from .text_patterns import Patterns, link_address, said_by
+from .parser import Parser
+from .text_patterns import ODD_SPACE, SPECIAL, Patterns, link_address, patterns_of, said_by
 
-SPECIAL = re.compile(  # each alternative begins with its sign, so that `re` looks for these signs alone
-    r"\\|`|\*(?<!\s\*)|\*(?!\s)|\*$"
-    r"|_(?<![^\W_]_)|_(?![^\W_])"  # an underscore inside a word is none of emphasis
-    r"|\^(?=\[|$)|\[(?=[~!^])|\](?=[(\[:])|!(?=\[|$)"
-    r"|<(?=[A-Za-z/!?>]|$)|&(?=#|[A-Za-z])"
-    r"|~(?=~|$)|~(?<=~~)|~(?<![\s\S]~)"
-    r"|\$(?=\S[^$]*\$)|\$(?<!\d\$)$|\{(?=[#.:]|[\w:-]+=)"
-)
+IS_SPECIAL = re.compile(SPECIAL)
 BRACKETS = re.compile(r"[\[\]]")
 LINE_START = re.compile(
     r"(?P<sign>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=_:|](?=[-=_:|\s]*$)|\|(?=.*\|)"
     r"|!!!|\?\?\?|:::|===|\$\$|[:~](?=\s)"  # of dialects: boxes, tabs, formulas, what a term means
     r"|\[(?=(?: |x|X|![A-Za-z]+)\](?:\s|$))|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
 )
-ODD_SPACE = re.compile(r"[\r\n\0\f\v\x1c-\x1f\x85\u2028\u2029]")
+IS_ODD = re.compile(f"[{ODD_SPACE}]")
 NO_ENTITY = frozenset("\v\x1c\x1d\x1e\x1f\x85")
 NO_TARGET = re.compile(r"[\s()<>\\\x00-\x1f]|&(?=#|\w+;)")
 EDGE_SPACE = re.compile(r"^\s+|\s+$")
@@ -40,10 +35,10 @@ EDGE_SPACE = re.compile(r"^\s+|\s+$")
 
 def escape_markdown(words: str, patterns: Patterns, *, linked: bool = False) -> str:
     """Text between marks, wherever on its line it stands."""
-    if not patterns.suspects.search(words):
+    if not (patterns.suspects_in_link if linked else patterns.suspects).search(words):
         return words
     marks = [match.start() for match in patterns.matches_in(words, linked=linked)]
-    marks += [match.start() for match in SPECIAL.finditer(words)]
+    marks += [match.start() for match in IS_SPECIAL.finditer(words)]
     if linked:
         marks += [match.start() for match in BRACKETS.finditer(words)]
     if marks:
@@ -52,7 +47,7 @@ def escape_markdown(words: str, patterns: Patterns, *, linked: bool = False) -> 
             parts += [words[end:place], "\\"]
             end = place
         words = "".join(parts) + words[end:]
-    return words if words.isprintable() else ODD_SPACE.sub(as_entities, words)
+    return words if words.isprintable() else IS_ODD.sub(as_entities, words)
 
 
 def as_entities(match: re.Match[str]) -> str:
@@ -123,13 +118,17 @@ LONG = 20_000  # plain text beyond it is not read back
 
 
 class SpanWriter:
-    def __init__(self, rules: Rules, reader: InlineReader, losses: Losses, *, lossless: bool) -> None:
+    def __init__(self, rules: Rules, losses: Losses, *, lossless: bool) -> None:
         self.rules = rules
-        self.reader = reader
         self.losses = losses
         self.lossless = lossless
         self.tags = rules.mark_tags
         self.links = rules.links
+        self.patterns = patterns_of(rules, cards=False)
+
+    @cached_property
+    def reader(self) -> InlineReader:
+        return InlineReader(Parser(), self.rules, self.patterns)
 
     def write_inline(self, content: list[Node], *, single: bool = False) -> str:
         """One paragraph's content; `single` where it must stay on one line."""
@@ -141,7 +140,7 @@ class SpanWriter:
                 return self._lines(words, single=single)
         nodes = merge_runs(content) if self.lossless else self._readable(content)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
-            return self._lines(escape_markdown(nodes[0].text, self.reader.patterns), single=single)
+            return self._lines(escape_markdown(nodes[0].text, self.patterns), single=single)
         wanted: list[Any] = []
         for level in (*READABLE, CARRY_LEVEL) if self.lossless else READABLE:
             spans, certain = self._spans(nodes, level, single=single)
@@ -156,7 +155,7 @@ class SpanWriter:
     def _is_plain(self, node: Node) -> bool:
         """Whether a node is words that need no escape wherever they stand on their line."""
         bare = node.kind == "text" and not node.marks and not node.attrs and bool(node.text)
-        return bare and not self.reader.patterns.suspects.search(node.text)
+        return bare and not self.patterns.suspects.search(node.text)
 
     def _lines(self, words: str, *, single: bool) -> str:
         lines = paragraph_lines(words, exact=self.lossless)
@@ -195,7 +194,7 @@ class SpanWriter:
             self._tell(node, {"url", "alt", "title", "text", "layout"})
             return [node.with_marks(marks if node.kind != "break" else ())]
         if self._constructed(node) is not None:
-            said = self.reader.patterns.written_words(node.kind, node.attrs)
+            said = self.patterns.written_words(node.kind, node.attrs)
             form = self.links.get(node.kind)
             names = {*(said[1] if said else ()), *(said_by(form) if form else ()), "text"}
             self._tell(node, names)
@@ -222,21 +221,21 @@ class SpanWriter:
 
     def _constructed(self, node: Node) -> str | None:
         """A node in the words that its definition gives it."""
-        found = self.reader.patterns.written_words(node.kind, node.attrs)
+        found = self.patterns.written_words(node.kind, node.attrs)
         said = self.links.get(node.kind)
         if said and isinstance(node.attrs.get(said["attr"]), str):
             label = str(node.attrs.get(said["label"]) or "")
             if label or not found:
                 label = label or ("" if self.lossless else node.attrs[said["attr"]])  # as readers see it elsewhere
                 where = link_target(link_address(node.attrs, said))
-                return f"{said.get('before', '')}[{escape_markdown(label, self.reader.patterns, linked=True)}]({where})"
+                return f"{said.get('before', '')}[{escape_markdown(label, self.patterns, linked=True)}]({where})"
         return found[0] if found else None
 
     # --- writing ---
 
     def _spans(self, nodes: list[Node], level: int, *, single: bool) -> tuple[str, bool]:
         """Nodes with their marks as a level has them, and whether that is certain to read back as it is."""
-        patterns = self.reader.patterns
+        patterns = self.patterns
         parts: list[str] = []
         opened: tuple[Mark, ...] = ()
         signs: list[tuple[int, bool]] = []  # where a sign of emphasis stands, and whether it opens
@@ -245,15 +244,18 @@ class SpanWriter:
         before: tuple[Mark, ...] | None = None  # marks of the text before
         for index, node in enumerate(nodes):
             marks, kind, words = node.marks, node.kind, node.text
-            if kind != "text":
-                before = None
-            elif not words or marks == before or node.attrs:
-                certain = False
-            else:
+            if kind == "text" and words and marks != before and not node.attrs:
                 before = marks
                 if not marks and not opened:
                     parts.append(escape_markdown(words, patterns))
                     continue
+                if not opened and len(marks) == 1 and marks[0].kind == "codespan":
+                    certain = certain and not (parts and parts[-1].endswith("`"))
+                    parts.append(code_span(words))
+                    continue
+            else:
+                before = None
+                certain = certain and kind != "text"
             bare, is_code, linked = None, False, False
             if marks:
                 kinds = [mark.kind for mark in marks]
@@ -268,10 +270,12 @@ class SpanWriter:
                 same = shared_length(opened, marks) if opened and marks else 0
                 certain = certain and not (same < len(opened) and parts[-1][-1:].isspace())
                 certain = certain and not (same < len(marks) and words[:1].isspace())
-                self._turn(opened[same:][::-1], level, parts, signs, opening=False)
-                self._turn(marks[same:], level, parts, signs, opening=True)
-                certain = certain and all(map(self._is_said, marks[same:]))
-                certain = certain and (len(marks) < 2 or sum(mark.kind in SIGNS for mark in marks) < 2)
+                if opened:
+                    self._turn(opened[same:][::-1], level, parts, signs, opening=False)
+                if marks:
+                    self._turn(marks[same:], level, parts, signs, opening=True)
+                    certain = certain and all(map(self._is_said, marks[same:]))
+                    certain = certain and (len(marks) < 2 or sum(mark.kind in SIGNS for mark in marks) < 2)
                 opened = marks
             if bare:
                 apart.append((len(parts), BEHIND_ADDRESS))
@@ -289,8 +293,9 @@ class SpanWriter:
                 else:
                     apart.append((len(parts) - 1, BEHIND_WORDS))
                     certain = certain and not node.marks and self._is_worded(node, parts[-1], nodes)
-        certain = certain and not (opened and parts[-1][-1:].isspace())
-        self._turn(opened[::-1], level, parts, signs, opening=False)
+        if opened:
+            certain = certain and not parts[-1][-1:].isspace()
+            self._turn(opened[::-1], level, parts, signs, opening=False)
         found = "".join(parts)
         if "$" in found:
             certain = certain and not _may_be_formula(parts, signs, nodes)
@@ -307,12 +312,12 @@ class SpanWriter:
 
     def _is_worded(self, node: Node, words: str, nodes: list[Node]) -> bool:
         """Whether a node is words that read back as it is, and no other words around could begin such a node."""
-        patterns = self.reader.patterns
+        patterns = self.patterns
         said = patterns.written_words(node.kind, node.attrs) if node.kind not in self.links else None
         return (
             said is not None
             and node.attrs.keys() <= {*said[1], "text"}
-            and not SPECIAL.search(words)
+            and not IS_SPECIAL.search(words)
             and all(one.kind != "text" or not patterns.signs.search(one.text) for one in nodes)
         )
 
@@ -320,7 +325,7 @@ class SpanWriter:
         """An address that is its own link, and reads back so."""
         if node.kind != "text" or node.marks[-1].attrs.get("href") != node.text or len(node.marks[-1].attrs) > 1:
             return None
-        found = list(self.reader.patterns.nodes_in(node.text, ()))
+        found = list(self.patterns.nodes_in(node.text, ()))
         return node.text if len(found) == 1 and found[0].text == node.text and found[0].marks else None
 
     def _mark(self, mark: Mark, level: int, *, opening: bool) -> str:
@@ -349,18 +354,16 @@ class SpanWriter:
         if level == CARRY_LEVEL:
             return lossless_markers.marker_span(
                 lossless_markers.carried_node(Node(node.kind, node.attrs, node.content, node.text, node.marks)),
-                escape_markdown(visible_text(node, self.rules).replace("\n", " "), self.reader.patterns, linked=True),
+                escape_markdown(visible_text(node, self.rules).replace("\n", " "), self.patterns, linked=True),
             )
-        return self._constructed(node) or escape_markdown(
-            visible_text(node, self.rules), self.reader.patterns, linked=linked
-        )
+        return self._constructed(node) or escape_markdown(visible_text(node, self.rules), self.patterns, linked=linked)
 
     def write_image(self, node: Node) -> str:
         """An image, or a figure with its caption for a title; a link on it goes around."""
         image = next((child for child in node.content if child.kind == "image"), node)
         caption = " ".join(visible_text(child, self.rules) for child in node.content if child.kind == "caption")
         words = caption or str(image.attrs.get("title") or "")
-        alt = escape_markdown(str(image.attrs.get("alt") or self._unnamed(image)), self.reader.patterns, linked=True)
+        alt = escape_markdown(str(image.attrs.get("alt") or self._unnamed(image)), self.patterns, linked=True)
         return f"![{alt}]({link_target(str(image.attrs.get('url') or ''))}{link_title(words) if words.strip() else ''})"
 
     def _unnamed(self, image: Node) -> str:
@@ -398,7 +401,7 @@ def _are_apart(parts: list[str], signs: list[tuple[int, bool]], apart: list[tupl
 
 
 def code_span(words: str) -> str:
-    longest = max((len(run) for run in re.findall("`+", words)), default=0) if "`" in words else 0
+    longest = max(map(len, re.findall("`+", words))) if "`" in words else 0
     fence = "`" * (longest + 1)
     clean = words.replace("\n", " ")
     pad = " " if clean[:1] == "`" or clean[-1:] == "`" or (clean[:1] == " " == clean[-1:] and clean.strip()) else ""

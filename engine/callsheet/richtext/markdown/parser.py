@@ -73,10 +73,10 @@ class BlockState(StateBlock):
     """The parser's state of blocks with light tokens."""
 
     def push(self, ttype: str, tag: str, nesting: Any) -> Any:
-        self.level += min(0, nesting)
         token = BlockToken(ttype, nesting)
         token.tag = tag
-        self.level += max(0, nesting)
+        if nesting:
+            self.level += nesting
         self.tokens.append(token)  # type: ignore[arg-type]
         return token
 

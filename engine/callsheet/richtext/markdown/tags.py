@@ -188,6 +188,13 @@ def tags_of(rules: Rules) -> Tags:
     return Tags(rules)
 
 
+@lru_cache(maxsize=64)
+def alignment_marks(rules: Rules, style: str) -> tuple[Mark, ...]:
+    """How what has a style is aligned, as marks of its paragraph."""
+    tags = tags_of(rules)
+    return tuple(mark for mark in tags.declared({"style": style}) if tags.on_blocks(mark))
+
+
 class Tags:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules

@@ -72,7 +72,15 @@ URL = rf"(?<![^\W_])(?<!/)https?://[^\s<>\"\\^`{{|}}]{{1,{LONGEST}}}"
 WHOLE = re.compile(URL + r"\Z")
 TAIL = re.compile(r"[?!.,:;*_~'\"]+$")
 COLON = re.compile(":")
-SIGNS = "\\`*_^[]!<&~${\r\n\0\f\v\x1c\x1d\x1e\x1f\x85\u2028\u2029"  # all that Markdown may read as something else
+ODD_SPACE = "\r\n\0\f\v\x1c\x1d\x1e\x1f\x85\u2028\u2029"
+SPECIAL = (  # what Markdown may read as something else; alternatives begin with their sign: `re` looks for these alone
+    r"\\|`|\*(?<!\s\*)|\*(?!\s)|\*$"
+    r"|_(?<![^\W_]_)|_(?![^\W_])"  # an underscore inside a word is none of emphasis
+    r"|\^(?=\[|$)|\[(?=[~!^])|\](?=[(\[:])|!(?=\[|$)"
+    r"|<(?=[A-Za-z/!?>]|$)|&(?=#|[A-Za-z])"
+    r"|~(?=~|$)|~(?<=~~)|~(?<![\s\S]~)"
+    r"|\$(?=\S[^$]*\$)|\$(?<!\d\$)$|\{(?=[#.:]|[\w:-]+=)"
+)
 FIELD = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 
 
@@ -145,7 +153,10 @@ class Patterns:
         self.signs = re.compile(f"[{signs}]")  # of an address or a template
         # Text without any sign that could begin something, where line ends are spaces, and where they are not.
         self.plain, self.plain_line = (re.compile(rf"[^\\`*_\[\]!<&~${ends}{signs}]*") for ends in ("", r"\n"))
-        self.suspects = re.compile("[" + re.escape(SIGNS) + signs + "]")  # none: no escape needed
+        # What may need an escape, in words and in those of a link. A line of words without any of it needs none.
+        said = [re.escape(one.first) + f"(?={one.regex[len(re.escape(one.first)) :]})" for one in self.templates]
+        suspects = "|".join([SPECIAL, r"\$", ":(?=//)", *said, *ODD_SPACE])
+        self.suspects, self.suspects_in_link = (re.compile(suspects + more) for more in ("", r"|\[|\]"))
 
     def nodes_in(self, words: str, marks: tuple[Mark, ...]) -> Iterator[Node]:
         """A text cut into runs and the constructs in it."""
