@@ -22,6 +22,7 @@ from ..tree import Losses, Node
 from .block_matching import Outline
 from .document_edit import DocumentEdit
 from .document_parts import DocumentParts
+from .edit_writer import EditWriter
 from .merge_edits import BothChangedError, merge_edits
 from .sayable import Sayable
 from .section import Section, section_of
@@ -132,13 +133,12 @@ class Editing:
         old, new = outline.of_part(self.root), outline.of_nodes(content)
         if [block.key for block in old.children] == [block.key for block in new.children]:
             return self.source
-        references = self.labels
         if self.format == "storage":
-            result: Any = StorageEdit(self.source, self.rules, self.losses, references).edited(self.root, old, new)
+            writer: EditWriter = StorageEdit(self.source, self.rules, self.losses, self.labels)
         else:
-            sources = {label: part.source for label, part in references.items()}
             parts = DocumentParts(self.rules, self.sayable)
-            result = DocumentEdit(parts, self.losses, sources, self.source).edited(self.root, old, new)
+            writer = DocumentEdit(parts, self.losses, self.labels, self.source)
+        result = writer.edited(self.root, old, new)
         self._check(result, content)
         return result
 

@@ -8,47 +8,49 @@ from typing import Any
 from ..adf.document_forms import Raw, form_of
 from ..adf.writer import DocumentWriter
 from ..fit_to_document import Fitter, Up
-from ..node_rules import Rules
 from ..tree import Losses, Node, Verbatim, text_node
-from .block_matching import Block, longest_increasing
+from .block_matching import longest_increasing
 from .document_parts import DocumentParts, wrapped_words
 from .edit_writer import EditWriter, MisfitError, WrittenBlock
 from .line_edit import OutputPiece, merge_tokens
 from .source_parts import FRAMED, EditToken, Part, Wrapper, caption_of, tokens_of
 
 
-class DocumentEdit:
-    def __init__(self, parts: DocumentParts, losses: Losses, references: Mapping[str, Any], source: Raw) -> None:
-        self.rules: Rules = parts.rules
+class DocumentEdit(EditWriter):
+    def __init__(self, parts: DocumentParts, losses: Losses, references: Mapping[str, Part], source: Raw) -> None:
+        super().__init__(parts.rules, references)
         self.parts = parts
         self.reader = parts.reader
-        self.references = references
         self.fitter = Fitter(self.rules, losses)
         self.writer = DocumentWriter(self.rules, taken=frozenset(attribute_texts(source)))
-        self.blocks: EditWriter
-
-    def edited(self, root: Part, old: Block, new: Block) -> Raw:
-        self.blocks = EditWriter(self, old, new)
-        return {**root.source, "content": self.blocks.written(root)}
 
     # --- blocks ---
+
+    def whole(self, root: Part, content: list[Any]) -> Raw:
+        return {**root.source, "content": content}
 
     def kept(self, part: Part) -> list[Any]:
         return [part.source]
 
-    def moved(self, written: list[Any], parent: Part) -> list[Any]:
-        return self._placed([one for raw in written for one in self._verbatim(raw)], parent)
+    def verbatim(self, kind: str, written: list[Any]) -> list[Node]:
+        del kind
+        return [
+            Verbatim(node.kind, node.attrs, [_kept(child) for child in node.content], node.text, node.marks, source=raw)
+            for raw in written
+            for node in self.reader.read_nodes([raw], 1)
+        ]
 
-    def words(self, part: Part, node: Node, old: list[EditToken]) -> list[Any]:
-        if part.line is None:
-            words = "".join(child.text for child in node.content)
-            return self.around(part, node, respell_text(part.source.get("content", []), words))
+    def moved(self, written: list[Any], parent: Part) -> list[Any]:
+        return self._placed(self.verbatim("", written), parent)
+
+    def plain(self, part: Part, node: Node, words: str) -> list[Any]:
+        return self.around(part, node, respell_text(part.source.get("content", []), words))
+
+    def line(self, part: Part, node: Node, outputs: list[OutputPiece]) -> list[Any]:
         form = self.parts.form(part.source)
         if form is not None and form.kind == "figure":
             return self._figure(part, node)
-        inner = self._inline(
-            merge_tokens(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping_kinds), node
-        )
+        inner = self._inline(outputs, node)
         if part.kind in ("task", "decision") and (around := wrapped_words(part.source, self.reader)):
             inner = [{**around, "content": inner}]
         return self.around(part, node, inner)
@@ -69,13 +71,11 @@ class DocumentEdit:
         kept = {"marks": raw["marks"]} if "marks" in raw and same else {}
         return [{**shell, **kept, "content": inner}]
 
-    def new_line(self, node: Node, old: list[EditToken], parent: Part) -> list[Any]:
-        inner = self._inline(merge_tokens([], old, tokens_of(node.content), keeping=self.rules.keeping_kinds), node)
-        raw = {**self.writer.write_node(Node(node.kind, node.attrs)), "content": inner}
-        return self._placed(self._verbatim(raw), parent)
+    def new_line(self, node: Node, outputs: list[OutputPiece]) -> list[Any]:
+        return [{**self.writer.write_node(Node(node.kind, node.attrs)), "content": self._inline(outputs, node)}]
 
     def fresh(self, node: Node, parent: Part) -> list[Any]:
-        return self._placed([self._resolved(node)], parent)
+        return self._placed([node], parent)
 
     def _placed(self, nodes: list[Node], parent: Part) -> list[Any]:
         """Nodes as they may stand in a part."""
@@ -89,23 +89,6 @@ class DocumentEdit:
     def _kind(self, part: Part) -> str:
         form = self.parts.form(part.source)
         return form.kind if form is not None else part.kind
-
-    def _verbatim(self, raw: Any) -> list[Node]:
-        return [
-            Verbatim(node.kind, node.attrs, [_kept(child) for child in node.content], node.text, node.marks, source=raw)
-            for node in self.reader.read_nodes([raw], 1)
-        ]
-
-    def _resolved(self, node: Node) -> Node:
-        """A new node in which what is old stands as it was."""
-        if node.kind in ("reference", "inlinereference"):
-            return next(iter(self._verbatim(self.references[node.attrs["label"]])), text_node(""))
-        around = Part(node.kind, {}, None)
-        content: list[Node] = []
-        for child in node.content:
-            old = self.blocks.old_in(child, around)
-            content += [self._resolved(child)] if old is None else [one for raw in old for one in self._verbatim(raw)]
-        return node.with_content(content)
 
     def joined(self, parent: Part, written: list[WrittenBlock], columns: list[int] | None) -> list[Any]:
         """Blocks with those between them that nobody sees. Cells say what they know of their column."""

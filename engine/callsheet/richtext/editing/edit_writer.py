@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from ..tree import Node
+from ..node_rules import Rules
+from ..tree import Node, text_node
 from .block_matching import Block, match_blocks
-from .line_edit import source_tokens
-from .source_parts import EditToken, Part
+from .line_edit import OutputPiece, merge_tokens, source_tokens
+from .source_parts import EditToken, Part, Piece, tokens_of
 
 
 class MisfitError(Exception):
@@ -22,47 +25,25 @@ class WrittenBlock(NamedTuple):
     source: Any
 
 
-class Format(Protocol):
-    """What writes one format."""
+class EditWriter(ABC):
+    """Writes the blocks of a new text, each from the part of the source that it is or was made from.
 
-    def kept(self, part: Part) -> Any:
-        """A part as it was."""
+    What a format writes is what `joined` gives: a text, or a list of nodes.
+    """
 
-    def moved(self, written: Any, parent: Part) -> Any:
-        """What stood elsewhere, as it can stand in this parent."""
+    def __init__(self, rules: Rules, references: Mapping[str, Part]) -> None:
+        self.rules = rules
+        self.references = references  # name in the text → the part that it stands for
 
-    def words(self, part: Part, node: Node, old: list[EditToken]) -> Any:
-        """A part with other words in it, which came from these."""
-
-    def around(self, part: Part, node: Node, inner: Any) -> Any:
-        """A part with other blocks in it, and with what Markdown now says of it."""
-
-    def new_line(self, node: Node, old: list[EditToken], parent: Part) -> Any:
-        """A line that is new, with words that were in others."""
-
-    def fresh(self, node: Node, parent: Part) -> Any:
-        """A block that is new; what is in it may be old."""
-
-    def joined(self, parent: Part, written: list[WrittenBlock], columns: list[int] | None) -> Any:
-        """The blocks in a part: what was there, each with its source where it has one."""
-
-
-class EditWriter:
-    """Writes the blocks of a new text, each from the part of the source that it is or was made from."""
-
-    def __init__(self, format: Format, old: Block, new: Block) -> None:
-        self.format = format
-        self._new = new
-        match_blocks(old, new)
-        self._blocks = {id(block.node): block for block in self._new.walk()}
-
-    def written(self, root: Part) -> Any:
+    def edited(self, root: Part, old: Block, new: Block) -> Any:
         """The source with the new blocks in the place of the old ones."""
-        return self._content(root, self._new)
+        match_blocks(old, new)
+        self._blocks = {id(block.node): block for block in new.walk()}
+        return self.whole(root, self._content(root, new))
 
     def _content(self, parent: Part, block: Block) -> Any:
         written = [WrittenBlock(child.kind, _part(child), self._one(child, parent)) for child in block.children]
-        return self.format.joined(parent, written, block.columns)
+        return self.joined(parent, written, block.columns)
 
     def _one(self, block: Block, parent: Part) -> Any:
         part = _part(block)
@@ -70,29 +51,86 @@ class EditWriter:
             return self._new_one(block, parent)
         try:
             written = self._edited(block, part)
-            return written if _stayed(block) else self.format.moved(written, parent)
+            return written if _stayed(block) else self.moved(written, parent)
         except MisfitError:
-            return self.format.fresh(block.node, parent)
+            return self.fresh(self._resolved(block.node), parent)
 
     def _new_one(self, block: Block, parent: Part) -> Any:
         if block.lines and (old := source_tokens(block)):
-            return self.format.new_line(block.node, old, parent)
-        return self.format.fresh(block.node, parent)
+            return self.moved(self.new_line(block.node, self._merged([], old, block.node)), parent)
+        return self.fresh(self._resolved(block.node), parent)
 
     def _edited(self, block: Block, part: Part) -> Any:
+        node = block.node
         if block.equal:
-            return self.format.kept(part)
-        if part.parts is None:
-            return self.format.words(part, block.node, source_tokens(block))
-        return self.format.around(part, block.node, self._content(part, block))
+            return self.kept(part)
+        if part.parts is not None:
+            return self.around(part, node, self._content(part, block))
+        if part.line is None:
+            return self.plain(part, node, "".join(child.text for child in node.content))
+        return self.line(part, node, self._merged(part.lead, source_tokens(block), node))
 
-    def old_in(self, node: Node, parent: Part) -> Any | None:
-        """What stands for a node in a new block: the source of the part that it is, None where it is new, too."""
-        block = self._blocks.get(id(node))
-        if block is None or (block.match is None and not block.lines):
-            return None
-        part = _part(block)
-        return self._new_one(block, parent) if part is None else self._edited(block, part)
+    def _merged(self, lead: list[Piece], old: list[EditToken], node: Node) -> list[OutputPiece]:
+        return merge_tokens(lead, old, tokens_of(node.content), keeping=self.rules.keeping_kinds)
+
+    def _resolved(self, node: Node) -> Node:
+        """A new node in which what is old stands as it was."""
+        if node.kind in ("reference", "inlinereference"):
+            kept = self.kept(self.references[node.attrs["label"]])
+            return next(iter(self.verbatim("macro", kept)), text_node(""))
+        around = Part(node.kind, {}, None)
+        content: list[Node] = []
+        for child in node.content:
+            block = self._blocks.get(id(child))
+            if block is None or (block.match is None and not block.lines):
+                content.append(self._resolved(child))
+                continue
+            part = _part(block)
+            old = self._new_one(block, around) if part is None else self._edited(block, part)
+            content += self.verbatim(child.kind, old)
+        return node.with_content(content)
+
+    # --- what a format does ---
+
+    @abstractmethod
+    def whole(self, root: Part, content: Any) -> Any:
+        """The source with all of its content."""
+
+    @abstractmethod
+    def kept(self, part: Part) -> Any:
+        """A part as it was."""
+
+    @abstractmethod
+    def verbatim(self, kind: str, written: Any) -> list[Node]:
+        """Nodes that stand for what is written already."""
+
+    @abstractmethod
+    def moved(self, written: Any, parent: Part) -> Any:
+        """What stood elsewhere, or is a new line, as it can stand in this parent."""
+
+    @abstractmethod
+    def plain(self, part: Part, node: Node, words: str) -> Any:
+        """A part of plain text with these words."""
+
+    @abstractmethod
+    def line(self, part: Part, node: Node, outputs: list[OutputPiece]) -> Any:
+        """A part with other words in it."""
+
+    @abstractmethod
+    def around(self, part: Part, node: Node, inner: Any) -> Any:
+        """A part with other blocks in it, and with what Markdown now says of it."""
+
+    @abstractmethod
+    def new_line(self, node: Node, outputs: list[OutputPiece]) -> Any:
+        """A line that is new, with words that were in others."""
+
+    @abstractmethod
+    def fresh(self, node: Node, parent: Part) -> Any:
+        """A block that is new."""
+
+    @abstractmethod
+    def joined(self, parent: Part, written: list[WrittenBlock], columns: list[int] | None) -> Any:
+        """The blocks in a part: what was there, each with its source where it has one."""
 
 
 def _part(block: Block) -> Part | None:

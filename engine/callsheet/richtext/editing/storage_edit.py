@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -12,7 +13,7 @@ from ..storage.storage_forms import StorageForm
 from ..storage.writer import StorageWriter
 from ..storage.xml import NOT_XML, Element, cdata_section, escape_xml, parse_fragment, xml_tag
 from ..tree import Attrs, Losses, Mark, Node, Verbatim, text_node, write_nested
-from .block_matching import Block, longest_increasing
+from .block_matching import longest_increasing
 from .edit_writer import EditWriter, WrittenBlock
 from .line_edit import OutputPiece, merge_tokens
 from .source_parts import FRAMED, EditToken, Part, Piece, Wrapper, caption_of, shape_of_node, tokens_of
@@ -88,18 +89,12 @@ EMPTY = re.compile(r"<([\w:-]+)(?:\s[^<>]*)?>\s*</\1>")
 HOLE = "\ue000"  # where in a written element its content goes
 
 
-class StorageEdit:
-    def __init__(self, source: str, rules: Rules, losses: Losses, references: dict[str, Part]) -> None:
+class StorageEdit(EditWriter):
+    def __init__(self, source: str, rules: Rules, losses: Losses, references: Mapping[str, Part]) -> None:
+        super().__init__(rules, references)
         self.source = source
-        self.rules = rules
-        self.references = references
         self.writer = StorageWriter(rules, losses)
         self.writer.count = self._highest()
-        self.blocks: EditWriter
-
-    def edited(self, root: Part, old: Block, new: Block) -> str:
-        self.blocks = EditWriter(self, old, new)
-        return str(self.blocks.written(root))
 
     def _highest(self) -> int:
         """The highest of the numbers that are counted, so that none is given twice."""
@@ -110,21 +105,24 @@ class StorageEdit:
 
     # --- blocks ---
 
+    def whole(self, root: Part, content: str) -> str:
+        del root
+        return content
+
     def kept(self, part: Part) -> str:
-        return self.source[part.source.start : part.source.end]
+        return part.source if isinstance(part.source, str) else self.source[part.source.start : part.source.end]
+
+    def verbatim(self, kind: str, written: str) -> list[Node]:
+        return [Verbatim(kind, source=written)]
 
     def moved(self, written: str, parent: Part) -> str:
         del parent
         return written
 
-    def words(self, part: Part, node: Node, old: list[EditToken]) -> str:
-        if part.line is None:
-            return self._plain(part, node)
-        inner = self._inline(merge_tokens(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping_kinds))
-        return self.around(part, node, inner)
+    def line(self, part: Part, node: Node, outputs: list[OutputPiece]) -> str:
+        return self.around(part, node, self._inline(outputs))
 
-    def _plain(self, part: Part, node: Node) -> str:
-        words = "".join(child.text for child in node.content)
+    def plain(self, part: Part, node: Node, words: str) -> str:
         if words == part.words:
             return self.around(part, node, self.source[part.source.inner : part.source.close])
         span: Span = part.source
@@ -167,26 +165,12 @@ class StorageEdit:
             self.source, span.element, span.form, changed_attributes(part.attrs, node.attrs), span.inner
         )
 
-    def new_line(self, node: Node, old: list[EditToken], parent: Part) -> str:
-        del parent
-        inner = self._inline(merge_tokens([], old, tokens_of(node.content), keeping=self.rules.keeping_kinds))
-        return self._shell(Node(node.kind, node.attrs), inner)
+    def new_line(self, node: Node, outputs: list[OutputPiece]) -> str:
+        return self._shell(Node(node.kind, node.attrs), self._inline(outputs))
 
     def fresh(self, node: Node, parent: Part) -> str:
         del parent
-        return self.writer.block(self._resolved(node))
-
-    def _resolved(self, node: Node) -> Node:
-        """A new node in which what is old stands as it was."""
-        if node.kind in ("reference", "inlinereference"):
-            part = self.references[node.attrs["label"]]
-            return Verbatim("macro", source=part.source if isinstance(part.source, str) else self.kept(part))
-        around = Part(node.kind, {}, None)
-        content: list[Node] = []
-        for child in node.content:
-            old = self.blocks.old_in(child, around)
-            content.append(self._resolved(child) if old is None else Verbatim(child.kind, source=old))
-        return node.with_content(content)
+        return self.writer.block(node)
 
     def _shell(self, node: Node, inner: str) -> str:
         """A new block around what is written already."""

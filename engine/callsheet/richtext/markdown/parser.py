@@ -36,7 +36,6 @@ from .parser_rules import (
 )
 
 INLINE_DEPTH = 20
-MATH = {"allow_labels": False, "allow_space": False, "allow_digits": False, "allow_blank_lines": False}
 LINE_ENDS = re.compile(r"\r\n?")
 
 
