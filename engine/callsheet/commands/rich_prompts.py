@@ -69,7 +69,14 @@ def _menu_keys(menu: InquirerControl) -> KeyBindings:
     @keys.add(Keys.Any, eager=True)
     @keys.add(Keys.BracketedPaste, eager=True)
     def filter_further(event: KeyPressEvent) -> None:
-        narrow(menu.search_filter or "", event.data)
+        pressed = event.key_sequence[-1].key
+        if pressed is Keys.BracketedPaste or not isinstance(pressed, Keys):  # a key without a letter has a name there
+            narrow(menu.search_filter or "", event.data)
+
+    @keys.add(Keys.CPRResponse, eager=True)
+    def pointer_reported(event: KeyPressEvent) -> None:
+        """The terminal's answer, which it sends as if it was typed."""
+        event.app.renderer.report_absolute_cursor_row(int(event.data[2:-1].partition(";")[0]))
 
     @keys.add(Keys.Backspace, eager=True)
     def filter_less(_event: KeyPressEvent) -> None:

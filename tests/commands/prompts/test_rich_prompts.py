@@ -9,6 +9,7 @@ import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
+from prompt_toolkit.renderer import Renderer
 
 from callsheet.commands import rich_prompts
 
@@ -57,6 +58,21 @@ def test_enter_chooses_nothing_while_the_filter_matches_nothing(press: Type, not
 def test_letters_of_every_language_and_pasted_ones_filter(press: Type, keys: str) -> None:
     press(keys + ENTER)
     assert rich_prompts.choose_in_menu("Who?", [*PEOPLE, "Özlem Beispiel"], color=True) == 3
+
+
+@pytest.mark.parametrize("sent", ["\x1b[5;1R", "\x1b[15~", "\x1bOP", "\x1b[3~", "\x1b[1;5C", "\x1b[200~\x1b[201~"])
+def test_what_a_terminal_sends_for_itself_and_for_keys_without_a_letter_does_not_filter(press: Type, sent: str) -> None:
+    """A terminal that is asked where the pointer stands answers as if it typed."""
+    press("kim" + sent + ENTER)
+    assert rich_prompts.choose_in_menu("Who?", PEOPLE, color=True) == 1
+
+
+def test_where_the_pointer_stands_is_taken_note_of(press: Type, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[int] = []
+    monkeypatch.setattr(Renderer, "report_absolute_cursor_row", lambda _, row: rows.append(row))
+    press("\x1b[5;1R" + ENTER)
+    rich_prompts.choose_in_menu("Who?", PEOPLE, color=True)
+    assert rows == [5]
 
 
 def test_a_line_can_be_edited(press: Type) -> None:
