@@ -179,8 +179,13 @@ def test_each_line_of_ndjson_is_written_before_the_next_item_is_asked_for() -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["ndjson", "json", "csv", "markdown", "id", "yaml"])
-def test_memory_is_flat(form: str) -> None:
+def test_memory_is_flat(form: str, request: pytest.FixtureRequest) -> None:
+    import gc
     import tracemalloc
+
+    usual = gc.get_threshold()
+    request.addfinalizer(lambda: gc.set_threshold(*usual))
+    gc.set_threshold(700)  # as in a process of its own: tests look for garbage less often
 
     class Sink(io.StringIO):
         def write(self, text: str) -> int:
