@@ -6,8 +6,8 @@ import json
 import os
 import sqlite3
 from _thread import allocate_lock  # without what `threading` takes to import at every start
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -22,8 +22,9 @@ from .records import Records
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
     from ..language.safety import Safety
+    from .compile import Checked
 
-FORMAT = 4
+FORMAT = 5
 _LARGE = 6 << 20  # bytes of definitions; what takes longer than a second to compile
 
 
@@ -137,7 +138,10 @@ class Catalog(Records):
     @property
     def path(self) -> str:
         """Where the compiled file lies: one per program and set of directories that exist."""
-        present = [layer.directory for layer in self._own_layers if os.path.isdir(layer.directory)]
+        return self._path_for(self._own_layers)
+
+    def _path_for(self, layers: list[Layer]) -> str:
+        present = [layer.directory for layer in layers if os.path.isdir(layer.directory)]
         key = crc32("\n".join(present).encode())
         return os.path.join(self._directory, f"{self.program}-{key:08x}.sqlite")
 
@@ -213,13 +217,32 @@ class Catalog(Records):
 
         try:
             connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
-            with without_collector():
-                compile_catalog(connection, self.layers, self._fingerprint, {self.program: self._bare})
+            with without_collector(), self._earlier_catalog() as earlier:
+                compile_catalog(connection, self.layers, self._fingerprint, {self.program: self._bare}, earlier)
             self.is_new = True
         except BaseException:
             connection.close()
             raise
         return connection
+
+    @contextmanager
+    def _earlier_catalog(self) -> Iterator[Checked | None]:
+        """What this engine has checked already: an earlier state of the same definitions, or the built-in ones."""
+        from .compile import read_checked
+
+        for path in (self.path, self._path_for([each for each in self._own_layers if each.shipped])):
+            if os.path.isfile(path) and changeable_by_others(path) is None:
+                with closing(_read_only(path)) as connection:
+                    try:
+                        rows = connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").fetchall()
+                        is_same = [_engine_of(text) for (text,) in rows] == [_engine_of(self._fingerprint)]
+                        checked = read_checked(connection) if is_same else None
+                    except sqlite3.DatabaseError:
+                        continue
+                    if checked is not None:
+                        yield checked
+                        return
+        yield None
 
     def _install_compiled(self, fresh: str) -> sqlite3.Connection:
         try:
@@ -254,6 +277,10 @@ def _refuse_changeable(found: list[Layer]) -> None:
         doubts = [changeable_by_others(layer.directory), *map(entry_changeable, entries_of(layer))]
         for doubt in filter(None, doubts):
             raise DefinitionError(f"definitions {doubt}", hint=doubt.remedy)
+
+
+def _engine_of(fingerprint: str) -> str:
+    return "".join(fingerprint.splitlines()[1:2])
 
 
 def _read_only(path: str) -> sqlite3.Connection:

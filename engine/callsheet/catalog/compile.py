@@ -6,12 +6,13 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from .. import registry
 from ..errors import DefinitionError
 from ..jsontext import JsonObject
+from ..language.affected import affected_definitions, digests_of
 from ..language.check import problems_in, refuse_problems, stale_among
 from ..language.checks.requests import class_of_command
 from ..language.desugar import complete_commands
@@ -19,11 +20,13 @@ from ..language.layers import Layer, files_of
 from ..language.load import load_definitions, own_definitions, shipped_paths
 from ..language.merge import missing_on
 from ..language.parameters import split_identifier, title_of_identifier
+from ..language.problem import Key
 from ..language.renames import former_ids
 from ..language.source_file import Definition, Definitions
 from ..language.template import TemplateError, fill_text
 
 SCHEMA = """
+CREATE TABLE checked (kind TEXT, id TEXT, digest BLOB, PRIMARY KEY (kind, id)) WITHOUT ROWID;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE definition (kind TEXT, id TEXT, position INTEGER, data TEXT, PRIMARY KEY (kind, id)) WITHOUT ROWID;
 CREATE TABLE alias (kind TEXT, name TEXT, id TEXT, PRIMARY KEY (kind, name)) WITHOUT ROWID;
@@ -38,11 +41,26 @@ CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
 NOTHING: Mapping[str, JsonObject] = {}
 
 
+class Checked(NamedTuple):
+    """Definitions that were found to be sound together: the digest of each, and what an earlier catalog says of it."""
+
+    digests: Mapping[Key, bytes]
+    text_of: Callable[[Key], str]
+
+
 def compile_catalog(
-    connection: sqlite3.Connection, found: list[Layer], fingerprint: str, bare: Mapping[str, JsonObject] = NOTHING
+    connection: sqlite3.Connection,
+    found: list[Layer],
+    fingerprint: str,
+    bare: Mapping[str, JsonObject] = NOTHING,
+    checked: Checked | None = None,
 ) -> None:
-    """Fill an empty database; `bare` are programs without a file. Raises `DefinitionError` for broken definitions."""
-    definitions, left_out = sound_definitions(found, bare)
+    """Fill an empty database; `bare` are programs without a file. Raises `DefinitionError` for broken definitions.
+
+    What is in `checked` and has nothing to do with what was changed since is not checked again.
+    """
+    definitions, left_out = sound_definitions(found, bare, checked)
+    digests = [(*key, digest) for key, digest in digests_of(definitions).items()]
     aliases = qualified_names(definitions)
     for command in _definitions_of(definitions, "command"):
         command.table["safety"] = class_of_command(definitions, command, aliases)
@@ -52,6 +70,7 @@ def compile_catalog(
         definition.table["own"] = True
     with connection:
         connection.executescript(SCHEMA)
+        connection.executemany("INSERT INTO checked VALUES (?, ?, ?)", digests)
         _write_definitions(connection, definitions, aliases)
         connection.execute("INSERT INTO meta VALUES ('fingerprint', ?)", (fingerprint,))
         connection.execute("INSERT INTO meta VALUES ('left out', ?)", (json.dumps(left_out),))
@@ -60,7 +79,20 @@ def compile_catalog(
         connection.execute("INSERT INTO meta VALUES ('notes', ?)", (json.dumps(definitions.notes),))
 
 
-def sound_definitions(found: list[Layer], bare: Mapping[str, JsonObject] = NOTHING) -> tuple[Definitions, list[str]]:
+def read_checked(connection: sqlite3.Connection) -> Checked:
+    """What a compiled catalog says of its definitions."""
+
+    def text_of(key: Key) -> str:
+        rows = connection.execute("SELECT data FROM definition WHERE kind = ? AND id = ?", key)
+        return "".join(data for (data,) in rows)
+
+    rows = connection.execute("SELECT kind, id, digest FROM checked")
+    return Checked({(kind, id): digest for kind, id, digest in rows}, text_of)
+
+
+def sound_definitions(
+    found: list[Layer], bare: Mapping[str, JsonObject] = NOTHING, checked: Checked | None = None
+) -> tuple[Definitions, list[str]]:
     """The definitions that can be used, and what is told of those that need something which is gone.
 
     Raises `DefinitionError` for anything else that is wrong.
@@ -71,7 +103,9 @@ def sound_definitions(found: list[Layer], bare: Mapping[str, JsonObject] = NOTHI
     left_out: list[str] = []
     while True:
         definitions = load_definitions(found, without, bare)
-        problems = problems_in(definitions, {"operation": qualified_names(definitions)}, registry.registered_names())
+        only = affected_definitions(definitions, *checked) if checked is not None else None
+        names = {"operation": qualified_names(definitions)}
+        problems = problems_in(definitions, names, registry.registered_names(), only)
         stale = [*definitions.stale, *stale_among(problems, definitions, without)]
         if not stale:
             refuse_problems(problems, definitions)
@@ -170,8 +204,11 @@ def _write_definitions(connection: sqlite3.Connection, definitions: Definitions,
     _write_operations(connection, definitions)
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
+
+
 def _json_of(table: dict[str, Any]) -> str:
-    return json.dumps(table, ensure_ascii=False, separators=(",", ":"), default=str)
+    return _ENCODER.encode(table)
 
 
 def _child_rows(definitions: Definitions) -> Iterable[tuple[Any, ...]]:

@@ -129,34 +129,48 @@ def _run_guarded(context: Context, arguments: list[str], values: LiteralValues |
         context.close()
 
 
-_MOST_PAGES = 3000
-
-
 @without_collector()
 def make_all_help(program: str, environ: Mapping[str, str]) -> None:
-    """Make every command and its help, and print none of it. Raises the `CallsheetError` that a person would be told.
+    """Make the help of the program and of its groups and commands, and print none of it.
 
-    Of thousands the words of groups and of the first commands are laid out: all others are made of the same parts.
+    A command or group that has no part which none before it had is made of what was seen to work, and left out: of
+    thousands some dozens are laid out. Raises the `CallsheetError` that a person would be told.
     """
     context = Context(program, environ, Streams(io.StringIO(), io.StringIO(), io.StringIO()))
     try:
-        count = 0
-        waiting: list[click.Context] = [click.Context(root_group(context, lambda *_: None), info_name=program)]
+        seen: set[Any] = set()
+        root = root_group(context, lambda *_: None)
+        waiting = [(root, click.Context(root, info_name=program))]
         while waiting:
-            ctx = waiting.pop()
-            count += 1
-            if count <= _MOST_PAGES or isinstance(ctx.command, click.Group):
-                ctx.command.get_help(ctx)
-            if isinstance(ctx.command, click.Group):
-                names = ctx.command.list_commands(ctx)
-                commands = [command for name in names if (command := ctx.command.get_command(ctx, name)) is not None]
-                waiting += [click.Context(each, parent=ctx, info_name=each.name) for each in commands]
+            group, ctx = waiting.pop()
+            group.get_help(ctx)
+            for child in group.child_entries.values():
+                path = f"{group.path} {child.name}".strip()
+                parts = _parts_of_help(context, child.kind, path)
+                if child.kind == "command" and parts <= seen:
+                    continue
+                seen |= parts
+                made: Any = group.get_command(ctx, child.name)
+                inner = click.Context(made, parent=ctx, info_name=child.name)
+                if child.kind == "group":
+                    waiting.append((made, inner))
+                else:
+                    made.get_help(inner)
         if context.broken is not None:
             raise context.broken
     except _EXPECTED as error:
         raise _told_error(context, error) from None
     finally:
         context.close()
+
+
+def _parts_of_help(context: Context, kind: str, path: str) -> set[Any]:
+    """The keys of a command, and what each of its parameters is made of."""
+    if kind == "group":
+        return set()
+    command: Mapping[str, Any] = context.catalog.commands.get(path)
+    made_of = {(each.get("kind"), each.get("type"), *each) for each in command.get("params", ())}
+    return {*command, *made_of}
 
 
 def call_command(

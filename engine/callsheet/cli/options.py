@@ -117,12 +117,11 @@ def click_params(params: Iterable[Param], context: Context) -> list[click.Parame
     return made + [_positional_parameter(param, context) for param in listed if param.get("positional")]
 
 
-def global_params(params: Iterable[Param], context: Context, taken: set[str], *, hidden: bool) -> list[click.Parameter]:
-    """The options every command takes, but for names a command uses itself."""
-    made = [
+def global_params(params: Iterable[Param], context: Context, *, hidden: bool) -> list[click.Parameter]:
+    """The options every command takes."""
+    return [
         _click_parameter({**param, "hidden": hidden or param.get("hidden", False)}, context, SHARED) for param in params
     ]
-    return [param for param in made if not taken.intersection(param.opts)]
 
 
 def refuse_former_names(command: CompiledCommand, options: Mapping[str, Any]) -> None:

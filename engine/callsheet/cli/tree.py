@@ -89,7 +89,7 @@ class DefinedCommand(WithHelp):
         self.values = values
         own = click_params(self.definition.get("params", []), context)
         taken = {name for param in own for name in param.opts}
-        shared = global_params(context.definition.get("options", []), context, taken, hidden=True)
+        shared = [param for param in _hidden_params(context) if not taken.intersection(param.opts)]
         super().__init__(
             path.rpartition(" ")[2],
             params=[*own, *shared],
@@ -173,6 +173,13 @@ class DefinedCommand(WithHelp):
         formatter.write_text(f"Global options ({program} --help) may stand here too.")
 
 
+def _hidden_params(context: Context) -> list[click.Parameter]:
+    """The options of the program, which every command and group takes; they are made once."""
+    if context.shared_params is None:
+        context.shared_params = global_params(context.definition.get("options", []), context, hidden=True)
+    return context.shared_params
+
+
 def _click_settings(params: list[Param]) -> dict[str, Any]:
     """Where one takes the rest of the line, what follows the first word is never an option of this command."""
     takes_rest = any(param.get("rest") for param in params)
@@ -216,8 +223,8 @@ class DefinedGroup(WithHelp, click.Group):
         path = f"{self.path} {child.name}".strip()
         if child.kind == "group":
             help = self.context.catalog.groups.get(path)["help"]
-            shared = global_params(self.context.definition.get("options", []), self.context, set(), hidden=True)
-            return DefinedGroup(self.context, path, self.runner, self.values, params=shared, help=help)
+            shared = _hidden_params(self.context)
+            return DefinedGroup(self.context, path, self.runner, self.values, params=[*shared], help=help)
         return DefinedCommand(self.context, path, self.runner, self.values)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -353,7 +360,7 @@ class DefinedGroup(WithHelp, click.Group):
 def root_group(context: Context, runner: RunCommand, values: LiteralValues | None = None) -> DefinedGroup:
     """The whole program as one click group. With `values` only the words of a command are expected."""
     definition = context.definition
-    params = global_params(definition.get("options", []), context, set(), hidden=False)
+    params = global_params(definition.get("options", []), context, hidden=False)
     group = DefinedGroup(context, "", runner, values, params=params, help=definition["title"])
     version = f"{context.program} {__version__}"
     group.params.append(_eager_flag(["--version"], "Show the version and exit.", context, lambda _: version))

@@ -68,6 +68,8 @@ class Journaling:
 
 
 if TYPE_CHECKING:
+    from click import Parameter
+
     from ..client.http.http_client import Client
     from ..client.request.gate import Ask
     from ..client.request.http_request import Request
@@ -125,6 +127,7 @@ class Context:
         self._catalog: Catalog | None = None
         self.broken: DefinitionError | None = None  # why only the built-in definitions are in use
         self.keep_file: KeepFile | None = None  # takes what would be written to a file
+        self.shared_params: list[Parameter] | None = None  # the options of the program, once they are made
         self.has_taken_over = False  # a command that can say so itself has taken over
         self._site: Site | None = None
         self._client: Client | None = None

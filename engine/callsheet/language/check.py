@@ -65,7 +65,7 @@ from .checks.resources import (
     toolset_findings,
 )
 from .desugar import is_derived
-from .problem import Finding, Findings, Problem, spot_with_bases, stale_by, word_problem
+from .problem import Finding, Findings, Key, Problem, spot_with_bases, stale_by, word_problem
 from .renames import lost_definition
 from .shape import COMPLETED, KINDS
 from .shape.base import EXPECTED
@@ -129,14 +129,18 @@ def check_definitions(
 
 
 def problems_in(
-    definitions: Definitions, aliases: Mapping[str, Mapping[str, str]], registries: Mapping[str, set[str]]
+    definitions: Definitions,
+    aliases: Mapping[str, Mapping[str, str]],
+    registries: Mapping[str, set[str]],
+    only: Collection[Key] | None = None,
 ) -> list[Problem]:
-    """All that is wrong.
+    """All that is wrong, or what is with `only` some, where all others are known to be sound.
 
     `aliases` holds further ids that references may use, and what they stand for, by kind; `registries` the names
     of the engine's own functions that definitions may mention.
     """
-    whole = [definition for definition in definitions.values() if not definition.within]
+    chosen = definitions if only is None else {key: each for key, each in definitions.items() if key in only}
+    whole = [definition for definition in chosen.values() if not definition.within]
     problems = [problem for definition in whole for problem in _shape_problems(definition, definitions)]
     if not problems:
         known = _known_ids(definitions, aliases) | {f"engine:{name}": names for name, names in registries.items()}
@@ -145,7 +149,7 @@ def problems_in(
         for definition in whole:
             found = place_findings(definition, known, _together_and_shadowed, clean)
             problems.extend(Problem(definition, finding) for finding in found)
-        problems.extend(_further_problems(definitions, aliases.get("operation", {})))
+        problems.extend(_further_problems(definitions, chosen, aliases.get("operation", {})))
         problems.extend(_removed_problems(definitions))
     said = (problem for problem in problems if not is_derived(problem.definition, definitions))
     return [_of_what_is_gone(problem, definitions) for problem in said]
@@ -267,7 +271,9 @@ def _meant_definition(definition: Definition, definitions: Definitions) -> str:
     return f'; did you mean to change {definition.kind} "{near[0]}"?' if near else ""
 
 
-def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -> Iterator[Problem]:
+def _further_problems(
+    definitions: Definitions, chosen: Mapping[Key, Definition], operations: Mapping[str, str]
+) -> Iterator[Problem]:
     """What takes more than a shape to say, by kind."""
     lines, words = CommandLines(definitions), words_by_group(definitions)
     examples, suggested = partial(example_findings, lines=lines), partial(suggestion_findings, lines=lines)
@@ -324,7 +330,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "event": (event_findings,),
         "route": (route_findings,),
     }
-    for (kind, _), definition in definitions.items():
+    for (kind, _), definition in chosen.items():
         for find in checks.get(kind, ()):
             yield from (Problem(definition, Finding(*found)) for found in find(definitions, definition))
 

@@ -10,10 +10,11 @@ later meets whole tables.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import tomli
 
 from ..errors import DefinitionError, UsageError, count_of, did_you_mean
 from ..paths import config_directory, shipped_definitions
@@ -113,7 +114,7 @@ def program_table(program: str, environ: Mapping[str, str]) -> Table:
 def _programs_in(text: str) -> Table:
     """Empty where the file is broken: reading it as definitions tells how."""
     try:
-        programs = tomllib.loads(text).get(PROGRAM)
+        programs = tomli.loads(text).get(PROGRAM)
     except (ValueError, RecursionError):
         return {}
     return programs if isinstance(programs, dict) else {}

@@ -35,9 +35,10 @@ def names_in(value: Any) -> Iterator[str]:
             yield from names_in(item)
 
 
-def root_names(expression: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def root_names(expression: str) -> tuple[str, ...]:
     """The names an expression looks up in its scope: `page` and `title` in `not_null(title, page.title)`."""
-    yield from _roots_of(_syntax_tree(expression))
+    return tuple(_roots_of(_syntax_tree(expression)))
 
 
 def marked_names(expression: str) -> Iterator[str]:
@@ -50,12 +51,14 @@ def comparisons_in(expression: str) -> Iterator[tuple[str, Any]]:
     yield from _comparisons_below(_syntax_tree(expression))
 
 
+@lru_cache(maxsize=4096)
 def is_constant(expression: str) -> bool:
     """Whether it parses and is the same whatever it is applied to."""
     tree = _syntax_tree(expression)
     return tree is not _BROKEN and not any(node["type"] in _LOOKING for node in _all_nodes(tree))
 
 
+@lru_cache(maxsize=4096)
 def is_always_true(expression: str) -> bool:
     """Whether a condition that looks at something is true whatever it sees: `a == a`, or ends in the word true."""
     tree = _syntax_tree(expression)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Generator, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tomli
 
 from ..errors import DefinitionError
 
@@ -146,7 +147,7 @@ def _key_at(text: str, position: int) -> tuple[Path, int]:
         position = _skip_spaces(text, position)
         match = _string_end(text, position)
         if match:
-            keys += (tomllib.loads(f"key = {match}")["key"],)
+            keys += (tomli.loads(f"key = {match}")["key"],)
         else:
             bare = _BARE.match(text, position)
             match = bare.group() if bare else ""
@@ -271,7 +272,7 @@ class Definition:
     a part of a resource is `within` that table of it.
     """
 
-    __slots__ = ("files", "id", "inherited", "kind", "laid", "table", "within")
+    __slots__ = ("files", "id", "inherited", "kind", "laid", "references", "table", "within")
 
     table: Any  # of the shape of its kind, once it is checked: a function that reads it says which
 
@@ -283,6 +284,7 @@ class Definition:
         self.laid = [table]
         self.inherited: list[Inherited] = []
         self.within = ""
+        self.references: list[tuple[Path, str, str]] | None = None  # to what may call something, once looked for
 
 
 class Definitions(dict[tuple[str, str], Definition]):
@@ -329,8 +331,8 @@ def read_definition_file(path: str, layer: int = 0, depth: int = 0, *, shipped: 
     """One parsed file; raises `DefinitionError` with the line of a syntax error."""
     text = read_definition_text(path)
     try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        tables = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
         line, problem = _where_in_message(str(error))
         raise DefinitionError(f"{path}:{line or _last_line(text)}: not TOML: {problem}") from None
     except RecursionError:

@@ -149,9 +149,13 @@ def compile_template(text: str) -> tuple[Part, ...]:
     return tuple(compile_expression(piece) if is_expression else piece for is_expression, piece in split_template(text))
 
 
-def expressions_in_text(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def expressions_in_text(text: str) -> tuple[str, ...]:
     """The expressions that stand in a text; raises `TemplateError`."""
-    return [piece for is_expression, piece in split_template(text) if is_expression]
+    return tuple(piece for is_expression, piece in split_template(text) if is_expression)
+
+
+_LITERAL = lazy_pattern(r"[^{}]+")
 
 
 def split_template(text: str) -> Iterator[tuple[bool, str]]:
@@ -159,7 +163,9 @@ def split_template(text: str) -> Iterator[tuple[bool, str]]:
     literal, position = "", 0
     while position < len(text):
         character = text[position]
-        if character in "{}" and text[position : position + 2] == character * 2:
+        if plain := _LITERAL.match(text, position):
+            literal, position = literal + plain[0], plain.end()
+        elif text[position : position + 2] == character * 2:
             literal, position = literal + character, position + 2
         elif character == "{":
             end = _closing_brace(text, position)
@@ -167,10 +173,8 @@ def split_template(text: str) -> Iterator[tuple[bool, str]]:
                 yield False, literal
             yield True, text[position + 1 : end].strip()
             literal, position = "", end + 1
-        elif character == "}":
-            raise TemplateError(f"column {position + 1}: '}}' without '{{' (write '}}}}' for the character)")
         else:
-            literal, position = literal + character, position + 1
+            raise TemplateError(f"column {position + 1}: '}}' without '{{' (write '}}}}' for the character)")
     if literal or not text:
         yield False, literal
 

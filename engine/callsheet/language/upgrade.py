@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
+
+import tomli
 
 from ..errors import DefinitionError
 from .layers import Layer, files_of
@@ -211,7 +212,7 @@ def _applied_edits(text: str, edits: list[Edit]) -> str:
 
 def _check_same(file: SourceFile, definitions: Definitions, after: str) -> None:
     """Raise `DefinitionError` where the new text does not say the same in other words."""
-    said = tomllib.loads(after)
+    said = tomli.loads(after)
     extended = said.get(EXTEND, {})
     file = with_resources(definitions, file)
     for kind, id, table in _tables_of_file(file):

@@ -7,6 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -31,14 +32,18 @@ _PLAIN = (
 )
 
 # How a text can hold what definitions cannot: halves of surrogate pairs, and numbers beyond all bounds.
-_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity|\d[eE]\+?\d{3}")
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|\.(?:nan|inf)|\d[eE]\+?\d{3}", re.IGNORECASE)
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
 def parse_document(text: str, name: str) -> Any:
     """Raises `DefinitionError` with the line of a syntax error; `name` is how the message calls the text."""
-    value = _parse_json_document(text, name) if text.lstrip()[:1] in ("{", "[") else _parse_yaml_document(text, name)
-    return _sayable_value(value, name) if _UNSAYABLE.search(text) else value
+    if text.lstrip()[:1] in ("{", "["):
+        value, doubtful = _parse_json_document(text, name), _ESCAPED_HALF
+    else:
+        value, doubtful = _parse_yaml_document(text, name), _UNSAYABLE
+    return _sayable_value(value, name) if doubtful.search(text) else value
 
 
 def _sayable_value(value: Any, name: str) -> Any:
@@ -49,14 +54,21 @@ def _sayable_value(value: Any, name: str) -> Any:
         return {_sayable_value(key, name): _sayable_value(inner, name) for key, inner in value.items()}
     if isinstance(value, list):
         return [_sayable_value(inner, name) for inner in value]
-    if isinstance(value, float) and not isfinite(value):
+    return _finite_number(value, name) if isinstance(value, float) else value
+
+
+def _finite_number(value: float, name: str) -> float:
+    if not isfinite(value):
         raise DefinitionError(f"{name}: {value} is a number that definitions cannot hold")
     return value
 
 
 def _parse_json_document(text: str, name: str) -> Any:
+    def number(written: str) -> float:
+        return _finite_number(float(written), name)
+
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=number, parse_constant=number)
     except json.JSONDecodeError as error:
         problem = "cut off" if error.pos >= len(text.rstrip()) else error.msg
         raise DefinitionError(f"{name}:{error.lineno}: not JSON: {problem} (column {error.colno})") from None
@@ -100,14 +112,13 @@ FILES = "x-files"  # what stands in other files, by the name of each
 _MOST_FILES = 5_000
 _MOST_BYTES = 64 << 20
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_OTHER_FILE = re.compile(r"""\$ref["']?\s*:\s*+(?!["']?#)""")
 _DATA = ("example", "examples", "default", "enum", "const")  # what looks like a reference there is none
 
 
 def with_files_beside(tree: Any, name: str, path: str) -> Any:
     """`path` is where the document is. Raises `DefinitionError` for a file that cannot be read or is elsewhere."""
-    if not isinstance(tree, dict):
-        return tree
-    return _Bundle(name, path).whole_document(tree)
+    return _Bundle(name, path).whole_document(tree) if isinstance(tree, dict) else tree
 
 
 class _Bundle:
@@ -508,10 +519,11 @@ def _split_query(path: str) -> tuple[str, list[JsonObject]]:
     return re.sub(r"\{([^{}]+?)[+*]\}", r"{\1}", bare), fixed
 
 
-def pointer_parts(reference: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def pointer_parts(reference: str) -> tuple[str, ...]:
     """The decoded parts of `#/components/schemas/Pet`."""
     parts = reference[1:].strip("/").split("/")
-    return [unquote(part).replace("~1", "/").replace("~0", "~") for part in parts if part]
+    return tuple(unquote(part).replace("~1", "/").replace("~0", "~") for part in parts if part)
 
 
 def _step_into(node: Any, part: str) -> Any:
@@ -549,7 +561,8 @@ def read_document(text: str, name: str, path: str | None = None) -> Document:
     Raises `DefinitionError` with the line of a syntax error.
     """
     tree = parse_document(text, name)
-    return Document(name, tree if path is None else with_files_beside(tree, name, path))
+    has_files = path is not None and _OTHER_FILE.search(text)
+    return Document(name, with_files_beside(tree, name, path) if path is not None and has_files else tree)
 
 
 def _of_another_kind(name: str, tree: JsonObject, version: str) -> DefinitionError:

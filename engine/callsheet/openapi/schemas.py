@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from html import unescape
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, cast
@@ -218,15 +219,24 @@ def _is_among(kind: Any, kinds: Any) -> bool:
 
 def first_paragraph(text: Any) -> str:
     """The first paragraph of a Markdown or HTML description on one line, without markup."""
-    if not isinstance(text, str):
-        return ""
-    text = re.sub(r"<\s*(?:br|/p|/li|/h\d)\s*/?>", "\n\n", text, flags=re.IGNORECASE)
-    text = unescape(re.sub(r"<[^<>]*>", "", text))
-    paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", text))
-    return _plain_text(next((paragraph for paragraph in paragraphs if _plain_text(paragraph)), ""))
+    return _first_paragraph(text) if isinstance(text, str) else ""
+
+
+@lru_cache(maxsize=4096)
+def _first_paragraph(text: str) -> str:
+    if "<" in text or "&" in text:
+        text = re.sub(r"<\s*(?:br|/p|/li|/h\d)\s*/?>", "\n\n", text, flags=re.IGNORECASE)
+        text = unescape(re.sub(r"<[^<>]*>", "", text))
+    return next(filter(None, map(_plain_text, re.split(r"\n\s*\n", text))), "")
+
+
+_MARKUP = re.compile(r"[\[*_`#>+-]|\d\.")
 
 
 def _plain_text(text: str) -> str:
+    text = text.strip()
+    if not _MARKUP.search(text):  # as nearly every one
+        return " ".join(text.split())
     text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
     text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"^\s*(?:#+|[-*+>]|\d+\.)\s+", "", text, flags=re.MULTILINE)
@@ -265,18 +275,20 @@ class Schemas:
         self._taken: set[str] = set()
         self._waiting: list[tuple[str, str]] = []
         self._undecided: list[tuple[list[JsonObject], str, dict[str, list[str]]]] = []
-        self._parted: set[str] = set()  # those whose alternatives were looked at
+        self._fresh: list[str] = []  # those whose alternatives were not looked at yet
         self._siblings = not str(document.tree["openapi"]).startswith("3.0")
 
-    def save_state(self) -> tuple[dict[str, JsonObject], dict[str, str]]:
-        return dict(self.definitions), dict(self._names)
+    def save_state(self) -> tuple[int, int]:
+        return len(self.definitions), len(self._names)
 
-    def restore_state(self, state: tuple[dict[str, JsonObject], dict[str, str]]) -> None:
+    def restore_state(self, state: tuple[int, int]) -> None:
         """Forget what was collected since, for an operation that cannot be read after all."""
-        self.definitions, self._names = state
+        both: tuple[dict[Any, Any], ...] = (self.definitions, self._names)
+        for collected, count in zip(both, state, strict=True):
+            for key in list(collected)[count:]:
+                del collected[key]
         self._taken = {*self.definitions, *self._names.values()}
-        self._waiting, self._undecided = [], []
-        self._parted &= self.definitions.keys()
+        self._waiting, self._undecided, self._fresh = [], [], []
 
     def body_schema(self, schema: Any, operation: str, request: Any) -> str | None:
         """The id of a body's schema; nothing when the document allows any JSON."""
@@ -288,9 +300,9 @@ class Schemas:
         for parts, key, words in self._undecided:
             parts[:] = [self._alternative_with_words(part, key, words) for part in parts]
         self._undecided = []
-        for id in self.definitions.keys() - self._parted:
+        for id in self._fresh:
             not_exclusive(self.definitions[id], self.definitions)
-        self._parted = set(self.definitions)
+        self._fresh = []
         return name
 
     def _body_schema(self, schema: Any, operation: str, request: Any) -> str | None:
@@ -436,6 +448,7 @@ class Schemas:
         if way_too_deep({"schema": {name: table}}):
             raise DefinitionError(f"schema {name.removeprefix(f'{self.product}.')}: nested too deeply")
         self.definitions[name] = table
+        self._fresh.append(name)
 
     def _free_name(self, name: str) -> str:
         candidate = f"{self.product}.{name}"
@@ -447,7 +460,7 @@ class Schemas:
 
 def _name_of(reference: str) -> str:
     """`#/components/schemas/Pet` → Pet; what lies deeper keeps its way there: Pet.tag. A whole file has its name."""
-    parts = pointer_parts(reference)
+    parts = [*pointer_parts(reference)]
     file, parts = (parts[1:2], parts[2:]) if parts[:1] == [FILES] else ([], parts)
     kept = (parts[2:] if parts[:1] == ["components"] else parts) or file
     return ".".join(re.sub(r"\s+", "-", part) for part in kept if part not in ("properties", "schemas", "$defs"))

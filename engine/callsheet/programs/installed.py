@@ -11,9 +11,10 @@ import re
 import shlex
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+import tomli
 
 from ..errors import CallsheetError, UsageError, did_you_mean
 from ..files import changeable_by_others, make_private_directory, open_regular
@@ -51,7 +52,7 @@ def read_shared(directory: str) -> Shared:
     programs: dict[str, Any] = {}
     for path, text in files.items():
         try:
-            tables = tomllib.loads(text).get(PROGRAM)
+            tables = tomli.loads(text).get(PROGRAM)
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{os.path.join(directory, path)}: not TOML: {error}") from None
         programs |= tables if isinstance(tables, dict) else {}
@@ -216,7 +217,7 @@ def _text_at(directory: str, path: str) -> str:
 
 def _commands(text: str) -> list[str]:
     try:
-        return [*tomllib.loads(text).get("command", {})]
+        return [*tomli.loads(text).get("command", {})]
     except (ValueError, RecursionError, AttributeError, TypeError):
         return []
 

@@ -23,6 +23,7 @@ _CHECKER = "typeguard"
 _SINGULAR = re.compile(r"(?:ss|us|is)$")  # analysis, bus, address: never many
 
 
+@cache
 def command_word(text: str) -> str:
     """A name of an API as a word of a command line: `petId` → `pet-id`, `Pets & co` → `pets-co`."""
     spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3-\2\4", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ... import registry
@@ -30,6 +31,7 @@ class PageKind(NamedTuple):
     needs: tuple[str, ...] = ("send",)  # without these keys of a paginator there is no way to the next page
 
 
+@cache
 def page_kind(name: str) -> PageKind:
     return cast("PageKind", registry.resolve_entry(registry.PAGINATION[name]))
 

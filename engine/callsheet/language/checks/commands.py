@@ -409,7 +409,8 @@ class Checker(CallChecker):
         inner = names | {"batch", "item"} if "batch" in step else names
         told = _TOLD if "call" in step else {**_TOLD, "hint": set()}
         for key in _PLACEHOLDERS:
-            yield from value_faults(step.get(key), inner | told.get(key, set()), (*at, key))
+            if key in step:
+                yield from value_faults(step.get(key), inner | told.get(key, set()), (*at, key))
         if "when" in step:
             yield from expression_faults(step["when"], names, (*at, "when"))
         if does == ["value"]:
@@ -563,10 +564,11 @@ _CHANGED = ("lookup", "convert", "assign", "removes", "excludes", "multiple", "s
 
 
 _FORMS = ("template", "value", "jmespath")  # of texts with expressions
+_COMPARING = re.compile("[=!]=|[<>]")  # without one of these nothing is compared
 
 
 def comparison_findings(_: Definitions, command: Definition) -> Findings:
-    params = _known_params(command.table)
+    params = _known_params(command.table) if _COMPARING.search(str(command.table)) else {}
     for place in shape_places("command", command.table, ("format", _FORMS)) if params else ():
         for expression in _expressions_of_form(place.value, place.schema.get("format")):
             for name, value in comparisons_in(expression):

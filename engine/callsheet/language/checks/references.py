@@ -8,7 +8,7 @@ with each round.
 
 from __future__ import annotations
 
-import json
+import marshal
 import math
 import re
 import warnings
@@ -254,8 +254,9 @@ def unusable_names(names: Collection[str], taken: Collection[str] = ()) -> Itera
 
 def value_faults(value: Any, names: Collection[str], at: Path) -> Faults:
     """Of the placeholders in a (nested) value. They are told at the place of the whole value, each once."""
-    told = dict.fromkeys(text for expression in _expressions_in(value) for text in _name_faults(expression, names))
-    yield from ((at, text) for text in told)
+    if value is not None:
+        told = dict.fromkeys(text for expression in _expressions_in(value) for text in _name_faults(expression, names))
+        yield from ((at, text) for text in told)
 
 
 def expression_faults(expression: str, names: Collection[str], at: Path) -> Faults:
@@ -386,13 +387,13 @@ class _ShapeWalk:
         """`sees` is what expressions see by the shapes around this one."""
         key = None
         if self.clean is not None and path and isinstance(value, dict) and value:
-            key = id(node), id(sees), json.dumps(value, default=repr)
+            key = id(node), id(sees), _bytes_of(value)
             if key in self.clean:
                 return
         before = len(self.findings)
         schema = _resolve_schema(self.root, node, value)
         if (seen := node.get("sees", sees)) is not None and schema.get("sees") is not seen:
-            schema = {**schema, "sees": seen}
+            schema = _that_sees(schema, seen)
         self.see(ShapePlace(path, value, schema))
         parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for part, item in parts:
@@ -403,7 +404,26 @@ class _ShapeWalk:
             self.clean.add(key)
 
 
+def _bytes_of(value: Any) -> bytes:
+    """The same for the same tables only."""
+    try:
+        return marshal.dumps(value, 2)
+    except ValueError:  # a date
+        return repr(value).encode("utf-8", "surrogatepass")
+
+
+# Shapes are kept for good, so what is made of one is found by its id.
+_NO_SHAPE: Schema = {}
+_SEEING: dict[tuple[int, int], tuple[Schema, Any, Schema]] = {}
+_FOLLOWED: dict[int, tuple[Schema, Schema]] = {}
 _LEADS: dict[tuple[int, tuple[str, tuple[str, ...]]], bool] = {}
+
+
+def _that_sees(schema: Schema, seen: Any) -> Schema:
+    found = _SEEING.get((id(schema), id(seen)))
+    if found is None:
+        found = _SEEING[id(schema), id(seen)] = schema, seen, {**schema, "sees": seen}
+    return found[2]
 
 
 def _leads_to(root: Schema, node: Schema, wanted: tuple[str, tuple[str, ...]]) -> bool:
@@ -432,11 +452,14 @@ def _resolve_schema(root: Schema, node: Schema, value: Any) -> Schema:
     """The schema itself: references followed, and of alternatives the one that is for such a value."""
     if "anyOf" in node:
         fitting = (_resolve_schema(root, each, value) for each in node["anyOf"])
-        return next((each for each in fitting if _is_for(each, value)), {})
+        return next((each for each in fitting if _is_for(each, value)), _NO_SHAPE)
     reference = node.get("$ref")
     if reference is None:
         return node
-    return {**root["$defs"][reference.rpartition("/")[2]], **{key: node[key] for key in node if key != "$ref"}}
+    if id(node) not in _FOLLOWED:
+        target = root["$defs"][reference.rpartition("/")[2]]
+        _FOLLOWED[id(node)] = node, {**target, **{key: node[key] for key in node if key != "$ref"}}
+    return _FOLLOWED[id(node)][1]
 
 
 def _is_for(schema: Schema, value: Any) -> bool:
@@ -457,7 +480,7 @@ def _child_schema(node: Schema, key: str | int) -> Schema:
         if isinstance(key, int)
         else node.get("properties", {}).get(key) or node.get("additionalProperties") or _by_pattern(node)
     )
-    return found if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) else _NO_SHAPE
 
 
 # What every kind has in common: references, expressions and the names they see, patterns, names, numbers.
@@ -480,6 +503,9 @@ def place_findings(
     found = [*id_findings(definition)]
 
     def judge(place: ShapePlace) -> None:
+        value = place.value
+        if isinstance(value, bool | int) or (isinstance(value, str) and _is_plain(value, place.schema)):
+            return
         found.extend(_reference_findings(place, known))
         found.extend(Finding(place.path, text) for text in _place_faults(place))
         found.extend(further(place))
@@ -488,6 +514,10 @@ def place_findings(
         kind_schema(definition.kind), None, definition.table, ()
     )
     return found
+
+
+def _is_plain(text: str, schema: Schema) -> bool:
+    return "reference" not in schema and schema.get("format") not in _FORMS and text.isprintable()
 
 
 def _reference_findings(place: ShapePlace, known: Known) -> Findings:
@@ -563,7 +593,7 @@ def _capital_header(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
                 yield f"headers have their names in small letters: {name.lower()!r}, not {name!r}"
 
 
-def _unseen_names(names: Iterator[str], schema: Mapping[str, Any]) -> Iterator[str]:
+def _unseen_names(names: Iterable[str], schema: Mapping[str, Any]) -> Iterator[str]:
     """Names that stand for nothing where the shape says all that an expression sees."""
     if "sees" in schema:
         for name in dict.fromkeys(names):

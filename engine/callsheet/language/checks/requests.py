@@ -524,11 +524,15 @@ def operations_reached(definitions: Definitions, command: Definition, aliases: M
         yield from (Reached(path, each) for each in _operations_of(definitions, kind, id, aliases, frozenset()))
 
 
-def _references_of(definition: Definition) -> Iterator[tuple[Path, str, str]]:
-    for place in shape_places(definition.kind, definition.table, ("reference", _ON_THE_WAY)):
-        kind = place.schema.get("reference")
-        if kind in _ON_THE_WAY and isinstance(place.value, str):
-            yield place.path, kind, place.value
+def _references_of(definition: Definition) -> list[tuple[Path, str, str]]:
+    """Looked for once: whoever has changed a table since then asks of another definition."""
+    if definition.references is None:
+        definition.references = [
+            (place.path, kind, place.value)
+            for place in shape_places(definition.kind, definition.table, ("reference", _ON_THE_WAY))
+            if (kind := place.schema.get("reference")) in _ON_THE_WAY and isinstance(place.value, str)
+        ]
+    return definition.references
 
 
 def _operations_of(
