@@ -441,6 +441,9 @@ def test_who_may_see_and_edit_a_page_stands_in_its_file(site: Site) -> None:
     site.write("a.md", "---\nrestrictions: {view: []}\n---\n# Alpha\n\nSecret.\n")
     [row] = site.plan()
     assert row["fields"]["restrictions"]["wanted"]["view"] == {"user": [], "group": []}
+    assert site("plan", str(site.docs), "--space", "DOC") == 0
+    told = [line.strip() for line in site.out.splitlines() if "restrictions" in line]
+    assert told == [f'restrictions.view.user: ["{person}"] -> []', f'restrictions.view.group: ["{team[6:]}"] -> []']
     journal = str(site.home / "j.jsonl")
     assert site.apply("--journal", journal) == 0, site.err
     assert restrictions_of(site, "Alpha") == {"read": [], "update": [person]}

@@ -472,7 +472,7 @@ def _fact_lines(change: PlannedChange) -> Iterator[str]:
     if change.verb == "update":
         for name, part in change.fields.items():
             if name != change.body:
-                yield f"{name}: {_value_text(part.was)} -> {_value_text(part.wanted)}"
+                yield from _difference_lines(name, part.was, part.wanted)
     for sign, tags in (("+", change.added), ("-", change.removed)):
         for name, words in tags.items():
             yield f"{name}: {', '.join(sign + word for word in words)}"
@@ -481,6 +481,16 @@ def _fact_lines(change: PlannedChange) -> Iterator[str]:
     if change.after or change.before:
         yield f"order: behind {change.after}" if change.after else f"order: before {change.before}"
     yield from change.site
+
+
+def _difference_lines(name: str, was: Any, wanted: Any) -> Iterator[str]:
+    """A line for each value that differs; of a table only what is said stays or changes."""
+    if not (isinstance(was, Mapping) and isinstance(wanted, Mapping)):
+        yield f"{name}: {_value_text(was)} -> {_value_text(wanted)}"
+        return
+    for key, value in wanted.items():
+        if not is_same_value(was.get(key), value):
+            yield from _difference_lines(f"{name}.{key}", was.get(key), value)
 
 
 def _value_text(value: Any) -> str:
