@@ -196,7 +196,11 @@ class RabbitMQ(Broker):
             while (message := await queue.get(fail=False)) is not None:  # not acknowledged, so it stays there
                 found.append((message.body, {**message.headers, "content-type": message.content_type}))
 
-        asyncio.run(self._with_channel(read))
+        from aio_pika.exceptions import ChannelNotFoundEntity
+
+        # One that was killed answers before it knows all of its queues again.
+        with contextlib.suppress(ChannelNotFoundEntity):
+            asyncio.run(self._with_channel(read))
         return found
 
     async def _with_channel(self, work: Any) -> None:
