@@ -19,7 +19,7 @@ from pathlib import Path
 
 from demonstration import clear, one
 from environment import ROOT, ready
-from terminal_svg import COLUMNS, PALETTES, ROWS, Moment, states, svg
+from terminal_svg import COLUMNS, PALETTES, ROWS, Moment, svg
 from tour import PATIENCE, Part, Screen, Script, Step, Tour, plain, read, surroundings
 from tour_processes import at_terminal
 
@@ -107,16 +107,14 @@ def private(text: str, home: Path) -> list[str]:
 
 
 def draw(part: Part | Screen, moments: list[Moment], home: Path) -> None:
-    found = states(moments)
-    rows = min(ROWS, max(len(state.rows) for state in found))
     for palette in PALETTES:
-        picture = svg(part.title, told(moments), found, palette, rows)
+        picture = svg(part.title, told(moments), moments, palette)
         if words := private(plain(picture), home):
             raise SystemExit(f"{part.picture}: {', '.join(words)} stands in the picture; add a pattern to tour.toml")
         if len(picture.encode()) > LARGEST:
             raise SystemExit(f"{part.picture}: more than {LARGEST} bytes")
         (FOLDER / f"{part.picture}-{palette}.svg").write_text(picture, encoding="utf-8")
-    print(f"{part.picture}: {found[-1].end:.0f} s, {len(picture.encode()) // 1024} KiB")
+    print(f"{part.picture}: {len(picture.encode()) // 1024} KiB")
 
 
 def record(script: Script, names: list[str], scripts: Path) -> None:

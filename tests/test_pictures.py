@@ -16,10 +16,11 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import pictures
 import tour
-from terminal_svg import PALETTES, Moment, Piece, lines, states, svg
+from terminal_svg import LINE, PALETTES, ROWS, Moment, svg, timeline
 
 SCRIPT = tour.read()
-NAMES = [each.picture for each in (*SCRIPT.parts, *SCRIPT.screens) if each.picture]
+PARTS: list[tour.Part | tour.Screen] = [*SCRIPT.parts, *SCRIPT.screens]
+NAMES = [each.picture for each in PARTS if each.picture]
 SPACE = "{http://www.w3.org/2000/svg}"
 
 
@@ -63,7 +64,7 @@ def test_a_picture_of_a_screen_has_a_frame_for_each_key(screen: tour.Screen) -> 
         assert len(text.encode()) < pictures.LARGEST
         assert picture.findtext(f"{SPACE}title") == screen.title, again
         assert picture.findtext(f"{SPACE}desc") == f"$ {screen.run}", again
-        assert len(re.findall(r'<g class="s"', text)) == len(screen.keys) + 2, again
+        assert len(re.findall(r"%\{transform", text)) == len(screen.keys) + 2, again
         assert not re.search(r"/(home|root|tmp|Users|work)\b", text)
 
 
@@ -85,33 +86,45 @@ def test_no_picture_is_left_over() -> None:
     assert [page for page in pages if len(page) != len(set(page))] == [], "the same picture twice on a page"
 
 
-def test_text_keeps_its_styles_and_wraps_at_the_edge() -> None:
-    bold, red = frozenset("1"), frozenset({"31"})
-    assert lines("a\x1b[1mb\x1b[0mc\nd") == [
-        (Piece("a", frozenset()), Piece("b", bold), Piece("c", frozenset())),
-        (Piece("d", frozenset()),),
+def plain(moments: list[Moment]) -> list[str]:
+    return [line.plain for line in timeline(moments)[0]]
+
+
+def test_lines_come_one_below_the_other_and_long_ones_are_wrapped() -> None:
+    session = [
+        Moment("typed", "one", "$ "),
+        Moment("shown", "\x1b[1mb\x1b[0m\r\n2\r\n"),
+        Moment("typed", "word " * 20, "$ "),
     ]
-    assert lines("\x1b[32m\x1b[31mab\x1b[39mc", 2) == [(Piece("ab", red),), (Piece("c", frozenset()),)]
-    assert lines("\x1b[91ma") == [(Piece("a", red),)]
-    with pytest.raises(ValueError, match="no picture can be made"):
-        lines("a\x1b[2Kb")
+    assert plain(session)[:3] == ["$ one", "b", "2"]
+    assert len(plain(session)) == 5
+    assert [stop.lines for stop in timeline(session)[1]] == [1, 3, 5]
 
 
-def test_a_screen_replaces_what_was_shown_and_its_marked_row_has_a_ground() -> None:
-    found = states([Moment("typed", "x", "$ "), Moment("screen", "one\n\x1b[7mtwo\x1b[27m"), Moment("screen", "three")])
-    assert [len(state.rows) for state in found] == [1, 2, 1]
-    assert 'class="g7"' in svg("t", "d", found, "light")
+def test_a_screen_stands_in_a_window_of_its_own() -> None:
+    lines, stops = timeline(
+        [Moment("typed", "x", "$ "), Moment("screen", "one\n\x1b[7mtwo\x1b[27m"), Moment("screen", "three")]
+    )
+    assert [stop.lines % ROWS for stop in stops] == [1, 0, 0]
+    assert [lines[at].plain for at in (0, ROWS, 2 * ROWS)] == ["$ x", "one", "three"]
 
 
-def test_the_screen_scrolls_and_letters_come_one_by_one() -> None:
-    session = [Moment("typed", "one", "$ "), Moment("shown", "1\n2\n3\n"), Moment("typed", "two", "$ ")]
-    found = states(session, rows=3)
-    assert ["".join(piece.text for piece in line) for line in found[-1].rows] == ["2", "3", "$ two"]
-    assert found[0].typed == [(0, 2, 3)]
-    assert found[2].typed == [(2, 2, 3)]
-    assert all(before.end == after.start for before, after in pairwise(found))
-    picture = svg("T & <t>", "told", found, "dark", 3)
-    assert len(list(ET.fromstring(picture).iter(f"{SPACE}g"))) == len(found) + 2
+def test_the_window_ends_at_the_last_line_and_stands_there_without_motion() -> None:
+    session = [Moment("shown", "\n".join("abc")), Moment("shown", "\n".join(str(number) for number in range(ROWS)))]
+    stops = timeline(session)[1]
+    assert all(before.end == after.start for before, after in pairwise(stops))
+    picture = svg("T & <t>", "told", session, "dark")
+    ET.fromstring(picture)
+    places = [float(place) for place in re.findall(r"translateY\((-?[\d.]+)px\)", picture)]
+    assert places[0] == places[-1] == pytest.approx(-3 * LINE, abs=0.05)
+    assert places[1] == pytest.approx((ROWS - 3) * LINE, abs=0.05)
+
+
+def test_a_link_is_its_text_and_nothing_that_acts_is_drawn() -> None:
+    shown = "a\x1b]8;;https://example.org\x1b\\b\x1b]8;;\x1b\\ \x1b[2Kc <&>"
+    picture = svg("T", "told", [Moment("shown", shown)], "light")
+    assert "abc\xa0<&>" in "".join(ET.fromstring(picture).itertext())
+    assert "example.org" not in picture
 
 
 def luminance(colour: str) -> float:
@@ -122,11 +135,10 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("palette", PALETTES)
 def test_every_ink_can_be_read(palette: str) -> None:
-    colours = PALETTES[palette]
-    inks = {name: value for name, value in colours.items() if name.isdigit() or name == "text"}
-    assert len(inks) == 8
-    for value in inks.values():
-        dark, light = sorted((luminance(value), luminance(colours["back"])))
+    back, text, _edge, _dots, _black, *colours = PALETTES[palette].split()
+    assert len(colours) == 7
+    for value in (text, *colours):
+        dark, light = sorted((luminance(value), luminance(back)))
         assert (light + 0.05) / (dark + 0.05) >= 4.5, value
 
 
