@@ -21,11 +21,12 @@ _NO_WRITER = 1.0
 _NAP = 0.02
 
 
-def write_atomically(path: str, data: bytes, mode: int = PRIVATE, *, follow: bool = True) -> None:
+def write_atomically(path: str, data: bytes, mode: int = PRIVATE, *, follow: bool = True, sync: bool = True) -> None:
     """Put `data` in the place of the file in one step: a reader or a crash sees the old content or the new one.
 
     A symbolic link is followed, so that a linked configuration file stays linked, unless `follow` is false. A pipe or
-    device at its end is not replaced. Directories are made as needed.
+    device at its end is not replaced. Directories are made as needed. Without `sync` a crash of the machine may leave
+    anything in the file: for what can be made again, and is checked when it is read.
     """
     target = os.path.realpath(path) if follow else os.path.abspath(path)
     make_private_directory(os.path.dirname(target))
@@ -36,7 +37,8 @@ def write_atomically(path: str, data: bytes, mode: int = PRIVATE, *, follow: boo
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         os.replace(fresh, target)
     except OSError as error:
         raise CallsheetError(f"cannot write {path}: {error.strerror}") from None

@@ -8,7 +8,9 @@ the result as it is.
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any, TextIO, cast
 
@@ -123,6 +125,16 @@ def guarded_stream(stream: TextIO, *, always: bool = False) -> TextIO:
     if isinstance(stream, SafeStream) or not (always or is_terminal(stream)):
         return stream
     return cast("TextIO", SafeStream(stream))
+
+
+def guard_standard_streams() -> None:
+    """Of this process: the gates to a terminal, and UTF-8 for programs, whatever the locale."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if sys.stdout:
+        sys.stdout = guarded_stream(sys.stdout)
+    if sys.stderr:
+        sys.stderr = guarded_stream(sys.stderr, always=True)
 
 
 def drawing_stream(stream: TextIO) -> TextIO:

@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from time import time_ns
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
-from .. import __version__
-from ..errors import CallsheetError, DefinitionError
-from ..files import PRIVATE, changeable_by_others, entry_changeable, make_private_directory, quoted_for_uri
-from ..language.layers import Layer, entries_of, layers_with, state_of
-from ..paths import cache_directory
+from ..errors import CallsheetError
+from ..files import PRIVATE, changeable_by_others, make_private_directory, quoted_for_uri
+from ..language.layers import Layer, entries_of
+from .fingerprint import compiled_path, fingerprint_of, safe_layers
 from .records import Records
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from ..language.safety import Safety
     from .compile import Checked
 
-FORMAT = 5
 _LARGE = 6 << 20  # bytes of definitions; what takes longer than a second to compile
 
 
@@ -61,7 +58,6 @@ class Catalog(Records):
             from ..language.load import bare_program
 
             self._bare = bare_program(program, environ)
-        self._directory = cache_directory(environ)
         self.layers = self._own_layers = self._safe_layers([])
         self._fingerprint = ""
         self.is_new = False  # it was compiled just now
@@ -138,18 +134,15 @@ class Catalog(Records):
     @property
     def path(self) -> str:
         """Where the compiled file lies: one per program and set of directories that exist."""
-        return self._path_for(self._own_layers)
+        return compiled_path(self.program, self._environ, self._own_layers)
 
-    def _path_for(self, layers: list[Layer]) -> str:
-        present = [layer.directory for layer in layers if os.path.isdir(layer.directory)]
-        key = crc32("\n".join(present).encode())
-        return os.path.join(self._directory, f"{self.program}-{key:08x}.sqlite")
+    @property
+    def fingerprint(self) -> str:
+        """What the definitions were when they were read; see `fingerprint_of`."""
+        return self._fingerprint
 
     def _safe_layers(self, used: list[str]) -> list[Layer]:
-        """The directories of the program and of those that it uses, none of which others could have written."""
-        found = layers_with(self.program, used, self._environ, own=self._own)
-        _refuse_changeable(found)
-        return found
+        return safe_layers(self.program, used, self._environ, own=self._own)
 
     def _open_or_compile(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = None
@@ -173,7 +166,7 @@ class Catalog(Records):
         """
         used = fingerprint.partition("\n")[0].split()
         self.layers = self._safe_layers(used)
-        self._fingerprint = _fingerprint_of(used, self.layers, self._bare)
+        self._fingerprint = fingerprint_of(used, self.layers, self._bare)
         return fingerprint == self._fingerprint
 
     def _compile_now(self) -> sqlite3.Connection:
@@ -185,7 +178,7 @@ class Catalog(Records):
             refuse_unknown(self.program, self._environ)
         used = self._bare.get("uses") or used_by(self.program, self._environ, own=self._own)
         self.layers = self._safe_layers(used)
-        self._fingerprint = _fingerprint_of(used, self.layers, self._bare)
+        self._fingerprint = fingerprint_of(used, self.layers, self._bare)
         sizes = [os.path.getsize(path) for layer in self.layers for path in entries_of(layer) if os.path.isfile(path)]
         if sum(sizes) > _LARGE:
             self._say_slow()
@@ -198,9 +191,9 @@ class Catalog(Records):
         """
         fresh = f"{self.path}.{os.getpid()}.{time_ns()}"
         try:
-            make_private_directory(self._directory)
-            if changeable_by_others(self._directory) is not None:
-                raise PermissionError(self._directory)
+            make_private_directory(directory := os.path.dirname(self.path))
+            if changeable_by_others(directory) is not None:
+                raise PermissionError(directory)
             os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
         except (OSError, CallsheetError):
             return self._fill_connection(sqlite3.connect(":memory:", check_same_thread=False))
@@ -230,7 +223,8 @@ class Catalog(Records):
         """What this engine has checked already: an earlier state of the same definitions, or the built-in ones."""
         from .compile import read_checked
 
-        for path in (self.path, self._path_for([each for each in self._own_layers if each.shipped])):
+        shipped = [each for each in self._own_layers if each.shipped]
+        for path in (self.path, compiled_path(self.program, self._environ, shipped)):
             if os.path.isfile(path) and changeable_by_others(path) is None:
                 with closing(_read_only(path)) as connection:
                     try:
@@ -266,19 +260,6 @@ def open_catalog(
     return Catalog(program, environ, own=own, say_slow=say_slow)
 
 
-def _refuse_changeable(found: list[Layer]) -> None:
-    """Raise `DefinitionError` where others could have written a person's definitions.
-
-    They decide what the words of the command line do. The shipped ones are as safe as the program itself.
-    """
-    for layer in found:
-        if not (layer.optional or layer.variable):
-            continue
-        doubts = [changeable_by_others(layer.directory), *map(entry_changeable, entries_of(layer))]
-        for doubt in filter(None, doubts):
-            raise DefinitionError(f"definitions {doubt}", hint=doubt.remedy)
-
-
 def _engine_of(fingerprint: str) -> str:
     return "".join(fingerprint.splitlines()[1:2])
 
@@ -288,12 +269,3 @@ def _read_only(path: str) -> sqlite3.Connection:
         raise FileNotFoundError(path)
     # immutable: the file is only ever replaced whole, so no reader needs a lock.
     return sqlite3.connect(f"file:{quoted_for_uri(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
-
-
-def _fingerprint_of(used: list[str], found: list[Layer], bare: JsonObject) -> str:
-    """Changes whenever a definition changes, or the engine is another. Its first line names the programs used.
-
-    A person without definitions of their own has what there is without these: both come from one compiled file.
-    """
-    engine = f"{__version__} {FORMAT}{json.dumps(bare) if bare else ''}"
-    return "\n".join([" ".join(used), engine, *filter(None, map(state_of, found))])

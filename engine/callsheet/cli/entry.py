@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
+from os import environ
 
 
 def main() -> None:
@@ -18,6 +19,15 @@ def main() -> None:
 def start(program: str | None) -> None:
     """Run a program with the arguments of this process, and end the process with its exit code."""
     try:
+        if (
+            program
+            and sys.argv[-1] in ("--help", "-h")
+            and f"_{program.replace('-', '_').upper()}_COMPLETE" not in environ
+        ):
+            from .kept_help import show_kept_help
+
+            if show_kept_help(program, sys.argv[1:-1]):
+                return
         from ..collector import rest_while_starting
         from .signals import hold_hangup
 

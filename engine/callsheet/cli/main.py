@@ -17,7 +17,7 @@ from ..commands.context import Context
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, name_program
 from ..paths import shipped_definitions
-from ..terminal import guarded_stream
+from ..terminal import guard_standard_streams
 from .options import ElsewhereOption, similar_option
 from .tree import root_group, run_command
 
@@ -36,12 +36,7 @@ def main(program: str | None = None) -> None:
             raise SystemExit("usage: python -m callsheet PROGRAM ...")
         program, arguments = arguments[0], arguments[1:]
     program = program or _called_by(sys.argv[0])
-    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # for programs, whatever the locale
-    if sys.stdout:
-        sys.stdout = guarded_stream(sys.stdout)
-    if sys.stderr:
-        sys.stderr = guarded_stream(sys.stderr, always=True)
+    guard_standard_streams()
     try:
         code = run(program, arguments)
     except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file

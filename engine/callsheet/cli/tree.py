@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 RunCommand = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
 
 _MOST_LISTED = 8  # commands of a group that a hint lists
-_NARROWEST, _WIDEST = 50, 80  # columns of a help page
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -60,11 +60,14 @@ class WithHelp(click.Command):
         return self._help
 
     def _help_text(self, ctx: click.Context) -> str:
-        """As wide as click makes it, which loads five modules to find that out."""
-        from ..output.stream import terminal_size
+        from .kept_help import help_width, keep_help
 
-        ctx.terminal_width = max(min(terminal_size(self.context.streams.out).columns, _WIDEST) - 2, _NARROWEST)
-        return ctx.get_help()
+        ctx.terminal_width = help_width(self.context.streams.out)
+        text = ctx.get_help()
+        if self.context.environ is os.environ and self.context.broken is None and not self.context.catalog.left_out():
+            words = ctx.command_path.split()[1:]
+            keep_help(self.context.program, words, self.context.catalog.fingerprint, text)
+        return text
 
 
 def _eager_flag(names: list[str], help: str, context: Context, text: Callable[[click.Context], str]) -> click.Option:

@@ -458,7 +458,7 @@ def remove_program_files(program: str, environ: Mapping[str, str]) -> list[str]:
         else:
             continue
         gone.append(directory)
-    for path in glob.glob(os.path.join(glob.escape(cache_directory(environ)), f"{program}-????????.sqlite")):
+    for path in glob.glob(os.path.join(glob.escape(cache_directory(environ)), f"{program}-????????.sqlite*")):
         with contextlib.suppress(OSError):
             os.remove(path)
     with contextlib.suppress(OSError):
