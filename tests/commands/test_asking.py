@@ -259,13 +259,14 @@ def test_a_text_that_stays_as_it_was_is_not_sent(tmp_path: Path) -> None:
     assert (code, "the text is as it was; nothing was sent" in screen) == (2, True), screen
 
 
-def test_a_page_is_edited_with_its_version(tmp_path: Path) -> None:
+def test_a_page_is_edited_with_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = {"id": "7", "title": "Plan", "spaceId": "1", "status": "current", "version": {"number": 3}}
     body = {"storage": {"value": "<p>Sweep.</p>", "representation": "storage"}}
     changed = {**page, "version": {"number": 4}, "body": {"storage": {"value": "<p>Sweep twice.</p>"}}}
     read = exchange("GET", "/wiki/api/v2/pages/7", reply(json={**page, "body": body}), query=["body-format=storage"])
     again = exchange("GET", "/wiki/api/v2/pages/7", reply(json=changed), query=["body-format=storage"])
     environ = editor_that_adds(tmp_path, "\nMop.\n")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     kept = exchange(
         "GET", "/wiki/api/v2/pages/7", reply(json={**page, "body": body}), query=["version=3", "body-format=storage"]
     )
@@ -274,6 +275,8 @@ def test_a_page_is_edited_with_its_version(tmp_path: Path) -> None:
     )
     assert code == 5, screen
     assert "page 7 was changed since version 3" in screen
+    (text,) = tmp_path.glob("body-*.md")
+    assert "Mop." in text.read_text(encoding="utf-8"), "what was written is not lost"
     assert (
         (tmp_path / "shown").read_text(encoding="utf-8").startswith("---\npage-id: 7\npage-version: 3\n---\n\nSweep.")
     )
