@@ -15,6 +15,7 @@ from typing import TextIO
 from ..catalog.fingerprint import compiled_path, fingerprint_of, safe_layers
 from ..errors import CallsheetError
 from ..files import changeable_by_others, open_regular, write_atomically
+from ..language.layers import layers_with
 from ..output.stream import terminal_size
 from ..terminal import guard_standard_streams
 
@@ -60,7 +61,7 @@ def _page_path(program: str, words: Sequence[str], environ: Mapping[str, str]) -
     """None where no page has such a name, or the shell asks for words."""
     if not all(word.replace("-", "").isalnum() for word in words) or sys.stdout is None:
         return None
-    layers = safe_layers(program, [], environ)
+    layers = layers_with(program, [], environ)
     return f"{compiled_path(program, environ, layers)}.{'.'.join(words)}.{help_width(sys.stdout)}.help"
 
 

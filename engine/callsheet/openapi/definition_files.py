@@ -202,13 +202,19 @@ def files_of(
 def _homes_of_schemas(by_file: Mapping[str, Mapping[str, OperationDefinition]], schemas: Tables) -> dict[str, str]:
     """Schema id → the file it stands in: that of the only tag that needs it, or the shared one."""
     homes: dict[str, str] = {}
+    references = references_of(schemas)
     for name, operations in by_file.items():
-        for id in schemas_needed((table.get("body", {}).get("schema") for table in operations.values()), schemas):
+        for id in schemas_needed((table.get("body", {}).get("schema") for table in operations.values()), references):
             homes[id] = name if homes.get(id, name) == name else SHARED
     return homes
 
 
-def schemas_needed(roots: Iterable[str | None], schemas: Tables) -> set[str]:
+def references_of(schemas: Tables) -> dict[str, set[str]]:
+    """Schema id → the ids that it names. Made once: a document's schemas lead to most of each other."""
+    return {id: {*schema_references(table)} for id, table in schemas.items()}
+
+
+def schemas_needed(roots: Iterable[str | None], references: Mapping[str, set[str]]) -> set[str]:
     """The schemas that are needed for some, these included."""
     found: set[str] = set()
     waiting = [root for root in roots if root]
@@ -216,7 +222,7 @@ def schemas_needed(roots: Iterable[str | None], schemas: Tables) -> set[str]:
         id = waiting.pop()
         if id not in found:
             found.add(id)
-            waiting.extend(schema_references(schemas[id]))
+            waiting.extend(references[id])
     return found
 
 

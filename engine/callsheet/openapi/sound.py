@@ -18,7 +18,7 @@ from ..language.problem import Key, Problem
 from ..language.source_file import Stale
 from ..registry import registered_names
 from . import ImportResult, without_operations
-from .definition_files import generated_files, schemas_needed, write_for_trial
+from .definition_files import generated_files, references_of, schemas_needed, write_for_trial
 
 COMMAND = "command"
 _BUILT = (COMMAND, "view", "resource")  # what can be left out where it would not be accepted
@@ -161,6 +161,6 @@ def _users_of_definition(result: ImportResult, kind: str, id: str) -> list[str]:
         return [id]
     if kind != "schema" or id not in result.schemas:
         return []
-    needing = {each: {each, *schemas_needed([each], result.schemas)} for each in result.schemas}
-    schemas = {each for each, all_of_it in needing.items() if id in all_of_it}
+    references = references_of(result.schemas)
+    schemas = {each for each in result.schemas if id in schemas_needed([each], references)}
     return [each for each, table in result.operations.items() if table.get("body", {}).get("schema") in schemas]
