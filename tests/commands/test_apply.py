@@ -233,7 +233,7 @@ def test_undo_takes_an_apply_back(site: Site) -> None:
     site.write("b.md", "# Beta\n\nZwei.\n")
     journal = str(site.home / "j.jsonl")
     assert site.apply("--journal", journal) == 0, site.err
-    assert "takes the change back" in site.err
+    assert "takes back what was changed" in site.err
     assert site("undo", journal, "--yes") == 0, site.err
     assert site.body("Alpha") == "<p>One.</p>"
     assert site.body("Beta") == "<p>Two.</p>"

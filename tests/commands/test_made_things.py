@@ -87,7 +87,7 @@ def test_what_a_command_made_is_removed(desk: Desk, command: str) -> None:
     file.write_text("text")
     words = [word.replace("{file}", str(file)) for word in MAKING[command]]
     done = desk.run(*command.split(), *words, "--journal", desk.path("j.jsonl"))
-    assert (done.exit, "takes the change back" in done.stderr) == (0, True), done.stderr
+    assert (done.exit, "takes back what was changed" in done.stderr) == (0, True), done.stderr
     refused = desk.run("undo", desk.path("j.jsonl"))
     assert refused.exit == 2, refused.stdout  # nobody agreed
     back = desk.run("undo", desk.path("j.jsonl"), "--yes", "-o", "json")
@@ -190,7 +190,7 @@ def test_an_agent_removes_what_it_made_where_a_person_agrees(desk: Desk) -> None
     context = Context("suite", desk.environ)
     toolbox = Toolbox(context, ToolSelection(context.catalog).choose_tools(None))
     made = toolbox.call_tool("issues_new", {"project": "DEMO", "summary": "x"})
-    name = re.search(r"journal: (\S+\.jsonl); undo with this name takes the change back", made.text)
+    name = re.search(r"journal: (\S+\.jsonl); undo with this name takes back what was changed", made.text)
     assert name is not None, made.text
     with pytest.raises(ConsentNeeded, match="Remove issue DEMO-11") as asked:
         toolbox.call_tool("undo", {"file": name[1]})

@@ -58,7 +58,7 @@ def labels(site: str) -> Any:
 
 def journal_of(answer: ToolAnswer) -> str:
     assert not answer.is_error, answer.text
-    found = re.search(r"journal: (\S+\.jsonl); undo with this name takes the change back", answer.text)
+    found = re.search(r"journal: (\S+\.jsonl); undo with this name takes back what was changed", answer.text)
     assert found is not None, answer.text
     return found[1]
 

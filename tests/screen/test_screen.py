@@ -243,7 +243,7 @@ def test_a_card_is_moved_to_another_column_by_its_command(suite: Context, issue:
         assert "STATUS of" in person.shown()
         await person.press("l", "l", "right", "h", "left")
         await person.press("L")
-        assert "u takes the change back" in person.told()
+        assert "u takes back what was changed" in person.told()
         assert issue("DEMO-10")["status"]["name"] == "In Progress"
         assert "To Do (0)" in person.shown()
         await person.press("u")

@@ -61,7 +61,7 @@ class Journaling:
         return f"journal: {path}; {self._to_undo(path) if has_undo else 'this cannot be undone'}"
 
     def _to_undo(self, path: str) -> str:
-        return f"`{self._context.program} undo {shlex.quote(path)}` takes the change back"
+        return f"`{self._context.program} undo {shlex.quote(path)}` takes back what was changed"
 
 
 # What a command works with: the catalog, the global options, and on demand the site, the client, the output.

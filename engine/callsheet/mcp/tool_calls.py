@@ -85,7 +85,7 @@ class AgentJournaling(Journaling):
     def _to_undo(self, path: str) -> str:
         if self._tool is None:
             return f"a person can take the change back with `{self._context.program} undo {path}`"
-        return f"{self._tool} with this name takes the change back"
+        return f"{self._tool} with this name takes back what was changed"
 
 
 class ToolContext(CallContext):

@@ -125,7 +125,7 @@ class _ScreenJournaling(Journaling):
         self.usual = "always"
 
     def journal_note(self, path: str, *, has_undo: bool) -> str:
-        return "u takes the change back" if has_undo else "this cannot be undone"
+        return "u takes back what was changed" if has_undo else "this cannot be undone"
 
 
 class ScreenCall(ScriptCall):
