@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -47,10 +48,11 @@ def test_what_does_not_suit_an_item_is_an_error() -> None:
         printed("{length(n)}")
 
 
-def test_a_name_that_nothing_has_leaves_no_empty_lines() -> None:
+@pytest.mark.parametrize("name", ["nope", "$nope", "$nope.key"])
+def test_a_name_that_nothing_has_leaves_no_empty_lines(name: str) -> None:
     stream = io.StringIO()
-    with pytest.raises(CallsheetError, match="--template: nothing has 'nope'"):
-        printed("{nope}", stream=stream)
+    with pytest.raises(CallsheetError, match=re.escape(f"--template: nothing has {name!r}")):
+        printed(f"{{{name}}}", stream=stream)
     assert stream.getvalue() == ""
 
 

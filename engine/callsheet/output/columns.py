@@ -379,7 +379,7 @@ class Columns:
     @property
     def need_sample(self) -> bool:
         """Whether the items must be seen before the columns are known."""
-        unknown = (name for name in self._asked if _PATH.match(name) and name.casefold() not in self._known)
+        unknown = (name for name in self._asked if keys_of_path(name) and name.casefold() not in self._known)
         return (self._keeps_standard and not self._standard) or any(unknown)
 
     def resolve_columns(self, sample: Sequence[Item], limit: int) -> list[Column]:
@@ -401,10 +401,10 @@ class Columns:
             self._require_key(name, suggested, sample)
             return Column(name.upper(), lambda item: item.get(name) if isinstance(item, dict) else None)
         if (
-            is_path(name)
+            (keys := keys_of_path(name))
             and not self._settled
             and sample
-            and not any(leads_somewhere(name.split("."), item) for item in sample)
+            and not any(leads_somewhere(keys, item) for item in sample)
         ):
             known = self._known_names() or ", ".join(column.name for column in suggested.values())
             raise UsageError(f"no column {name!r}", hint=f"columns: {known}")
@@ -436,9 +436,13 @@ class Columns:
         return ", ".join(column.name for column in self._known.values())
 
 
-def is_path(text: str) -> bool:
-    """Whether it is nothing but keys with dots between."""
-    return bool(_PATH.match(text))
+def keys_of_path(text: str) -> list[str]:
+    """The keys of an expression that is nothing but these with dots between; else none.
+
+    A `$` before it, for the whole of what is looked at, changes nothing.
+    """
+    path = text.removeprefix("$")
+    return path.split(".") if _PATH.match(path) else []
 
 
 def leads_somewhere(keys: Sequence[str], value: Any) -> bool:

@@ -20,7 +20,7 @@ from ..language.template import (
     fill_text,
     to_text,
 )
-from .columns import is_path, leads_somewhere
+from .columns import keys_of_path, leads_somewhere
 
 Filter = Callable[[Any], Iterator[Any]]
 
@@ -45,7 +45,7 @@ def template_filter(template: str) -> tuple[Filter, Callable[[], None]]:
         raise UsageError(f"--template: {error}") from None
 
     pieces = expressions_in_text(text)
-    missing = {piece: piece.split(".") for piece in pieces if is_path(piece)}  # until a value has it
+    missing = {piece: path for piece in pieces if (path := keys_of_path(piece))}  # until a value has it
     keys: dict[str, Any] = {}
     unfilled: list[str] = []  # texts of the values before the first one that has anything: no results if none has
     has_found = len(missing) < len(set(pieces)) or not pieces
@@ -147,8 +147,8 @@ def _compile_jq(program: str) -> Any:
 
 
 def _reason_of_error(error: ValueError) -> str:
-    text = str(error).removeprefix("jq: error: ")
-    return text.partition("\n")[0].rstrip(": ") or "error"
+    text = str(error).removeprefix("jq: error: ").partition("\n")[0].rstrip(": ")
+    return {"break": "there is no other input"}.get(text, text) or "error"  # `input` breaks out of what is not there
 
 
 def _without_surrogates(text: str) -> str:
