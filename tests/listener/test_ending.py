@@ -34,16 +34,17 @@ async def fails() -> None:
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def asks_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And goes on with that, however long a busy machine takes for it."""
     monkeypatch.setattr(ending, "ASK_AGAIN", 0.01)
-    monkeypatch.setattr(ending, "PATIENCE", 0.1)
+    monkeypatch.setattr(ending, "PATIENCE", PATIENCE)
 
 
 def started(*coroutines: Any) -> list[asyncio.Task[Any]]:
     return [asyncio.get_running_loop().create_task(each) for each in coroutines]
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("asks_again_soon")
 def test_all_end_whatever_they_lose_and_whatever_they_raise() -> None:
     async def main() -> None:
         told: list[Any] = []
@@ -62,8 +63,10 @@ def test_all_end_whatever_they_lose_and_whatever_they_raise() -> None:
         asyncio.run(main())
 
 
-@pytest.mark.usefixtures("impatient")
-def test_one_that_ignores_every_request_is_left() -> None:
+@pytest.mark.usefixtures("asks_again_soon")
+def test_one_that_ignores_every_request_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending, "PATIENCE", 0.1)
+
     async def main() -> None:
         deaf, other = tasks = started(goes_on(1000), goes_on(0))
         await asyncio.sleep(0)
@@ -91,7 +94,7 @@ def test_a_bound_is_kept_and_errors_are_raised() -> None:
         asyncio.run(main())
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("asks_again_soon")
 def test_a_queue_whose_library_loses_the_request_is_closed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         definition: Any = {"subject": "callsheet"}

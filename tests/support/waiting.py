@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PATIENCE = 600.0  # seconds; how long anything may take that does come, on a machine that does much else
+_BETWEEN = 5.0  # seconds from one interruption to the next
 
 
 class WaitedTooLong(BaseException):
@@ -16,13 +17,16 @@ class WaitedTooLong(BaseException):
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Interrupts the block, also a system call in it, with `WaitedTooLong`; in the main thread only, not on Windows."""
+    """Interrupts the block, also a system call in it, with `WaitedTooLong`; in the main thread only, not on Windows.
+
+    And again as long as what the block does in its end waits as well, as `asyncio.run` does for its tasks.
+    """
 
     def end(*_: object) -> None:
         raise WaitedTooLong(f"{seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _BETWEEN)
     try:
         yield
     finally:
