@@ -41,8 +41,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**environ, "SHOP_BASE_URL": "http://127.0.0.1", "SHOP_TOKEN": "of-the-shop"}
 
 
-def test_there_are_ten() -> None:
-    assert len(RECIPES) == 10
+def test_there_are_eleven() -> None:
+    assert len(RECIPES) == 11
     assert all({"toml", "console"} == {*blocks} for blocks in RECIPES.values())
 
 

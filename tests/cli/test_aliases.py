@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -55,6 +56,36 @@ def test_an_alias_is_kept_used_listed_and_forgotten(tmp_path: Path) -> None:
     assert suite("alias", "ls").stdout == b"NAME  EXPANSION\nmine  issues list --mine\n"
     assert suite("alias", "rm", "mine").exit == 0
     assert suite("mine").exit == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "typed", "sent"),
+    [
+        ("issues list --text a --status Done", ["--text", "b"], 'status = "Done" AND text ~ "b"'),
+        ("issues list --text=a", ["--text", "b"], 'text ~ "b"'),
+        ("issues list --text a", ["--text=b"], 'text ~ "b"'),
+        ("issues list $@ --text a", ["--text", "b"], 'text ~ "b"'),
+        ("issues list --text $1 --status Done", ["b"], 'status = "Done" AND text ~ "b"'),
+        ("issues list --text a --status Done", ["--status", "Open"], 'status in ("Done", "Open") AND text ~ "a"'),
+        ("issues list --text --status --type Bug", ["--status", "Open"], 'text ~ "--status"'),
+    ],
+)
+def test_what_is_typed_holds_in_the_place_of_an_aliass_option(
+    line: str, typed: list[str], sent: str, tmp_path: Path
+) -> None:
+    """One that takes several values gets one more."""
+    environ = environment(tmp_path, "http://localhost:9")
+    assert run_program("suite", ["alias", "set", "x", line], environ).exit == 0
+    done = run_program("suite", ["x", *typed, "--dry-run"], environ)
+    assert done.exit == 0, done.stderr
+    assert sent in unquote(done.stdout.decode())
+
+
+def test_what_is_typed_twice_is_refused_beside_an_alias_too(tmp_path: Path) -> None:
+    environ = environment(tmp_path, "http://localhost:9")
+    run_program("suite", ["alias", "set", "x", "issues list --text a"], environ)
+    done = run_program("suite", ["x", "--text", "b", "--text", "c", "--dry-run"], environ)
+    assert (done.exit, done.stderr) == (2, "error: --text is given twice; it takes one value\n")
 
 
 def test_a_broken_file_is_told_with_its_name(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,12 @@ if TYPE_CHECKING:
 
 _NAME = lazy_pattern(r"[A-Za-z][\w-]*\Z")
 _HOLE = lazy_pattern(r"\$(?:(\d)|@)")
+
+
+class AliasWord(str):
+    """A word out of an alias: what is typed beside it holds in its place."""
+
+    __slots__ = ()
 
 
 def aliases_path(environ: Mapping[str, str], program: str) -> str:
@@ -67,36 +72,46 @@ def check_alias(name: str, line: str, commands: list[str]) -> None:
 def expand_alias(aliases: Mapping[str, str], args: list[str]) -> list[str]:
     """The arguments with the alias in front replaced; those that follow take `$1` to `$9` and `$@`, or come last.
 
-    An alias may use another one. Raises `UsageError` when that goes round in circles or an argument is missing.
+    An alias may use another one, and an option with one value that is typed as well holds in its place. Raises
+    `UsageError` when that goes round in circles or an argument is missing.
     """
     seen: list[str] = []
     while args and args[0] in aliases and args[0] not in seen:
         seen.append(args[0])
-        args = _substitute_arguments(args[0], _split_alias(args[0], aliases[args[0]]), args[1:])
+        words = [AliasWord(word) for word in _split_alias(args[0], aliases[args[0]])]
+        args = _substitute_arguments(args[0], words, args[1:])
     if args and args[0] in seen and len(seen) > 1:
         raise UsageError(f"the aliases {' and '.join(seen)} refer to each other")
     return args
 
 
 def _split_alias(name: str, line: str) -> list[str]:
+    import shlex
+
     try:
         return shlex.split(line)
     except ValueError as error:
         raise UsageError(f"alias {name}: {str(error).lower()}: {line}") from None
 
 
-def _substitute_arguments(name: str, words: list[str], given: list[str]) -> list[str]:
+def _substitute_arguments(name: str, words: list[AliasWord], given: list[str]) -> list[str]:
     holes = [hole for word in words for hole in _HOLE.findall(word)]
     if not holes:
-        return words + given
+        return [*words, *given]
     most = max((int(hole) for hole in holes if hole), default=0)
     if len(given) < most:
         raise UsageError(f"alias {name} needs {count_of(most, 'argument')}: {' '.join(words)}")
     found: list[str] = []
     for word in words:
-        found += given[most:] if word == "$@" else [_HOLE.sub(lambda hole: _fill_hole(hole, given), word)]
+        found += given[most:] if word == "$@" else [_filled_word(word, given)]
     return found if "" in holes else found + given[most:]
 
 
-def _fill_hole(hole: re.Match[str], given: list[str]) -> str:
-    return given[int(hole[1]) - 1] if hole[1] and hole[1] != "0" else hole[0]
+def _filled_word(word: AliasWord, given: list[str]) -> str:
+    """A word that is nothing but a hole is what was typed for it."""
+
+    def fill(hole: re.Match[str]) -> str:
+        return given[int(hole[1]) - 1] if hole[1] and hole[1] != "0" else hole[0]
+
+    filled = _HOLE.sub(fill, word)
+    return filled if _HOLE.fullmatch(word) else AliasWord(filled)

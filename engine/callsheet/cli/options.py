@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ from ..language.parameters import is_required, to_identifier
 from ..language.safety import CHANGES
 from ..patterns import lazy_pattern
 from ..registry import REGISTRIES, UNSUGGESTED
+from .aliases import AliasWord
 
 # Parameters of definitions as click's arguments and options, and their values back by the definitions' names.
 
@@ -297,6 +299,8 @@ def strict_parser(parser: Any, ctx: click.Context, params: Sequence[click.Parame
     flags = {name for param in params if isinstance(param, click.Option) and param.is_flag for name in param.opts}
 
     def parse_args(args: list[str]) -> tuple[Any, list[str], list[click.Parameter]]:
+        if not isinstance(ctx.command, click.Group) and any(isinstance(word, AliasWord) for word in args):
+            args = _without_replaced(args, params)
         try:
             values, rest, order = parse(_plain_flags(args, flags))
         except click.NoSuchOption as error:
@@ -378,6 +382,23 @@ def _plain_flags(args: list[str], flags: set[str]) -> list[str]:
         elif opposite in flags:
             found.append(opposite)
     return found
+
+
+def _without_replaced(args: list[str], params: Sequence[click.Parameter]) -> list[str]:
+    """Without the options of an alias that take one value and were typed with another."""
+    options = [param for param in params if isinstance(param, click.Option) and not param.is_flag]
+    named = {name: option for option in options for name in option.opts}
+    given: list[tuple[click.Option | None, list[str]]] = []
+    words = iter(args)
+    for word in words:
+        option = named.get(_option_name(word))
+        given.append((option, [word, *islice(words, 1 if option and word in named else 0)]))
+        if word == "--":
+            given.append((None, [*words]))
+    typed = {option for option, said in given if option and not option.multiple and not isinstance(said[0], AliasWord)}
+    return [
+        word for option, said in given if option not in typed or not isinstance(said[0], AliasWord) for word in said
+    ]
 
 
 def _refuse_repeated(order: Iterable[click.Parameter], args: Sequence[str]) -> None:
