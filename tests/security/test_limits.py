@@ -19,6 +19,7 @@ from callsheet.client.http.download import write_to
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.richtext.storage.xml import ENTITY
 from callsheet.richtext.storage.xml import parse_fragment as parse_storage
+from support.listening import until
 from support.server import exchange, reply
 from support.shop import shop
 
@@ -134,6 +135,7 @@ def test_the_whole_answer_has_to_come_in_time(first: bytes, drop: bytes) -> None
     """However many bytes come on the way: the time-out is for all of it (and it is tried once more)."""
     with trickling(first, drop) as (url, count), shop(root=url, timeout=0.4) as here:
         error = here.fail("getItem", {"id": "1"})
+        until(lambda: len(count) == 2, "the second request")
     assert error.exit_code == 7
     assert "no answer within 0.4 s" in error.message
     assert len(count) == 2
@@ -144,10 +146,10 @@ def test_a_download_may_take_longer_than_the_time_out() -> None:
 
     def slowly() -> Iterator[bytes]:
         for piece in pieces:
-            time.sleep(0.1)
+            time.sleep(0.15)
             yield piece
 
-    with shop([exchange("GET", PICTURE, reply(chunks=slowly))], timeout=0.4) as here:
+    with shop([exchange("GET", PICTURE, reply(chunks=slowly))], timeout=1.0) as here:
         sink = io.BytesIO()
         assert write_to(here.client, here.build("getPicture", {"id": "1"}), sink) == 80
 

@@ -6,6 +6,7 @@ from email.utils import formatdate
 import pytest
 
 from callsheet.client.http.retry import RetryPolicy, retry_after
+from support.listening import until
 from support.ports import free_port
 from support.server import Scripted, exchange, reply
 from support.shop import DEFINITIONS, shop
@@ -88,6 +89,7 @@ def test_a_patch_that_takes_too_long_is_sent_once() -> None:
     slow = reply(json={}, delay=0.5)
     with shop([exchange("PATCH", "/api/3/item/1", slow)], text=PATCHING, timeout=0.2) as here:
         error = here.fail("patchItem", {"id": "1"}, {})
+        until(lambda: here.server.requests, "the request")
         assert (error.exit_code, len(here.server.requests)) == (7, 1)
     assert error.details == ("it was sent once and not repeated: it may have been carried out",)
 
@@ -215,6 +217,7 @@ def test_no_answer_in_time_is_tried_once_more() -> None:
     script = [exchange("GET", "/api/3/item/1", reply(json={}, delay=1.0), repeat=2)]
     with shop(script, timeout=0.05) as here:
         error = here.fail("getItem", {"id": "1"})
+        until(lambda: len(here.server.requests) == 2, "the second request")  # a busy server reads it later
     assert (error.exit_code, error.hint) == (7, "see --timeout")
     assert "no answer within 0.05 s" in error.message
 
