@@ -118,7 +118,7 @@ class Document:
     def operations(self) -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
         for path, item in self.tree["paths"].items():
             found = self.resolved(item)
-            for method in METHODS:
+            for method in METHODS if isinstance(found, dict) else ():  # else an extension
                 if isinstance(found.get(method), dict):
                     yield method, path, found[method], found
 

@@ -7,12 +7,12 @@ the fingerprint that these had.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TextIO
 
 from ..catalog.fingerprint import compiled_path, fingerprint_of, safe_layers
+from ..commands.streams import Streams
 from ..errors import CallsheetError
 from ..files import changeable_by_others, open_regular, write_atomically
 from ..language.layers import layers_with
@@ -23,7 +23,7 @@ _NARROWEST, _WIDEST = 50, 80  # columns of a page
 _LAID_OUT_BY = ("tree.py", "options.py")  # in a checkout these change without the version
 
 
-def help_width(stream: TextIO | None) -> int:
+def help_width(stream: TextIO) -> int:
     """As click would make it, which loads five modules to find that out."""
     return max(min(terminal_size(stream).columns, _WIDEST) - 2, _NARROWEST)
 
@@ -50,19 +50,20 @@ def show_kept_help(program: str, words: Sequence[str]) -> bool:
         if end or kept != f"{_head(program, words)}\n{now}":
             return False
         guard_standard_streams()
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
+        out = Streams().out
+        out.write(f"{text}\n")
+        out.flush()
     except (OSError, ValueError, IndexError, CallsheetError):  # what shows it anew says what is wrong
         return False
     return True
 
 
 def _page_path(program: str, words: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """None where no page has such a name, or the shell asks for words."""
-    if not all(word.replace("-", "").isalnum() for word in words) or sys.stdout is None:
+    """None where no page has such a name."""
+    if not all(word.replace("-", "").isalnum() for word in words):
         return None
     layers = layers_with(program, [], environ)
-    return f"{compiled_path(program, environ, layers)}.{'.'.join(words)}.{help_width(sys.stdout)}.help"
+    return f"{compiled_path(program, environ, layers)}.{'.'.join(words)}.{help_width(Streams().out)}.help"
 
 
 def _head(program: str, words: Sequence[str]) -> str:
