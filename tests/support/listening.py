@@ -93,6 +93,7 @@ class Listener:
     ) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
+            connection.connect()  # a listener that is gone is said here, and not taken for an answer that comes early
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # an answer may come before all is said
                 connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()
