@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from .simple_commands import (
 # of the names stands is either understood here, or the line is unclear.
 
 _DEEPEST = 4
+_VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _OF_STATEMENTS = frozenset(
     ["Pos", "End", "Position", "Semicolon", "Comments", "Cmd", "Negated", "Background", "Redirs"]
 )
@@ -191,6 +193,8 @@ class _LineReader(CommandReader):
         named = self.mentions_program(found.text)
         for name in found.assigned:
             self._check_assigned(name, named=named)
+        for name in _VARIABLE.findall(found.evaluated + (found.text if calculated else "")):
+            self._check_assigned(name, named=False)  # (( HOME = 5 ))
         for command in found.commands:
             fed = NAMED if command.get("Op") == ">(" else NOTHING
             named = self.read_statements(command.get("Stmts", ()), fed) or named

@@ -28,8 +28,7 @@ HARMLESS_DECLARING_OPTION = re.compile(r"-[xrgaApluf]+")
 PYTHON = re.compile(r"python[\d.]*|py")
 # Variables by which our programs, the shell or Python find what they run and what it goes by.
 SETTINGS = _names_in_text("""
-    APPDATA BASHOPTS ENV HOME HOMEDRIVE HOMEPATH IFS LOCALAPPDATA PATH PATHEXT PS4 SHELLOPTS USERPROFILE
-    ZDOTDIR
+    APPDATA BASHOPTS ENV HOME HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PS4 SHELLOPTS USERPROFILE ZDOTDIR
     """)
 SETTINGS_BEGIN = ("BASH_", "DYLD_", "LD_", "PYTHON", "XDG_")
 
@@ -254,8 +253,9 @@ class CommandReader:
         return False
 
     def _read_evaluated_text(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
-        """`eval`, `trap`, `.` and `source`."""
-        if more or not all(word.fixed for word in rest):
+        """`eval`, `trap`, `.` and `source`. A file that is read is a script in a file, whoever names it."""
+        reads_file = name in (".", "source") and not fed
+        if more or not (reads_file or all(word.fixed for word in rest)):
             raise Unclear(f"what {name} runs is only known when the line runs")
         if name == "eval":
             return self.read_script(" ".join(word.text for word in rest), fed)
