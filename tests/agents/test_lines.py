@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from callsheet.agents import shell_syntax
@@ -94,6 +94,7 @@ def test_what_is_quoted_is_one_fixed_word(words: list[str]) -> None:
     assert all(word.fixed for word in found.words)
 
 
+@example(before="()")  # a function without a name, as zsh has it
 @given(before=st.text(st.sampled_from("abc '\"\\$();|&<>\n#`"), max_size=8))
 def test_a_deletion_behind_anything_is_found_or_the_line_is_unclear(before: str) -> None:
     """Unless a comment, a here-document or a longer word swallows it, as in a shell."""

@@ -45,6 +45,12 @@ def find_invocations(line: str, programs: Collection[str]) -> list[Invocation]:
         reader.read_script(line, NOTHING)
     except RecursionError:
         raise Unclear("commands are nested too deeply") from None
+    except (
+        AttributeError,
+        LookupError,
+        TypeError,
+    ):  # shfmt says some things in another shape, as a function without name
+        raise Unclear("the guard cannot read how it is written") from None
     if reader.files_named and reader.starts_others:
         raise Unclear("what is written to a file may be started")
     if reader.functions and reader.settings:

@@ -43,11 +43,12 @@ class StartingProgram(NamedTuple):
     plain: tuple[str, ...] = ()
     operands: int = 0
     subcommand: str = ""
+    looking_up: tuple[str, ...] = ()
     adds_words: bool = False
 
     def kind_of(self, option: str) -> str | None:
         """What an option does; None for one that is not known."""
-        if option in ("-v", "-V") and option not in self.taking and not self.plain:
+        if option in self.looking_up:
             return "looks up"
         if self.adds_words and option[:2] == "-I":
             return "replaces"
@@ -60,7 +61,7 @@ class StartingProgram(NamedTuple):
 # Programs and builtins that start the program that they name.
 WRAPPERS = {
     "builtin": StartingProgram(plain=("--",)),
-    "command": StartingProgram(),
+    "command": StartingProgram(plain=("-p", "--"), looking_up=("-v", "-V")),
     "doas": StartingProgram(taking=("-u",), plain=("-n",)),
     "env": StartingProgram(plain=("--",)),
     "exec": StartingProgram(plain=("--",)),
@@ -82,6 +83,7 @@ WRAPPERS = {
         adds_words=True,
     ),
 }
+_RUNNING_BUILTINS = frozenset({"builtin", "command"})  # what these start can set variables of the shell
 # Programs that print, search or describe what they are given, and start nothing.
 _READERS = _names_in_text("""
     : [ basename cat cd cmp cut diff dirname echo egrep false fgrep file grep head jq ls mkdir printf
@@ -297,7 +299,7 @@ class CommandReader:
             option = rest[place].text
             kind = wrapper.kind_of(option)
             if kind is None:
-                if more or not all(word.fixed for word in rest):
+                if more or name in _RUNNING_BUILTINS or not all(word.fixed for word in rest):
                     raise Unclear(f"{name} may start something by {option}")
                 return self._read_unknown_program(name, [Word(name), *rest], fed)
             place += 1

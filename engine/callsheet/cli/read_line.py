@@ -152,7 +152,9 @@ def effect_of(program: str, words: Sequence[Word], environ: Mapping[str, str]) -
         path = click_path(context, texts)
         effect = _command_effect(context, command, values)._replace(command=path)
         if effect.operations and context.option("dry-run") and all(word.fixed for word in words):
-            effect = effect._replace(safety="read", verdict=PolicyVerdict())  # "$KEY" could take the option for its value
+            effect = effect._replace(
+                safety="read", verdict=PolicyVerdict()
+            )  # "$KEY" could take the option for its value
     finally:
         context.close()
     note = "prints a credential" if context.option("show-token") else effect.note
