@@ -48,6 +48,7 @@ ON_DATACENTER = {
 }
 INTERNALS = re.compile(
     r"In function|NoneType|unhashable|takes two numbers|object is not|has no attribute|\w requires \""
+    r"| \|\| |\[\?|@\[|\\u0000|\0"
 )
 UNFIT = "unexpected answer from the site"
 JSON = {"Content-Type": "application/json"}
@@ -217,6 +218,14 @@ def lied_to(
     usual = sum(table["request"]["method"] in {"POST", "PATCH"} for table in case["exchange"])
     assert len(posts) <= max(usual, len(set(posts))), (shown, sent)
     return code, err
+
+
+def test_a_body_that_an_answer_should_fill_speaks_of_the_answer(places_to_run: Path, cache: Path) -> None:
+    case = next(case for case in CASES_OF_LEAF["pages edit"] if "number" in str(case["exchange"][0]["response"]))
+    wrong = without(case["exchange"][0]["response"]["json"], ("version",))
+    answer = reply(body=json.dumps(wrong).encode(), headers=JSON)
+    code, err = lied_to(case, 0, answer, steadfast=False, places_to_run=places_to_run, cache=cache)
+    assert (code, f"{UNFIT}; look at page.version.number in it" in err) == (1, True), err
 
 
 NO_LISTS = [{"message": "please sign in"}, {}, {"values": None, "results": None, "issues": {}}, 7]

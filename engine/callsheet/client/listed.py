@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ _HINT = "a proxy or a page to sign in may have answered in the place of the site
 _HINT_OF_CHANGE = "the change may have been made: look at it before you try again"
 
 
+_PATH = re.compile(r"\w[\w.]*")
 _ODD = {list: "an empty list", str: "a text", bool: "true or false"}
 
 
@@ -52,9 +54,11 @@ def thing_in_answer(found: Any, id: str, *, odd: Sequence[Any] = (), is_changed:
 
 def _refuse_without_id(found: Any, id: str, is_changed: bool) -> None:
     if evaluate_part(id, found, {}) is None:
+        from ..language.functions import fields_in_words
         from .http.failure import texts_in
 
-        said = ": ".join([f"the site answered without what was asked for: it has no {id!r}", *texts_in(found)[:1]])
+        missing = f"the site answered without what was asked for: it has no {fields_in_words([id]) or id}"
+        said = ": ".join([missing, *texts_in(found)[:1]])
         raise CallsheetError(said, hint=_HINT_OF_CHANGE if is_changed else _HINT)
 
 
@@ -86,4 +90,7 @@ def listed_in(reply: Reply, found: Any, under: str | None) -> list[Any]:
 
 
 def _expected_list(under: str | None) -> str:
-    return "the list that was expected" + (f" under {under!r}" if under not in (None, "@") else "")
+    is_path = (
+        under is not None and _PATH.fullmatch(under) is not None
+    )  # a definition's expression tells nobody else more
+    return "the list that was expected" + (f" under {under!r}" if is_path else "")

@@ -564,6 +564,12 @@ def paths_in_expression(node: Any) -> Iterator[tuple[str, ...]]:
             yield from paths_in_expression(child)
 
 
+def fields_in_words(expressions: Iterable[str]) -> str:
+    """What some expressions look at, for a person: `key or id` of "key || id"."""
+    parsed = (parse_expression(expression).parsed for expression in expressions)
+    return " or ".join(dict.fromkeys(".".join(path) for node in parsed for path in paths_in_expression(node)))
+
+
 _INTO_A_LIST = ("filter_projection", "projection", "flatten", "index_expression")
 _FROM_THE_LEFT = (*_INTO_A_LIST, "subexpression", "pipe")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from .functions import ROOT
+from .functions import ROOT, paths_in_expression
 from .template import TemplateError, expressions_in_text
 
 _CHOSEN = {"key_val_pair", "multi_select_list"}  # `items[].{id: id}`: plainly parts of an item
@@ -21,18 +21,25 @@ _BROKEN: Node = {"type": "identity", "children": []}
 
 def names_in(value: Any) -> Iterator[str]:
     """The names that the placeholders in a (nested) value use; broken ones are none of its business."""
+    for expression in _expressions_in(value):
+        yield from root_names(expression)
+
+
+def paths_in(value: Any) -> Iterator[str]:
+    """The plain paths that they follow: `page.version.number`."""
+    for expression in _expressions_in(value):
+        yield from map(".".join, paths_in_expression(_syntax_tree(expression)))
+
+
+def _expressions_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         try:
-            for expression in expressions_in_text(value):
-                yield from root_names(expression)
+            yield from expressions_in_text(value)
         except TemplateError:
             return
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from names_in(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from names_in(item)
+    elif isinstance(value, Mapping | list):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _expressions_in(item)
 
 
 @lru_cache(maxsize=4096)

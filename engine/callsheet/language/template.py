@@ -45,7 +45,8 @@ class UnfitValue(TemplateError):
 
     def __init__(self, expression: str, problem: str, paths: Iterable[str]) -> None:
         super().__init__(f"{expression}: {problem}")
-        looked_at = ", ".join(list(dict.fromkeys(paths))[:_MOST_PATHS])
+        # a name that only definitions use begins with a character that no answer's has
+        looked_at = ", ".join(list(dict.fromkeys(path for path in paths if "\0" not in path))[:_MOST_PATHS])
         self.message = "unexpected answer from the site" + f"; look at {looked_at} in it" * bool(looked_at)
         self.hint = "-v shows what was asked, and the expression that failed"
         self.problem = str(self)

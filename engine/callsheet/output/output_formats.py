@@ -243,5 +243,7 @@ def _id_of_item(item: Any, layout: Layout) -> str:
             continue
         if isinstance(found, str | int | float) and not isinstance(found, bool):
             return one_line(plain_cell(found, layout.context))
-    wanted = f": nothing at {' or '.join(layout.ids)}" if layout.ids else ""
+    from ..language.functions import fields_in_words
+
+    wanted = f": nothing at {fields_in_words(layout.ids)}" if layout.ids else ""
     raise CallsheetError(f"an item has no id{wanted}", hint="-o json shows whole items")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import unquote, urlsplit
@@ -13,8 +13,16 @@ from ...client.request.build import MissingArguments
 from ...client.request.json_body import UnfitBody, unfit_body
 from ...errors import CallsheetError, NoMatch, UsageError, count_of, did_you_mean
 from ...language.merge import on_deployment
-from ...language.scopes import looks_at_all, names_in, root_names
-from ...language.template import Precomputed, evaluate, expressions_in_text, fill_template, is_true, to_text
+from ...language.scopes import looks_at_all, names_in, paths_in, root_names
+from ...language.template import (
+    Precomputed,
+    UnfitValue,
+    evaluate,
+    expressions_in_text,
+    fill_template,
+    is_true,
+    to_text,
+)
 from ...urls import url_origin
 from . import converters
 from .converters import (
@@ -84,8 +92,19 @@ def service_addresses(context: Context) -> dict[str, str]:
 # A call that lacks a parameter, in the words of the person who gave the command.
 
 
-def explained_body(error: UnfitBody, template: Any, scope: Mapping[str, Any]) -> UnfitBody:
-    """The same by the options that fill its members, as far as a person could have given them."""
+def explained_body(
+    error: UnfitBody, template: Any, scope: Mapping[str, Any], answers: Collection[str]
+) -> CallsheetError:
+    """The same by the options that fill its members, as far as a person could have given them.
+
+    Where nothing but `answers`, names of the scope, could fill them, the site said something unusual.
+    """
+    parts = [
+        _template_at(template, (*fault.path, *([fault.missing] if fault.missing else [])))[0] for fault in error.faults
+    ]
+    if all(_only_answers_fill(part, scope, answers) for part in parts):
+        looked_at = (path for path in paths_in(parts) if path.partition(".")[0] in answers)
+        return UnfitValue("a body", error.message, looked_at)
     texts, known = [], False
     for fault in error.faults:
         option, inside = _option_at(template, (*fault.path, *([fault.missing] if fault.missing else [])), scope)
@@ -99,17 +118,27 @@ def explained_body(error: UnfitBody, template: Any, scope: Mapping[str, Any]) ->
     return unfit_body("this command", error.faults, texts, error.hint) if known else error
 
 
+def _only_answers_fill(part: Any, scope: Mapping[str, Any], answers: Collection[str]) -> bool:
+    paths = {path: path.partition(".")[0] in answers for path in paths_in(part)}
+    return any(paths.values()) and not any(evaluate(path, scope) for path, answered in paths.items() if not answered)
+
+
 def _option_at(
     template: Any, path: tuple[str | int, ...], scope: Mapping[str, Any]
 ) -> tuple[str | None, tuple[str | int, ...]]:
     """The option whose value stands at a place of a body, and the rest of the path, which is inside of it."""
-    rest = path
-    while rest and isinstance(template, Mapping) and rest[0] in template:
-        template, rest = template[rest[0]], rest[1:]
+    template, rest = _template_at(template, path)
     if not isinstance(template, str):
         return None, rest
     given = [name for name in names_in(template) if name in scope.get("given", {})]
     return (f"--{given[0].replace('_', '-')}" if len(set(given)) == 1 else None), rest
+
+
+def _template_at(template: Any, path: tuple[str | int, ...]) -> tuple[Any, tuple[str | int, ...]]:
+    """The part of a template that fills a place of a body, and the rest of the path, which is inside of it."""
+    while path and isinstance(template, Mapping) and path[0] in template:
+        template, path = template[path[0]], path[1:]
+    return template, path
 
 
 def explain_missing_arguments(
@@ -126,7 +155,7 @@ def explain_missing_arguments(
     if lacking:
         return UsageError(f"{what} needs {' and '.join(lacking)}")
     if any(name in scope for name in names):
-        missing = ", ".join(str(template).strip("{}") for template in templates)
+        missing = ", ".join(" or ".join(paths_in(template)) for template in templates)
         return CallsheetError(f"unexpected answer from the site: it has no {missing}, which {what} needs")
     return error
 
@@ -390,7 +419,9 @@ def _none_error(lookup: LookupDefinition, word: str, candidates: list[Any]) -> N
     if candidates and not any(
         text for read in match_expressions(lookup) for item in candidates for text in candidate_texts(read, item)
     ):
-        compared = " or ".join(match_expressions(lookup))
+        from ...language.functions import fields_in_words
+
+        compared = fields_in_words(match_expressions(lookup)) or "a text"
         return NoMatch(f'no {lookup["title"]} matches "{word}": none has {compared}, by which they are compared')
     near_first = sorted(candidates, key=lambda item: not contains_word(lookup, word, item))
     names = [

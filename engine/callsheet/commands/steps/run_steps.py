@@ -356,7 +356,8 @@ class StepRun:
         except MissingArguments as error:
             raise explain_missing_arguments(error, step.get("args", {}), scope, "this command") from None
         except UnfitBody as error:
-            raise explained_body(error, step.get("body", {}), scope) from None
+            answers = {str(each["as"]) for each in self.steps if "call" in each and "as" in each}
+            raise explained_body(error, step.get("body", {}), scope, answers) from None
 
 
 class ItemRun(StepRun):
