@@ -193,8 +193,7 @@ Segments = tuple[str, ...]
 def overriding_methods(request: Request) -> set[str]:
     """Methods that a header, a parameter or a field of the body may put in the place of the request's own."""
     found: set[str] = set()
-    query = query_text(request.query)
-    read_again = pairs_of_text(query) if "%" in query else ()  # what is plain reads like its pairs
+    read_again = pairs_of_text(query_text(request.query))
     for name, value in (*request.headers, *request.query, *read_again, *pairs_in(request.body)):
         if _overrides_method(name):
             found.update(word for text in _strings_of(value) for word in _METHOD.findall(_folded_text(text).upper()))
