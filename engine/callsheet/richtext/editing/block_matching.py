@@ -17,6 +17,7 @@ from .source_parts import LINES, Part, Shape, shape_around, shape_of_node
 WORD = re.compile(r"\w+")
 LEAVES = frozenset({"code", "rule"})
 LISTS = frozenset({"bullets", "numbers", "tasks", "decisions"})
+_NO_WORDS: Counter[str] = Counter()
 FAMILIES = {"table": "table", "row": "row", "cell": "cell", "header": "cell", "item": "item"}
 
 
@@ -463,6 +464,12 @@ class Matcher:
                         if _replaced(one, other) or _is_only_child(one, other):
                             _pair(one, other)
                             self._align(one, other)
+            holders = [
+                [block for block in side if block.family == "blocks" and block.match is None] for side in (gone, came)
+            ]
+            if len(holders[0]) == len(holders[1]) == 1 and _is_turned(holders[0][0], holders[1][0]):
+                _pair(holders[0][0], holders[1][0])
+                self._align(holders[0][0], holders[1][0])
 
     def _pair_left(self) -> None:
         """Pairs the one block of a kind that went from a parent with the one that came, whatever they hold."""
@@ -481,7 +488,7 @@ class Matcher:
             return
         shared = common_words(olds, news, defaultdict(lambda: 1.0))
         rare = common_words(olds, news, word_weights(lines))
-        best: dict[int, tuple[float, int]] = {}
+        parts: list[tuple[Block, Block]] = []
         for (i, j), common in sorted(shared.items(), key=lambda item: -item[1]):
             old, new = olds[i], news[j]
             if rare[i, j] < 1:
@@ -489,27 +496,35 @@ class Matcher:
             if old.match is None and new.match is None and common >= CONTAINED * max(word_count(old), word_count(new)):
                 _pair(old, new)
             if new.match is None and not old.equal and _is_part(new, old):
-                best[j] = max(best.get(j, (0.0, 0)), (common, -i))
+                parts.append((new, old))
             elif old.match is None and not new.equal and _is_part(old, new):
                 new.lines.append(old)
                 self._parted.add(id(old))
-        for j, (_share, i) in best.items():
-            if news[j].match is None:
-                self._part_of(olds[-i], news[j])
+        taken: dict[int, Counter[str]] = defaultdict(Counter)  # of each old line, the words of its parts
+        for new, old in parts:
+            if new.match is None and id(new) not in self._parted and _is_part(new, old, taken[id(old)]):
+                self._part_of(old, new, taken)
         for new in news:
             if new.match is not None and not new.equal:
-                for other in _neighbours(new):
-                    if other.match is None and not other.lines and other.words <= new.match.words - new.words:
-                        self._part_of(new.match, other)
-                for old in _neighbours(new.match):
-                    if old.match is None and id(old) not in self._parted and old.words <= new.words - new.match.words:
-                        new.lines.append(old)
-                        self._parted.add(id(old))
+                self._pair_neighbours(new, new.match, taken)
         self._pair_first(olds, news)
 
-    def _part_of(self, old: Block, new: Block) -> None:
+    def _pair_neighbours(self, new: Block, old: Block, taken: dict[int, Counter[str]]) -> None:
+        """Lines of a few words beside one."""
+        for other in _neighbours(new):
+            if other.match is None and not other.lines and other.words <= old.words - new.words - taken[id(old)]:
+                self._part_of(old, other, taken)
+        rest = sum((part.words for part in new.lines), old.words)
+        for other in _neighbours(old):
+            if other.match is None and id(other) not in self._parted and other.words <= new.words - rest:
+                new.lines.append(other)
+                self._parted.add(id(other))
+                rest = rest + other.words  # the words of a block are its own
+
+    def _part_of(self, old: Block, new: Block, taken: dict[int, Counter[str]]) -> None:
         new.lines.append(old)
         self._parted.add(id(new))
+        taken[id(old)] += new.words
 
     def _pair_first(self, olds: list[Block], news: list[Block]) -> None:
         """Of what a line was split into the first is the line; of what was joined, the first is the whole."""
@@ -560,9 +575,12 @@ def _is_only_child(old: Block, new: Block) -> bool:
     )
 
 
-def _is_part(line: Block, other: Block) -> bool:
-    """Whether a line is a part of another one: of few words all in the same place, and none that its match has."""
-    words = other.words - other.match.words if other.match is not None else other.words
+def _is_part(line: Block, other: Block, taken: Counter[str] = _NO_WORDS) -> bool:
+    """Whether a line is a part of another one: of few words all in the same place, and none that its match has.
+
+    Nor words that are `taken` by its other parts.
+    """
+    words = (other.words - other.match.words if other.match is not None else other.words) - taken
     beside = other.match is not None and other.match.parent is line.parent
     least = max(CONTAINED * word_count(line), word_count(line) if beside else FEW_WORDS)
     return (line.words & words).total() >= least
@@ -617,6 +635,16 @@ def _replaced(one: Block, other: Block) -> bool:
     if one.family != "line" or likeness_of_pair(one, other) >= ALIKE:
         return True
     return max(one.length, other.length) <= FEW_WORDS
+
+
+def _is_turned(one: Block, other: Block) -> bool:
+    """Whether what holds blocks can be another kind of it: both hold a line that can be the same."""
+    lines = [block.children for block in (one, other)]
+    return (
+        len(lines[0]) == len(lines[1]) == 1
+        and lines[0][0].family == lines[1][0].family == "line"
+        and _replaced(lines[0][0], lines[1][0])
+    )
 
 
 def _columns(old: Block, new: Block) -> list[int] | None:
