@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from callsheet.errors import DefinitionError
 from callsheet.language.layers import layers_with
@@ -225,3 +227,35 @@ def test_what_is_no_document_is_an_error() -> None:
 def test_making_it_again_makes_the_same(petshop: Made, tmp_path: Path) -> None:
     del tmp_path
     assert made(text_of("petshop")) == petshop
+
+
+SEGMENTS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(["check", "out", "item", "list", "v1"]), min_size=1, max_size=3),
+        st.sampled_from("/_-."),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(SEGMENTS)
+@example([(["check", "out"], "/"), (["check", "out"], "_"), (["check", "out"], "-"), (["check", "out"], ".")])
+def test_whatever_the_paths_are_called_everything_is_defined_once(drawn: list[tuple[list[str], str]]) -> None:
+    paths: dict[str, Any] = {}
+    for number, (words, sign) in enumerate(drawn):
+        path = f"/{sign.join(words)}"
+        thing = {"type": "object", "properties": {"id": {"type": "string"}, f"n{number}": {"type": "string"}}}
+        listing = {"responses": reply({"type": "array", "items": thing})}
+        hole = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+        paths[path] = {"get": listing, "post": {"responses": reply(thing)}}
+        paths[f"{path}/{{id}}"] = {
+            each: {"parameters": [hole], "responses": reply(thing)} for each in ("get", "delete")
+        }
+    found = made({"info": {"title": "Shop", "version": "1"}, "paths": paths})
+    seen: set[tuple[str, str]] = set()
+    for text in found.files.values():
+        for kind, each in tomllib.loads(text).items():
+            for id in each if isinstance(each, dict) and kind != "extend" else ():
+                assert (kind, id) not in seen
+                seen.add((kind, id))

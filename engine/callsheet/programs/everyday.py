@@ -75,6 +75,7 @@ def everyday_definitions(api: Api, program: TakenNames) -> dict[str, dict[str, T
     """Group → the definitions of its resources and commands, by kind."""
     made: dict[str, dict[str, Tables]] = {}
     found, commands, groups = resources_of(api.operations, api.replies), dict[str, WordedCommand](), dict[str, str]()
+    homes = dict.fromkeys(program.views, "")  # view → the group that has it
     tags = {id: table.get("tag") or "" for id, table in api.operations.items()}
     for named in named_commands(api.operations, api.replies, program.words, program.name, program.naming):
         command = _everyday_command(api, program, named)
@@ -86,7 +87,7 @@ def everyday_definitions(api: Api, program: TakenNames) -> dict[str, dict[str, T
             is_named_so = length == 1 and command_word(tag) == named.words[0]
             words = tag if is_named_so else named.words[length - 1].replace("-", " ")
             kinds["group"].setdefault(" ".join(named.words[:length]), {"help": words[:1].upper() + words[1:]})
-        _add_view(kinds["view"], api, program, named, command)
+        _add_view(kinds["view"], homes, api, program, named, command)
         kinds["command"][" ".join(named.words)] = command
         commands[named.operation], groups[named.operation] = (
             WordedCommand(" ".join(named.words), command),
@@ -228,7 +229,9 @@ def _complete_command(
     return {key: value for key, value in command.items() if value or key == "help"}
 
 
-def _add_view(views: Tables, api: Api, program: TakenNames, named: NamedCommand, command: dict[str, Any]) -> None:
+def _add_view(
+    views: Tables, homes: dict[str, str], api: Api, program: TakenNames, named: NamedCommand, command: dict[str, Any]
+) -> None:
     """One view for all that shows the same thing; the list's is the one that counts."""
     if "view" in command:
         views[command["view"]] = _SHARED[command["view"]]
@@ -239,10 +242,13 @@ def _add_view(views: Tables, api: Api, program: TakenNames, named: NamedCommand,
         return
     group = named.words[:-1] if named.words[-1] == named.verb else named.words
     name = "-".join(group)
-    name = f"{program.name}-{name}" if name in program.views else name
+    for before in (program.name, group[0]):  # another program has it, or `checkout sessions` beside `checkout-sessions`
+        if homes.get(name, group[0]) != group[0]:
+            name = f"{before}-{name}"
     if name in views and views[name] != view:
         name = f"{name}-{named.verb}"
     views[name] = view
+    homes[name] = group[0]
     command["view"] = name
 
 
