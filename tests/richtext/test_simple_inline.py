@@ -105,6 +105,8 @@ SIGNED = st.lists(
 
 @settings(max_examples=600)
 @given(words=SIGNED.map(str.strip).filter(bool))
+@example(words="$\n$*")
+@example(words="a $\u2028b$")
 def test_a_line_of_words_reads_back_as_these_words(words: str) -> None:
     written = WRITER.write_inline([text_node(words)])
     assert WRITER.reader.read_inline(written) == [text_node(words)]

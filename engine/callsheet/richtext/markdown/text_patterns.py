@@ -79,7 +79,8 @@ SPECIAL = (  # what Markdown may read as something else; alternatives begin with
     r"|\^(?=\[|$)|\[(?=[~!^])|\](?=[(\[:])|!(?=\[|$)"
     r"|<(?=[A-Za-z/!?>]|$)|&(?=#|[A-Za-z])"
     r"|~(?=~|$)|~(?<=~~)|~(?<![\s\S]~)"
-    r"|\$(?=\S[^$]*\$)|\$(?<!\d\$)$|\{(?=[#.:]|[\w:-]+=)"
+    rf"|\$(?=[\S{ODD_SPACE}][^$]*\$)"  # an odd space is written as a number, which begins with a sign
+    r"|\$(?<!\d\$)$|\{(?=[#.:]|[\w:-]+=)"
 )
 FIELD = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 
