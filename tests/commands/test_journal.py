@@ -554,6 +554,25 @@ def test_of_a_change_that_has_no_undo_no_journal_is_promised(settled: Desk) -> N
     assert "hint: suite journals list shows those of earlier changes" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        (["edit", "DEMO-1", "--priority", "nosuch"], "nothing to undo: "),
+        (["delete", "DEMO-9999", "--yes"], "the last change cannot be undone: `suite issues delete` of 20"),
+    ],
+)
+def test_after_a_change_that_the_site_refused_nothing_earlier_is_undone(
+    refused: list[str], said: str, settled: Desk
+) -> None:
+    settled.environ = {**settled.environ, "SUITE_JOURNAL": "always"}
+    assert settled.run("issues", "label", "DEMO-1", "x").exit == 0
+    assert settled.run("issues", *refused).exit != 0
+    done = settled.run("undo", "last", "--yes")
+    assert (done.exit, f"error: {said}" in done.stderr) == (2, True)
+    assert "hint: suite journals list shows those of earlier changes" in done.stderr
+    assert "x" in settled.fields("DEMO-1", "labels")
+
+
 def test_the_last_journal_may_be_in_a_file_of_ones_own(desk: Desk) -> None:
     path = relabelled(desk)
     assert desk.run("undo", "last", "--yes").exit == 0

@@ -161,7 +161,8 @@ class UndoRun(StepRun):
             self.context.note(f"{len(unknown)} cannot be undone: their old values are not in the journal")
         found = [Numbered(number, item) for number, item, entry in changed if entry.was_at >= 0]
         if not found:
-            raise UsageError(f"nothing to undo: {self.found.path} has no item that was changed")
+            earlier = f"{self.context.program} journals list shows those of earlier changes"
+            raise UsageError(f"nothing to undo: {self.found.path} has no item that was changed", hint=earlier)
         return found[::-1]
 
     def _check_policy(self) -> None:
