@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import tomlkit
@@ -298,3 +298,10 @@ def test_programs_do_not_see_a_login(tmp_path: Path) -> None:
 
 def test_each_driver_is_used_by_a_definition() -> None:
     assert {each["driver"] for each in DEFINED.values()} == set(DRIVERS)
+
+
+def test_what_a_client_says_of_its_objects_is_not_told() -> None:
+    """As aio-pika does of a channel whose broker was killed."""
+    handler = SimpleNamespace(target=SimpleNamespace(password="hunter2"))
+    error = RuntimeError("<aio_pika.channel.Channel object at 0x7f4f2781aa50> closed\nby hunter2")
+    assert Publish._error_text(cast("Publish", handler), error) == "the connection closed by ***"

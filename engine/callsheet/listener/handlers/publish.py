@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import SplitResult, urlsplit
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ...language.shape.listener import BrokerDefinition, LoginDefinition, PublishesEvent
     from ..verify.event import Event
     from .brokers import Broker, Message
+
+
+_PYTHON_OBJECT = re.compile(r"<[\w.]+ object at 0x[\da-fA-F]+>")
 
 
 class Publish(Base):
@@ -179,6 +183,9 @@ class Publish(Base):
         from ...client.http.retry import system_reason
 
         text = " ".join((system_reason(error) or str(error) or type(error).__name__).split())
+        text = _PYTHON_OBJECT.sub(
+            "the connection", text
+        )  # aio-pika: "<aio_pika.channel.Channel object at 0x...> closed"
         return text.replace(self.target.password, "***") if self.target.password else text
 
     async def close(self) -> None:
