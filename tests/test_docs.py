@@ -26,13 +26,17 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
+LANGUAGE = [ROOT / "docs" / name for name in ("definitions.md", "definitions-in-depth.md")]
+KIND_TABLES = [("The kinds that people write, in", "[The others]"), ("## The other kinds", "\n## ")]
+
+
 def blocks(path: Path, language: str) -> list[str]:
     return [text for name, text in BLOCK.findall(path.read_text(encoding="utf-8")) if name == language]
 
 
 @pytest.mark.slow
-def test_every_definition_in_the_language_page_is_sound(tmp_path: Path) -> None:
-    shown = blocks(ROOT / "docs" / "definitions.md", "toml")
+def test_every_definition_in_the_language_pages_is_sound(tmp_path: Path) -> None:
+    shown = [text for page in LANGUAGE for text in blocks(page, "toml")]
     assert len(shown) >= 5
     for number, text in enumerate(shown):
         (tmp_path / f"{number}.toml").write_text(text, encoding="utf-8")
@@ -43,14 +47,12 @@ def test_every_definition_in_the_language_page_is_sound(tmp_path: Path) -> None:
     assert definitions["parameter", "cataloguePart"].table == {"help": "Which page of the catalogue"}
 
 
-def test_the_language_page_names_every_kind() -> None:
-    table = (
-        (ROOT / "docs" / "definitions.md")
-        .read_text(encoding="utf-8")
-        .partition("The kinds that people write")[2]
-        .partition("\n\n`")[0]
+def test_the_language_pages_name_every_kind() -> None:
+    tables = "".join(
+        page.read_text(encoding="utf-8").partition(before)[2].partition(behind)[0]
+        for page, (before, behind) in zip(LANGUAGE, KIND_TABLES, strict=True)
     )
-    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    cells = [line.split("|")[1] for line in tables.splitlines() if line.startswith("| `")]
     assert sorted(name for cell in cells for name in re.findall("`(.+?)`", cell)) == sorted(KINDS)
 
 
@@ -153,3 +155,8 @@ def test_a_decision_has_its_number_its_day_and_whether_it_holds_and_stands_in_th
 def test_a_decision_is_short(path: Path) -> None:
     """At most 300 words. Measurements stand in benchmarks/README.md."""
     assert len(path.read_text(encoding="utf-8").split()) <= 300
+
+
+def test_the_language_is_read_in_twenty_minutes() -> None:
+    """200 words a minute, code too."""
+    assert len(LANGUAGE[0].read_text(encoding="utf-8").split()) < 4000
