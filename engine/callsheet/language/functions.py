@@ -531,6 +531,9 @@ def parse_expression(expression: str) -> Any:
             parsed = _PARSER.parse(expression)
         if _negates_a_root(parsed.parsed):
             raise exceptions.JMESPathError("!a.b is read as (!a).b: write !(a.b)")
+        for word in _CONSTANTS.intersection(field_names(parsed.parsed)):
+            if f'"{word}"' not in expression:
+                raise exceptions.JMESPathError(f"{word} is the name of a member here: write `{word}`")
         for call in _function_calls(parsed.parsed):
             _check_call(call["value"], call["children"])
         if "`" in expression and not _is_finite(parsed.parsed):
@@ -538,6 +541,17 @@ def parse_expression(expression: str) -> Any:
     except RecursionError:
         raise exceptions.JMESPathError("nested too deeply") from None
     return parsed
+
+
+_CONSTANTS = frozenset({"false", "null", "true"})  # of JSON; a member of that name is quoted
+
+
+def field_names(node: Any) -> Iterator[str]:
+    if node["type"] == "field":
+        yield node["value"]
+    for child in node["children"]:
+        if isinstance(child, dict):
+            yield from field_names(child)
 
 
 def _is_finite(found: Any) -> bool:

@@ -518,6 +518,7 @@ def _is_single(param: Param) -> bool:
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _REFERENCES = {"lookup": "lookup", "suggest": "lookup", "assign": "assignment"}  # what sees the command's names too
+_TEMPLATES = ("args", "body")
 _NO_EXPRESSIONS = frozenset(
     {"name", "help", "about", "examples", "aliases", "metavar", "choices", "default", "call", "view"}
 )
@@ -539,19 +540,29 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
         seen_as = {to_identifier(param["name"]), *(param[key] for key in ("front", "beside") if key in param)}
         if not seen_as & used and param["name"] not in usual and not param.get("overrides"):
             near = did_you_mean(param["name"], [other["name"] for other in params if other is not param])
+            if to_identifier(param["name"]) in _plain_texts([table.get(key) for key in _TEMPLATES]):
+                near = f", did you mean '{{{to_identifier(param['name'])}}}'?"
             yield Finding(("params", place), f"nothing in the command uses {param['name']!r}{near}")
 
 
-def _words_in_texts(definitions: Definitions, value: Any) -> Iterator[str]:
+def _plain_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value if isinstance(value, list) else value.values():
+            yield from _plain_texts(item)
+
+
+def _words_in_texts(definitions: Definitions, value: Any, *, is_template: bool = False) -> Iterator[str]:
     """Every word of a table's texts that could be a name in an expression: rather too many than too few."""
     if isinstance(value, str):
-        yield from _WORD.findall(value)
+        yield from _WORD.findall(value) if "{" in value or not is_template else ()  # else it is sent as it stands
     elif isinstance(value, list):
         for item in value:
-            yield from _words_in_texts(definitions, item)
+            yield from _words_in_texts(definitions, item, is_template=is_template)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _words_in_texts(definitions, item)
+            yield from _words_in_texts(definitions, item, is_template=is_template or key in _TEMPLATES)
             other = definitions.get((_REFERENCES[key], item)) if key in _REFERENCES and isinstance(item, str) else None
             yield from _WORD.findall(str(other.table)) if other else ()
 
