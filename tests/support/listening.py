@@ -91,6 +91,7 @@ class Listener:
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
+        self._refuse_when_ended()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.connect()  # a listener that is gone is said here, and not taken for an answer that comes early
@@ -99,6 +100,11 @@ class Listener:
             answer = connection.getresponse()
             return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
 
+    def _refuse_when_ended(self) -> None:
+        """Its port may be that of another test's server by now, which would get what is sent to a dead listener."""
+        if self.process.poll() is not None:
+            raise ConnectionRefusedError("the listener has ended")
+
     def post(self, body: bytes, headers: Mapping[str, str] | None = None, path: str = "/webhook") -> Answer:
         return self.request("POST", path, body, {"Content-Type": "application/json", **(headers or {})})
 
@@ -106,6 +112,7 @@ class Listener:
         return self.post(body, {HEADER: signature(body, secret)})
 
     def connect(self) -> socket.socket:
+        self._refuse_when_ended()
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def logged(self, text: str) -> str:
