@@ -15,6 +15,7 @@ from typing import Any, NoReturn, Self
 from .patterns import lazy_pattern
 
 JsonObject = dict[str, Any]  # what others sent: nothing is known of its keys
+CONSTANTS = frozenset({"false", "null", "true"})  # in an expression without backquotes, the names of members
 
 _MARK = os.urandom(9).hex()
 _MARKED = lazy_pattern(f'"{_MARK}([^"]*)"')

@@ -24,7 +24,7 @@ from jmespath.parser import ParsedResult, Parser
 from jmespath.visitor import Options, TreeInterpreter
 
 from ..errors import UsageError, did_you_mean
-from ..jsontext import dump_json
+from ..jsontext import CONSTANTS, dump_json
 from . import query_text as queries
 
 if TYPE_CHECKING:
@@ -531,7 +531,7 @@ def parse_expression(expression: str) -> Any:
             parsed = _PARSER.parse(expression)
         if _negates_a_root(parsed.parsed):
             raise exceptions.JMESPathError("!a.b is read as (!a).b: write !(a.b)")
-        for word in _CONSTANTS.intersection(field_names(parsed.parsed)):
+        for word in CONSTANTS.intersection(field_names(parsed.parsed)):
             if f'"{word}"' not in expression:
                 raise exceptions.JMESPathError(f"{word} is the name of a member here: write `{word}`")
         for call in _function_calls(parsed.parsed):
@@ -541,9 +541,6 @@ def parse_expression(expression: str) -> Any:
     except RecursionError:
         raise exceptions.JMESPathError("nested too deeply") from None
     return parsed
-
-
-_CONSTANTS = frozenset({"false", "null", "true"})  # of JSON; a member of that name is quoted
 
 
 def field_names(node: Any) -> Iterator[str]:

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallsheetError
-from ..jsontext import dump_json
+from ..jsontext import CONSTANTS, dump_json
 from ..patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def compile_expression(expression: str) -> Callable[[Any], Any]:
 
     A plain path is followed without loading the JMESPath library: most placeholders and columns are one.
     """
-    if _PATH.match(expression):
-        return partial(_follow_keys, expression.split("."))
+    if _PATH.match(expression) and CONSTANTS.isdisjoint(keys := expression.split(".")):
+        return partial(_follow_keys, keys)
     apply = _compile_jmespath(expression)
     return lambda scope: apply(scope, scope)
 

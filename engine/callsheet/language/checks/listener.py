@@ -193,10 +193,11 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
             yield Finding(("on", place), f"{what} {word!r}{did_you_mean(word, named)}")
         elif not is_pattern(word) and word not in named and (meant := slip_of(word, named)):
             yield Finding(("on", place), f"unknown event type {word!r}, did you mean {meant!r}?{_OWN_TYPE}")
-    names = [table["name"] for table in route.table["do"] if "name" in table]
+    names: set[str] = set()
     for place, table in enumerate(route.table["do"]):
-        if table.get("name") in names[: names.index(table["name"])] if "name" in table else False:
+        if "name" in table and table["name"] in names:
             yield Finding(("do", place, "name"), f"{table['name']!r} is the name of an earlier one")
+        names.add(table.get("name", ""))
 
 
 def _may_mean_type(word: str, name: str) -> bool:
