@@ -185,10 +185,10 @@ class PolicySource(NamedTuple):
         return _strictest_verdict(self._possible_verdicts(facts))
 
     def _possible_verdicts(self, facts: Facts) -> Iterator[PolicyVerdict]:
-        """Of each rule that may be the first to fit. One that may fit and asks hides no denial behind it."""
+        """Of each rule that may be the first to fit. One that only may fit hides none of those behind it."""
         for rule in self.rules:
             match = rule.match_request(facts)
-            if match is RuleMatch.YES or (match is RuleMatch.MAYBE and rule.decision != "allow"):
+            if match is not RuleMatch.NO:
                 yield self._verdict_of_rule(rule)
             if match is RuleMatch.YES:
                 return
