@@ -59,7 +59,7 @@ def test_what_no_argument_can_carry_is_replaced() -> None:
 
 @pytest.mark.parametrize("path", ["{id}.log", "logs/{body.user}/x"])
 def test_no_path_comes_out_of_an_event(path: str) -> None:
-    with pytest.raises(DefinitionError, match=r"handler 'append': file: .* a path cannot be taken out of an event"):
+    with pytest.raises(DefinitionError, match=r"handler 'append': file: .* it cannot be taken out of an event"):
         check_written_out("append", "file", path)
 
 

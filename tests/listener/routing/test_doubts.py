@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.handlers import HandlerContext
+from callsheet.listener.handlers.append_handler import Append
 from callsheet.listener.handlers.exec_handler import HandlerProgram
 from callsheet.listener.route_set import doubts_of_handlers
 from support.listening import listening, run
@@ -58,6 +59,24 @@ def test_words_that_could_be_options_and_programs_that_are_not_there(
     if said is not None:
         assert found[0].startswith("handler r/2: run: ")
         assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "said"),
+    [
+        (HandlerProgram, {"run": ["cat"], "dir": "gone"}, ["dir: there is no folder", "gone"]),
+        (HandlerProgram, {"run": ["cat"], "dir": "folder"}, []),
+        (Append, {"file": "gone/lines"}, ["file: there is no folder", "gone"]),
+        (Append, {"file": "folder"}, ["file: ", "is a folder"]),
+        (Append, {"file": "folder/lines"}, []),
+    ],
+)
+def test_folders_that_are_not_there(kind: Any, table: dict[str, Any], said: list[str], tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    context: Any = HandlerContext(str(tmp_path), {"PATH": os.environ["PATH"]}, frozenset(), print, 10.0, lambda *_: 0)
+    found = kind({"handler": "h", **table}, context).configuration_warnings()
+    assert len(found) == bool(said)
+    assert all(words in found[0] for words in said)
 
 
 @pytest.mark.parametrize("script", ["./there.sh", "./text.txt"])

@@ -198,6 +198,15 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
         if "name" in table and table["name"] in names:
             yield Finding(("do", place, "name"), f"{table['name']!r} is the name of an earlier one")
         names.add(table.get("name", ""))
+        longest = _longest_wait(definitions, table)
+        if "backoff" in table and longest and duration_seconds(table["backoff"]) > duration_seconds(longest):
+            yield Finding(("do", place, "backoff"), f"is longer than backoff_max, {longest}")
+
+
+def _longest_wait(definitions: Definitions, table: Mapping[str, Any]) -> str | None:
+    """Between two runs of a target: its own word, else that of whatever listens."""
+    common = [listener.table["backoff_max"] for listener in definitions.of_kind("listener")]
+    return cast("str | None", table.get("backoff_max", max(common, key=duration_seconds, default=None)))
 
 
 def _may_mean_type(word: str, name: str) -> bool:

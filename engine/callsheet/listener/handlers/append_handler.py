@@ -62,6 +62,13 @@ class Append(Base):
         self._waiting: list[_Line] = []
         self._is_writing = False
 
+    def configuration_warnings(self) -> list[str]:
+        """A place where no line could be written now."""
+        if os.path.isdir(self.path):
+            return [f"file: {self.path!r} is a folder"]
+        folder = os.path.dirname(self.path)
+        return [] if os.path.isdir(folder or ".") else [f"file: there is no folder {folder!r}"]
+
     async def run(self, event: Event, job: str) -> None:
         del job
         written: asyncio.Future[HandlerFailed | None] = asyncio.get_running_loop().create_future()

@@ -54,6 +54,7 @@ class Broker:
 
     modules: tuple[str, ...]
     shows_password = True  # to whoever reads along, where the connection is not encrypted
+    takes_key = True
 
     def __init__(self, target: BrokerTarget) -> None:
         """Raises `UsageError` where the client is not installed, or cannot be used so."""
@@ -91,6 +92,7 @@ class Amqp(Broker):
         self._connection: Any = None
         if target.kind == "queue":
             self._exchange, self._key = "", target.name
+            self.takes_key = False
         else:
             self._exchange, self._key = target.name, ""
 
@@ -147,6 +149,7 @@ class RedisStream(Broker):
     """An entry has the message as `data`, and a field for each header."""
 
     modules = ("redis",)
+    takes_key = False
 
     def __init__(self, target: BrokerTarget) -> None:
         super().__init__(target)

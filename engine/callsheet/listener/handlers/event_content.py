@@ -51,11 +51,11 @@ class HandlerArguments:
         return arguments
 
 
-def check_written_out(handler: str, key: str, path: str) -> None:
-    """Raises `DefinitionError` for a place in the file system that is to be taken out of an event: it never is."""
+def check_written_out(handler: str, key: str, place: str) -> None:
+    """Raises `DefinitionError` for a path or a place at a broker that is to be taken out of an event: it never is."""
     with contextlib.suppress(TemplateError):  # a brace alone is a character
-        if _is_template(path):
-            raise DefinitionError(f"handler {handler!r}: {key}: {path!r}: a path cannot be taken out of an event")
+        if _is_template(place):
+            raise DefinitionError(f"handler {handler!r}: {key}: {place!r}: it cannot be taken out of an event")
 
 
 def as_argument(text: str) -> str:

@@ -230,12 +230,14 @@ class HandlerProgram(Base):
         self.executable = Executable(environ, table.get("env", {}))
 
     def configuration_warnings(self) -> list[str]:
-        """Words that a value could turn into an option, and a program that is not there now."""
+        """Words that a value could turn into an option, and a program or a folder that is not there now."""
         found = [
             f"run: {word} comes from the event, and one that starts with '-' fails there: put '--' before it, if the"
             f" program knows that, or write --name={word}"
             for word in self.arguments.exposed
         ]
+        if self.directory and not os.path.isdir(self.directory):
+            return [*found, f"dir: there is no folder {self.directory!r}"]  # nor what the program is looked for in
         program = str(fill_text(self.arguments.words[0], {}))  # it holds no placeholder
         place = os.path.join(self.directory or "", program) if os.path.dirname(program) else program
         if shutil.which(place, path=self.environ.get("PATH")) is None:

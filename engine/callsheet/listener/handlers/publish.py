@@ -13,7 +13,7 @@ from ...language.template import fill_text, to_text
 from ...urls import is_host, is_loopback
 from . import CannotSend, HandlerContext, HandlerFailed
 from .base_handler import Base
-from .event_content import JSON, fill_headers
+from .event_content import JSON, check_written_out, fill_headers
 
 if TYPE_CHECKING:
     from ...language.shape.listener import BrokerDefinition, LoginDefinition, PublishesEvent
@@ -41,7 +41,10 @@ class Publish(Base):
         self.target = BrokerTarget(url, hosts, kind, name, user, password, tls, self.timeout, self.definition)
         self.shown = f"{url.scheme}://{url.netloc}{url.path.rstrip('/')}, {kind} {name}"
         self._make = cast("type[Broker]", registry.resolve_entry(registry.BROKERS[self.definition["driver"]]))
-        self._check_login(self._make(self.target), table.get("login"))  # what is wrong with it is said now
+        broker = self._make(self.target)  # what is wrong with it is said now
+        self._check_login(broker, table.get("login"))
+        if "key" in table and not broker.takes_key:
+            raise UsageError(f"key: a {kind} of {self.definition['title']} has none", hint="leave out key")
         self._connected: asyncio.Task[Broker] | None = None
 
     def _broker(self, text: str) -> tuple[SplitResult, bool, BrokerDefinition]:
@@ -75,6 +78,7 @@ class Publish(Base):
         if len(given) != 1 or given[0] not in wanted:
             said = f", not {' and '.join(given)}" if given else ""
             raise UsageError(f"expected {' or '.join(wanted)}{said}", hint=f'{wanted[0]} = "NAME"')
+        check_written_out("publish", given[0], self.table[given[0]])
         return given[0], self.table[given[0]]
 
     def _login(self, login: LoginDefinition | None) -> tuple[str | None, str | None]:
@@ -83,6 +87,11 @@ class Publish(Base):
             return None, None
         if "login" in self.definition:
             raise UsageError("login: the client finds credentials itself", hint=self.definition["login"])
+        if len(login.keys() & {"env", "secret"}) != 1:
+            raise UsageError(
+                "login: expected env or secret, one of them",
+                hint='login = { env = "NAME" }, or { secret = "NAME" } of the key store',
+            )
         variable = login.get("env", "")
         if variable and variable not in self.context.environ:
             raise UsageError(f"login: {variable} is not set", hint="put USER:PASSWORD into it")
