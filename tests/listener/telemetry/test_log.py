@@ -25,6 +25,7 @@ def event(**changes: Any) -> Any:
     given = {
         "type": "paid", "id": "7", "time": "2026-01-31T09:00:00Z", "text": b' {"a":1.10}\r\n',
         "source": SimpleNamespace(name="lms"),
+        "log_fields": None,
     }  # fmt: skip
     return SimpleNamespace(**{**given, **changes})
 

@@ -197,6 +197,8 @@ class App:
         _ended: object,
     ) -> Response:
         """One answer for all: one event that failed is a delivery to repeat."""
+        if len(events) == 1:
+            return self._log_verdict(scope, events[0], started, _ended_verdict(decided[0]))
         verdicts = [_ended_verdict(each) for each in decided]
         answers = [self._log_verdict(scope, *each) for each in zip(events, repeat(started), verdicts, strict=False)]
         worst = max(range(len(verdicts)), key=lambda place: verdicts[place].status, default=None)

@@ -179,10 +179,10 @@ class Log:
         """
         if self.out is not None and outcome == "accepted":
             return
-        line = (
-            f"{self.time_text()} {status} {outcome} source={event.source.name} type={_type_field(event.type)} "
-            f"id={log_field(event.id)} client={client} duration_ms={duration * 1000:.1f}"
-        )
+        if event.log_fields is None:  # with an inbox, two lines are about one event
+            event.log_fields = f"source={event.source.name} type={_type_field(event.type)} id={log_field(event.id)}"
+        took = f"duration_ms={duration * 1000:.1f}"
+        line = f"{self.time_text()} {status} {outcome} {event.log_fields} client={client} {took}"
         self.err.write_line(f"{line} reason={log_field(detail)}" if detail else line)
 
     def log_rejection(self, status: int, outcome: str, client: str, detail: str) -> None:

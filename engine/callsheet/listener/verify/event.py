@@ -153,6 +153,7 @@ class Event:
         self.attempt = 1
         self.charge: object = None  # what it takes of a budget, given back with it
         self.span: Any = None  # of OpenTelemetry
+        self.log_fields: str | None = None  # what each line of the log says of it
         self._payload = payload
         if beside is not None:
             self.__dict__.update(header_values=beside["headers"], query_values=beside["query"])

@@ -39,8 +39,8 @@ _NEW = "identity, source, type, id, received, headers, query, data, text, state,
 _ID, _STATE = 3, 9  # places in a row
 _VALUES = f"({', '.join('?' for _ in _NEW.split(','))})"
 # Events that one statement adds or completes: Python lets go of its lock in each statement, and a busy loop does not
-# give it back at once. Of few sizes, because SQLite compiles a statement of each.
-_SIZES: Final = (32, 8, 2, 1)
+# give it back at once. Each size costs the compiling of its statements, once.
+_SIZES: Final = (32, 16, 8, 4, 2, 1)
 _INSERT = {
     size: f"INSERT OR IGNORE INTO event ({_NEW}) VALUES {', '.join([_VALUES] * size)}"  # noqa: S608 - constants
     for size in _SIZES
@@ -48,6 +48,10 @@ _INSERT = {
 _COMPLETE = {
     size: "UPDATE event SET state = 'done', finished = ?, owner = NULL, error = NULL"  # noqa: S608 - constants
     f" WHERE state = 'running' AND owner = ? AND attempts = ? AND key IN ({', '.join('?' * size)})"
+    for size in _SIZES
+}
+_FORGET_TARGETS = {
+    size: f"DELETE FROM target WHERE key IN ({', '.join('?' * size)})"  # noqa: S608 - constants
     for size in _SIZES
 }
 Row = tuple[Any, ...]
@@ -190,8 +194,9 @@ def complete_events(connection: sqlite3.Connection, leases: Sequence[Lease], own
                 held += _were_completed(connection, keys, now)
             else:
                 held += [bool(changed)] * len(keys)
-    completed = [(lease.key,) for lease, was_held in zip(leases, held, strict=True) if was_held]
-    connection.executemany("DELETE FROM target WHERE key = ?", completed)
+    completed = [lease.key for lease, was_held in zip(leases, held, strict=True) if was_held]
+    for keys in _in_parts(completed):
+        connection.execute(_FORGET_TARGETS[len(keys)], keys)
     connection.execute("UPDATE tally SET events = events + ? WHERE state = 'done'", (len(completed),))
     return held
 
