@@ -405,7 +405,7 @@ BAD_STARTS = {
     "--secret-file /does/not/exist": "No such file",
     "--routes /does/not/exist": "no file",
     "--tls-key x": "needs --tls-cert",
-    "--max-body 0": "is not a valid size",
+    "--max-body 0": "expected a number of bytes above 0, not 0",
     "--source lsm": "did you mean 'lms'?",
     "--trust-proxy nowhere": "is not an address or network",
 }

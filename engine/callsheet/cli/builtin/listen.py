@@ -265,7 +265,7 @@ def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> List
     refuse_empty(values, "inbox", "queue", "events", "public-url")
     for name in ("max-body", "max-in-flight"):
         if (size := values.get(name)) is not None and size < 1:
-            raise UsageError(f"--{name}: {size} is not a valid size")
+            raise UsageError(f"--{name}: expected a number of bytes above 0, not {size}")
     return ListenOptions(
         selection=RouteSelection(
             tuple(dict.fromkeys(values.get("source") or ())),
