@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from callsheet.errors import DefinitionError
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
 from callsheet.listener.handlers.forward_handler import Forward
 from support.server import exchange, reply, serve
@@ -109,9 +108,3 @@ def test_an_answer_that_does_not_come_is_not_waited_for() -> None:
         pytest.raises(HandlerFailed, match=r"no answer after 0\.1 s"),
     ):
         send(forward(f"{server.url}/", timeout="100ms"))
-
-
-@pytest.mark.parametrize("name", ["", "a b", "a:", "ü", "a\n"])
-def test_a_header_has_a_name(name: str) -> None:
-    with pytest.raises(DefinitionError, match="is not the name of a header"):
-        forward("http://127.0.0.1:9/", headers={name: "x"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError
@@ -44,7 +43,6 @@ _NOT_PASSED = frozenset(
 )
 # What a route may say all the same.
 _OWN = frozenset({b"host", b"accept-encoding", b"authorization", b"cookie"})
-_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 _DEEPEST = 100
 
 
@@ -57,8 +55,6 @@ class Forward(Base):
         super().__init__(table, context)
         self.address = AddressTemplate(table["url"])
         for name in table.get("headers", {}):
-            if not _NAME.match(name):
-                raise DefinitionError(f"handler 'forward': headers: {name!r} is not the name of a header")
             if name.lower().encode() in _NOT_PASSED - _OWN:
                 raise DefinitionError(f"handler 'forward': headers: {name!r} is set by the program")
         host = next((text for name, text in table.get("headers", {}).items() if name.lower() == "host"), "")
