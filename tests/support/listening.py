@@ -116,10 +116,14 @@ class Listener:
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def logged(self, text: str) -> str:
-        """The first line of the log with this text, once there is one; not in the time that a line begins with."""
+        """The first line of the log with this text, once there is one; not in the time that a line begins with.
+
+        A number is a word of its own: it may stand in the port that the listener was given.
+        """
+        wanted = re.compile(rf"(?<!\S){text}(?!\S)" if text.isdigit() else re.escape(text))
 
         def first() -> str | None:
-            return next((line for line in self._lines["err"] if text in _TIME.sub("", line)), None)
+            return next((line for line in self._lines["err"] if wanted.search(_TIME.sub("", line))), None)
 
         found: str = until(first, f"{text!r} in the log")
         return found
