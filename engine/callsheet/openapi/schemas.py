@@ -610,6 +610,8 @@ def body_of(
     elif kind in (MULTIPART, FORM):
         encoding = document.table_of((content[media] or {}).get("encoding"))
         body["parts"] = _form_parts(document, schema, encoding, descriptions=descriptions)
+        if kind == MULTIPART:
+            _add_part_schemas(document, schema, body["parts"], schemas, id)
         if kind == FORM and [*body["parts"]] == [FILE_PART] and body["parts"][FILE_PART].get("file"):
             return None  # it has no fields, and a form like this holds no files
         if kind == MULTIPART and _is_meant_as_a_file(document, schema, body["parts"]):
@@ -645,19 +647,39 @@ def choose_media(content: Mapping[str, Any]) -> str:
 
 
 def _form_parts(document: Document, schema: Any, encoding: JsonObject, *, descriptions: bool) -> JsonObject:
+    merged, required = _documented_parts(document, schema)
+    if not merged:
+        many = document.table_of(schema).get("type") == "array"
+        return {FILE_PART: {"file": True, "many": many, "required": True}}
+    parts = {}
+    for name, node in merged.items():
+        how = _encoding_of_part(document.table_of(encoding.get(name)))
+        parts[str(name)] = _form_part(document, node, how, required=name in required, descriptions=descriptions)
+    return parts
+
+
+def _documented_parts(document: Document, schema: Any) -> tuple[JsonObject, set[Any]]:
+    """Name → schema of each part, and the names of those that must be there."""
     table = document.table_of(schema)
     merged = dict(table.get("properties") or {})
     required = set(table.get("required") or ())
     for part in table.get("allOf") or ():
         merged |= document.table_of(part).get("properties") or {}
         required |= set(document.table_of(part).get("required") or ())
-    if not merged:
-        return {FILE_PART: {"file": True, "many": table.get("type") == "array", "required": True}}
-    parts = {}
-    for name, node in merged.items():
-        how = _encoding_of_part(document.table_of(encoding.get(name)))
-        parts[str(name)] = _form_part(document, node, how, required=name in required, descriptions=descriptions)
-    return parts
+    return merged, required
+
+
+def _add_part_schemas(document: Document, schema: Any, parts: JsonObject, schemas: Schemas, id: str) -> None:
+    """Of the parts that are objects, so that their members are typed and checked as those of a JSON body are.
+
+    OpenAPI, Encoding Object: the default `contentType` of an object is application/json.
+    """
+    for name, node in _documented_parts(document, schema)[0].items():
+        part = parts.get(str(name), {})
+        if part.get("type") == "object" and "style" not in part:
+            inner = document.table_of(node).get("items") if part.get("many") else node
+            found = schemas.body_schema(inner, f"{id}.{name}", None)
+            part |= {"media": part.get("media", JSON)} | ({"schema": found} if found else {})
 
 
 def _encoding_of_part(said: Mapping[str, Any]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import pytest
 
 from callsheet.client.request.build import Builder
 from callsheet.client.request.http_request import File, Form, Json, Multipart, MultipartPart, Placeholder, Raw, Request
+from callsheet.client.request.json_body import members_of_words
 from callsheet.errors import UsageError
 from support.fakes import Definitions, FakeSite
 
@@ -63,6 +64,15 @@ http = "POST /two"
 media = "multipart/form-data"
 parts = { front = { file = true }, back = { file = true, many = true } }
 
+[operation.described]
+product = "p"
+http = "POST /described"
+[operation.described.body]
+media = "multipart/form-data"
+parts.file = { file = true, required = true }
+parts.about = { type = "object", schema = "About", media = "application/json" }
+parts.each = { type = "object", schema = "About", media = "application/json", many = true }
+
 [operation.none]
 product = "p"
 http = "GET /none"
@@ -85,6 +95,10 @@ pattern = "^[0-9-]+$"
 type = "object"
 required = ["day"]
 properties = { day = { type = "integer" } }
+
+[schema.About]
+type = "object"
+properties = { summary = { type = "string" }, size = { type = "integer" }, on = { ref = "About" } }
 
 [schema.Fields]
 type = "object"
@@ -252,6 +266,27 @@ def test_multipart_faults(tmp_path: Path) -> None:
     assert problem("two", files=[str(path)]).message.startswith("two has several file parts: --file NAME=")
     assert len(build("two", files=[f"front={path}", f"back={path}", f"back={path}"]).body.parts) == 3  # type: ignore[union-attr]
     assert problem("json", GOOD, [str(path)]).message == f"json takes application/json, not files: use -d @{path}"
+
+
+def test_members_of_a_part_that_is_json_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    path.touch()
+    made = build("described", {"about": {"summary": "s"}, "each": [{"summary": "a"}, {"summary": "b"}]}, [str(path)])
+    assert [(part.name, part.text, part.media) for part in made.body.parts[1:]] == [  # type: ignore[union-attr]
+        ("about", '{"summary": "s"}', "application/json"),
+        ("each", '{"summary": "a"}', "application/json"),
+        ("each", '{"summary": "b"}', "application/json"),
+    ]
+    wrong = problem("described", {"about": {"summary": 5}}, [str(path)])
+    assert wrong.message == "described: body.about.summary: expected a text, not 5"
+    wrong = problem("described", {"each": [{"summary": "a"}, {"summary": 5}]}, [str(path)])
+    assert wrong.message == "described: body.each[1].summary: expected a text, not 5"
+    assert build("described", {"about": '{"summary": 5}'}, [str(path)]).body  # a text goes as it was given
+    body = DEFINITIONS.operations.get("described")["body"]
+    typed = members_of_words(
+        ["about.size=3", "about.on.summary=4"], body, DEFINITIONS, "--set", is_foreign=lambda word: False
+    )
+    assert typed == {"about": {"size": 3, "on": {"summary": "4"}}}
 
 
 def test_raw_bodies(tmp_path: Path) -> None:

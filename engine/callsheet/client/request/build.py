@@ -36,7 +36,7 @@ from .http_request import (
     media_type_of_file,
     percent_encoded,
 )
-from .json_body import BodyFault, UnfitBody, body_faults, check_json
+from .json_body import BodyFault, UnfitBody, body_faults, check_json, unfit_body
 from .operation_call import JOINTS, Call, call_of, pairs_of, without_checks
 
 if TYPE_CHECKING:
@@ -234,10 +234,27 @@ class BodyBuilder:
         ]
         for name, value in values.items():
             part = self.documented_parts.get(name, {})
+            self._check_part(name, value, part)
             pairs = form_pairs(name, value, part)
             parts += [MultipartPart(each, text=text, media=part.get("media")) for each, text in pairs]
         self._require_parts({**values, **{part.name: part for part in parts}})
         return Multipart(tuple(parts))
+
+    def _check_part(self, name: str, value: Any, part: BodyPart) -> None:
+        """By its schema; a text is sent as it was given."""
+        if not self.strict or "schema" not in part:
+            return
+        several = part.get("many") and isinstance(value, list)
+        places = {(name, at): each for at, each in enumerate(value)} if several else {(name,): value}
+        faults = [
+            fault._replace(path=(*place, *fault.path))
+            for place, each in places.items()
+            if not isinstance(each, str)
+            for fault in body_faults(each, part["schema"], self.catalog)
+        ]
+        if faults:
+            hint = f"{self.program} op describe {self.call.id}"
+            raise unfit_body(self.call.id, faults, [fault.in_words() for fault in faults], hint)
 
     def _require_parts(self, given: Mapping[str, Any]) -> None:
         lacking = [name for name, part in self.documented_parts.items() if part.get("required") and name not in given]

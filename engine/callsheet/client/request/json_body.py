@@ -313,7 +313,8 @@ def _of_parts(body: Body) -> JsonObject:
     parts = {name: part for name, part in body.get("parts", {}).items() if not part.get("file")}
     known: JsonObject = {}
     for name, part in parts.items():
-        kind = {"type": part.get("type", "string")} if part.get("style") != "deep" else {}
+        kind: JsonObject = {"ref": part["schema"]} if "schema" in part else {"type": part.get("type", "string")}
+        kind = kind if part.get("style") != "deep" else {}
         known[name] = {"type": "array", "items": kind} if part.get("many") else kind
     return {"type": "object", "properties": known} if parts else {}
 

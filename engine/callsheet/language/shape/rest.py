@@ -347,6 +347,7 @@ class BodyPart(Shape, total=False):
     many: Annotated[bool, Field(description="The part may be repeated.")]
     type: Literal["string", "integer", "number", "boolean", "array", "object"]
     style: Style
+    schema: Annotated[str, reference_to("schema", description="What it must look like: an object, sent as JSON.")]
     media: Annotated[str, Field(description="Of a text: the media type of the part. JSON is sent as JSON.")]
     required: bool
     help: str
