@@ -20,9 +20,9 @@ from typing import Any
 import click
 
 from callsheet import __version__
-from callsheet.cli.options import argument_name
 from callsheet.cli.tree import DefinedCommand, root_group
 from callsheet.commands.context import Context
+from callsheet.language.parameters import argument_name
 from reference_facts import MEANINGS
 
 ROOT = Path(__file__).resolve().parent.parent

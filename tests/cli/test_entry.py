@@ -92,7 +92,7 @@ def test_an_installed_program_starts_itself_again(tmp_path: Path, cache: Path) -
 
 COLLECTING = """
 import gc, sys
-from callsheet.cli import tree
+from callsheet.cli import invoke
 from callsheet.cli.entry import suite
 
 def begin():
@@ -100,7 +100,7 @@ def begin():
     original()
     print(gc.isenabled(), gc.get_freeze_count() > 0)
 
-original, tree.freeze_loaded = tree.freeze_loaded, begin
+original, invoke.freeze_loaded = invoke.freeze_loaded, begin
 
 sys.argv = ["suite", "version"]
 suite()

@@ -82,7 +82,7 @@ def test_what_is_not_a_program_is_refused(name: str, tmp_path: Path) -> None:
 BREAK = """
 import sys
 from callsheet.cli import main
-main.root_group = lambda *_: 1 / 0
+main.run_command = lambda *_: 1 / 0
 sys.argv[0] = "suite"
 main.main()
 """
@@ -156,7 +156,7 @@ INTERRUPTED = """
 import builtins
 true = builtins.__import__
 def interrupted(name, *rest):
-    if name == "click":
+    if name == "sqlite3":
         raise KeyboardInterrupt
     return true(name, *rest)
 builtins.__import__ = interrupted

@@ -10,22 +10,20 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TextIO
 
-import click
-
 from ..collector import leave_all, without_collector
 from ..commands.context import Context
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, name_program
 from ..paths import shipped_definitions
 from ..terminal import guard_standard_streams
-from .options import ElsewhereOption, similar_option
-from .tree import root_group, run_command
+from .invoke import PlainLine, call_and_remember, read_plain_line, run_command
 
 if TYPE_CHECKING:
+    import click
+
     from .literal import LiteralValues
 
 INTERRUPTED = 130
-_EXPECTED = (CallsheetError, click.ClickException, UnicodeEncodeError, RecursionError, OSError)
 
 
 def main(program: str | None = None) -> None:
@@ -111,17 +109,28 @@ def run_literally(
 def _run_guarded(context: Context, arguments: list[str], values: LiteralValues | None = None) -> int:
     try:
         return _run_arguments(context, arguments, values)
-    except click.exceptions.NoArgsIsHelpError as error:
-        context.say(error.format_message())
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
+    except _of_click("NoArgsIsHelpError") as error:
+        context.say(str(error))
+        return UsageError.exit_code
+    except (KeyboardInterrupt, EOFError, *_of_click("Abort")):
         return INTERRUPTED
     except BrokenPipeError:
         return 0
-    except _EXPECTED as error:
+    except _expected() as error:
         return _report_error(context, _told_error(context, error))
     finally:
         context.close()
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """What may go wrong without a fault of the engine."""
+    return (CallsheetError, UnicodeEncodeError, RecursionError, OSError, *_of_click("ClickException"))
+
+
+def _of_click(name: str) -> tuple[Any, ...]:
+    """An exception of click, which is raised by nothing where click is not loaded."""
+    module = sys.modules.get("click.exceptions")
+    return () if module is None else (getattr(module, name),)
 
 
 @without_collector()
@@ -131,6 +140,10 @@ def make_all_help(program: str, environ: Mapping[str, str]) -> None:
     A command or group that has no part which none before it had is made of what was seen to work, and left out: of
     thousands some dozens are laid out. Raises the `CallsheetError` that a person would be told.
     """
+    import click
+
+    from .tree import root_group
+
     context = Context(program, environ, Streams(io.StringIO(), io.StringIO(), io.StringIO()))
     try:
         seen: set[Any] = set()
@@ -153,7 +166,7 @@ def make_all_help(program: str, environ: Mapping[str, str]) -> None:
                     made.get_help(inner)
         if context.broken is not None:
             raise context.broken
-    except _EXPECTED as error:
+    except _expected() as error:
         raise _told_error(context, error) from None
     finally:
         context.close()
@@ -181,7 +194,7 @@ def call_command(
     try:
         with errors_as_told(context):
             _run_arguments(context, list(words), None if values is None else LiteralValues(values, (), files=files))
-    except click.Abort:  # what click makes of it
+    except _of_click("Abort"):  # what click makes of it
         raise KeyboardInterrupt from None
 
 
@@ -190,7 +203,7 @@ def errors_as_told(context: Context) -> Iterator[None]:
     """Whatever goes wrong is raised as the `CallsheetError` that a person would be told."""
     try:
         yield
-    except _EXPECTED as error:
+    except _expected() as error:
         raise _told_error(context, error) from None
 
 
@@ -210,20 +223,37 @@ def _told_error(context: Context, error: Exception) -> CallsheetError:
 
 
 def _run_arguments(context: Context, arguments: list[str], values: LiteralValues | None) -> int:
-
     _check_arguments(arguments)
+    asked = context.environ.get(f"_{context.program.replace('-', '_').upper()}_COMPLETE")
+    if values is None and not asked and (plain := read_plain_line(context, arguments)):
+        _tell_of_definitions(context)
+        return _ended(context, _run_plain_line(context, plain))
+    from .tree import root_group
+
     group = root_group(context, run_command, values)
     if values is not None and (options := [word for word in arguments if word.startswith("-")]):
         raise UsageError(f"{options[0]!r} is not a word of a command")
-    if asked := context.environ.get(f"_{context.program.replace('-', '_').upper()}_COMPLETE"):
+    if asked:
         from .completion.complete_value import answer_shell
 
         try:
             return answer_shell(context, group, asked, arguments)
-        except (CallsheetError, click.ClickException):  # what is typed so far is wrong: no word fits, and no noise
+        except _expected():  # what is typed so far is wrong: no word fits, and no noise
             return 1
     _tell_of_definitions(context)
-    code: Any = group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context)
+    return _ended(context, group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context))
+
+
+def _run_plain_line(context: Context, line: PlainLine) -> Any:
+    try:
+        return call_and_remember(context, run_command, line.command, line.values, line.words)
+    except KeyboardInterrupt:
+        context.streams.err.write("\n")  # behind ^C, as click does
+        raise
+
+
+def _ended(context: Context, code: Any) -> int:
+    """The exit code of a line that came to its end."""
     context.streams.out.flush()
     if broken := _definition_error(context):  # help, or the version: a command that does not look into it has refused
         from ..output.clean_text import describe_error
@@ -261,6 +291,10 @@ def _definition_error(context: Context) -> CallsheetError | None:
 def _with_hint(error: Exception) -> CallsheetError:
     if isinstance(error, CallsheetError):
         return error
+    import click
+
+    from .options import ElsewhereOption, similar_option
+
     if isinstance(error, ElsewhereOption):
         return UsageError(f"no such option {error.option_name}", hint=error.hint)
     if isinstance(error, click.NoSuchOption):

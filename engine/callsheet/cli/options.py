@@ -12,7 +12,7 @@ import click
 from ..commands.context import Context, ParameterValues
 from ..durations import parse_typed_duration
 from ..errors import UsageError, closest_names, did_you_mean
-from ..language.parameters import is_required, to_identifier
+from ..language.parameters import argument_name, is_required, to_identifier
 from ..language.safety import CHANGES
 from ..patterns import lazy_pattern
 from ..registry import REGISTRIES, UNSUGGESTED
@@ -217,12 +217,6 @@ def _click_argument(param: Param, context: Context) -> click.Argument:
     )
     argument.name = name
     return argument
-
-
-def argument_name(param: Param) -> str:
-    """How an argument stands in a line of usage."""
-    word: str = param.get("metavar", param["name"].upper())
-    return f"{word}..." if param.get("multiple") else word
 
 
 def _click_option(param: Param, context: Context, prefix: str) -> click.Option:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from ..commands.context import Context
 from ..commands.steps.lookup import is_url
 from ..errors import CallsheetError, NoMatch, closest_names
-from ..language.parameters import TAKEN_AWAY, first_argument
+from ..language.parameters import TAKEN_AWAY, argument_name, first_argument
 from ..language.query_text import EXCEPT
 from ..language.safety import CHANGES
 from ..language.template import TemplateError
 from ..patterns import lazy_pattern
-from .options import argument_name
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog, Child

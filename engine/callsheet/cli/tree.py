@@ -1,4 +1,4 @@
-"""click's groups and commands, made from definitions when they are asked for, and what a call of one does."""
+"""click's groups and commands, made from definitions when they are asked for."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import __version__, registry
+from .. import __version__
 from ..catalog.catalog import Child
-from ..collector import freeze_loaded
-from ..commands.context import Context, ParameterValues
-from ..errors import CallsheetError, DefinitionError, UsageError
-from ..language.merge import deployment_variants
-from ..language.parameters import is_required
+from ..commands.context import Context
+from ..errors import UsageError
+from ..language.parameters import argument_name, is_required
 from ..language.safety import CHANGES
-from ..patterns import lazy_pattern
+from .invoke import RunCommand, call_and_remember
 from .options import (
-    argument_name,
     click_params,
     global_params,
     missing_parameters,
@@ -28,19 +25,12 @@ from .options import (
     take_shared,
     values_of,
 )
-from .signals import release_hangup
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from ..language.shape.commands import CompiledCommand, Param
+    from ..language.shape.commands import Param
     from .literal import LiteralValues
-
-
-# click's groups and commands, made from definitions when they are asked for.
-
-
-RunCommand = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
 
 _MOST_LISTED = 8  # commands of a group that a hint lists
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -120,7 +110,7 @@ class DefinedCommand(WithHelp):
             raise click.UsageError(f"unexpected argument {rest[0]!r}", ctx)
         return rest
 
-    def invoke(self, ctx: click.Context) -> None:
+    def invoke(self, ctx: click.Context) -> Any:
         own, shared = values_of(self.params, ctx.params)
         if self.values is not None:
             own = self.values.mark_typed_values(own)
@@ -130,15 +120,7 @@ class DefinedCommand(WithHelp):
         own = take_positional(defined, own, can_ask=can_ask)
         if self.context.may_ask() and not can_ask and (lacking := missing_parameters(self.params, defined, own)):
             raise click.MissingParameter(ctx=ctx, param=lacking[0])
-        try:
-            self.runner(self.context, self.definition, own)
-        finally:
-            if self.context.changed and "journal" in self.context.definition:
-                from ..commands.journal import remember_last
-
-                kept = self.context.journaling
-                words = ctx.command_path
-                remember_last(self.context.environ, self.context.program, words, kept.path, can_undo=kept.can_undo)
+        return call_and_remember(self.context, self.runner, self.definition, own, ctx.command_path)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The global options too, which the command's own help leaves out."""
@@ -368,94 +350,3 @@ def root_group(context: Context, runner: RunCommand, values: LiteralValues | Non
     version = f"{context.program} {__version__}"
     group.params.append(_eager_flag(["--version"], "Show the version and exit.", context, lambda _: version))
     return group
-
-
-# What happens when a command of the tree is called.
-
-
-_BYTES = lazy_pattern(r"[\udc80-\udcff]")
-
-
-class Given(dict[str, Any]):
-    """The values of a builtin's parameters, by the names that the engine knows them by."""
-
-    def __missing__(self, name: str) -> Any:
-        raise DefinitionError(f"this builtin needs a parameter {name!r}, which the command's definition does not have")
-
-
-def run_command(context: Context, command: CompiledCommand, values: ParameterValues) -> None:
-    if context.broken is not None:
-        if not command.get("safe_mode"):
-            raise context.broken
-        context.has_taken_over = True
-    _check_output(context, command)
-    freeze_loaded()
-    if command.get("builtin") not in registry.SERVING:
-        release_hangup()
-    if "," in str(context.option("site") or ""):
-        from ..commands.several_sites import run_on_each, sites_of
-
-        if names := sites_of(context):
-            run_on_each(context, command, values, names, _run_steps)
-            return
-    if "builtin" in command:
-        if context.may_ask():
-            from ..commands.steps.asking import ask_plainly
-
-            ask_plainly(context, command.get("params", []), values)
-        registry.resolve_entry(registry.BUILTINS[command["builtin"]])(context, Given(values))
-        return
-    _run_steps(context, command, values)
-
-
-def _run_steps(context: Context, command: CompiledCommand, values: ParameterValues) -> None:
-    from ..commands.run_command import run_steps
-
-    for param in command.get("params", []):
-        if param.get("type") != "path":
-            _check_text(
-                argument_name(param) if param.get("kind") == "argument" else f"--{param['name']}", values, param
-            )
-    try:
-        run_steps(context, command, values)
-    except CallsheetError as error:
-        from .suggestions import nearest_word
-
-        error.hint = nearest_word(context, command.get("params", []), values, error) or error.hint
-        raise
-
-
-def _check_text(shown: str, values: dict[str, Any], param: Param) -> None:
-    """Bytes that are no text would be sent as half characters, which services keep; names of files may have them."""
-    given = values.get(param["name"])
-    for text in given if isinstance(given, list) else [given]:
-        if isinstance(text, str) and not text.startswith("@") and _BYTES.search(text):
-            raise UsageError(
-                f"{shown}: not valid UTF-8", hint="check the locale (LC_ALL) and the encoding of the terminal"
-            )
-
-
-def _check_output(context: Context, command: CompiledCommand) -> None:
-    """Refuse a format, a filter or columns that cannot work, whether or not the command would come to print.
-
-    Where the command has no view of its own, only what prints knows the columns; it too judges them before it changes
-    anything.
-    """
-    if context.option("web"):
-        _check_web(context, command)
-    chosen = {name: context.option(name) for name in ("jq", "query", "columns", "template")}
-    if context.output_format == "table" and not any(text is not None for text in chosen.values()):
-        return
-    view = context.catalog.views.get(command["view"]) if "view" in command else None
-    other_views = any(here.get("view") != command.get("view") for here in deployment_variants(command).values())
-    elsewhere = "columns" in command or other_views
-    columns = chosen["columns"] if view is not None and not elsewhere else None
-    context.output_with(view, columns, settled=command["safety"] in CHANGES)
-
-
-def _check_web(context: Context, command: CompiledCommand) -> None:
-    view = context.catalog.views.get(command["view"]) if "view" in command else None
-    if view is None or "web" not in view or command.get("pages"):
-        raise UsageError(
-            "--web: the result of this command has no web address", hint=f"{context.program} open THING opens one"
-        )

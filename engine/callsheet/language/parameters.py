@@ -21,6 +21,12 @@ def first_argument(command: CommandDefinition) -> Param | None:
     return next((param for param in command.get("params", ()) if param.get("kind") == "argument"), None)
 
 
+def argument_name(param: Param) -> str:
+    """How an argument stands in a line of usage."""
+    word: str = param.get("metavar", param["name"].upper())
+    return f"{word}..." if param.get("multiple") else word
+
+
 def is_required(param: Param) -> bool:
     """Whether a command cannot run without it: an argument unless it says otherwise, an option only if it does.
 

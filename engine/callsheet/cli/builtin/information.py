@@ -22,7 +22,8 @@ def print_completion_script(context: Context, values: ParameterValues) -> None:
 
 def show_help(context: Context, values: ParameterValues) -> None:
     """The same page as with `--help` behind the words."""
-    from ..tree import root_group, run_command
+    from ..invoke import run_command
+    from ..tree import root_group
 
     root_group(context, run_command).main(
         [*values["command"], "--help"], prog_name=context.program, standalone_mode=False, obj=context

@@ -7,8 +7,6 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 
-from click.exceptions import Exit
-
 from ... import registry
 from ...catalog.compile import qualified_names
 from ...commands.context import Context, ParameterValues
@@ -200,13 +198,13 @@ def list_programs(context: Context, values: ParameterValues) -> None:
     context.output(context.catalog.views.get("program")).print_items(rows)
 
 
-def run_program(context: Context, values: ParameterValues) -> None:
+def run_program(context: Context, values: ParameterValues) -> int:
     """What a launcher does. The program's exit code is that of this one."""
     from ..main import run
 
     _check_known(context, values["program"])
     streams = context.streams
-    code = run(
+    return run(
         values["program"],
         values["words"],
         environ=context.environ,
@@ -214,8 +212,6 @@ def run_program(context: Context, values: ParameterValues) -> None:
         stdout=streams.out,
         stderr=streams.err,
     )
-    if code:
-        raise Exit(code)
 
 
 def _check_known(context: Context, program: str) -> None:
