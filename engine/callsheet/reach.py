@@ -113,7 +113,7 @@ REACH: dict[str, dict[str, dict[str, Reach]]] = {
         "append": {"file": "writes", "secrets": "credentials"},
         "command": {"run": "runs", "secrets": "credentials"},
         "exec": {"run": "runs", "secrets": "credentials"},
-        "forward": {"url": "connects", "secrets": "credentials"},
+        "forward": {"url": "connects", "login": "credentials", "secrets": "credentials"},
         "publish": {"url": "connects", "login": "credentials"},
         "python": {"call": "runs", "program": "credentials", "secrets": "credentials", "site": "credentials"},
     },

@@ -35,8 +35,30 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+# What others can read wherever an address is written down: in lists of processes, files, histories and logs.
+LOGIN_PROBLEM = "a URL must not hold a user name or password"
+# Also where a password has a slash in it that should have been encoded: what follows a colon is no port then.
+_LOGIN = lazy_pattern(r"[^/?#]*@|[^/?#:@\[]*:[^/?#@]*[^\d/?#@][^@]*@")
+
+
+def holds_login(text: str, *, names_user: bool = True) -> bool:
+    """Whether an address has something before its host. `names_user`: also where that is a user without a password."""
+    found = _LOGIN.match(text.partition("://")[2])
+    return found is not None and (names_user or ":" in found[0])
+
+
+def refuse_login(text: str, where: str, hint: str) -> None:
+    """Raises `UsageError`, which does not repeat the address. `hint` says where the secret goes."""
+    if holds_login(text):
+        raise UsageError(f"{where}: {LOGIN_PROBLEM}", hint=hint)
+
+
+SITE_LOGIN = "`{program} init` asks for credentials and keeps them"
+
+
 def base_url(text: str, where: str = "base URL") -> str:
     """The address of a site without a trailing slash, its context path kept; raises `UsageError`."""
+    refuse_login(text, where, SITE_LOGIN)
     problem = base_url_problem(text)
     if problem:
         raise UsageError(f"{where}: {problem}", hint="expected something like https://example.org or https://host/path")
@@ -45,13 +67,13 @@ def base_url(text: str, where: str = "base URL") -> str:
 
 def base_url_problem(text: str) -> str | None:
     """Why `text` cannot be the address of a site, or None."""
+    if holds_login(text):
+        return LOGIN_PROBLEM
     try:
         parts = urlsplit(text.strip())
         port_is_wrong = parts.port == 0
     except ValueError as error:
         return f"not a URL: {error}"
-    if parts.username is not None or parts.password is not None:
-        return "a URL must not hold a user name or password"
     shown = repr(text)
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or port_is_wrong or _has_odd_characters(text):
         return f"{shown} is not an http(s) URL"
@@ -66,14 +88,14 @@ def base_url_problem(text: str) -> str | None:
 
 def proxy_problem(text: str) -> str | None:
     """Why `text` cannot be a proxy that is written down, or None."""
+    if holds_login(text):
+        return f"{LOGIN_PROBLEM}; give this proxy in HTTPS_PROXY"
     try:
         parts = urlsplit(text)
         wrong = parts.scheme not in ("http", "https", "socks5", "socks5h") or parts.port == 0
         wrong = wrong or not parts.hostname or not is_host(parts.hostname)
     except ValueError as error:
         return f"not a URL: {error}"
-    if parts.password is not None:
-        return "credentials do not belong here; give this proxy in HTTPS_PROXY"
     return "expected a URL like http://proxy.example.org:3128" if wrong else None
 
 

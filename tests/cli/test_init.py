@@ -302,7 +302,10 @@ def test_a_profiles_file_that_cannot_be_written_leaves_no_credential(shell: Shel
         (("--deployment", "server"), "--deployment: unknown deployment 'server' (one of: cloud, datacenter)"),
         (("--service", "jria"), "--service: unknown service 'jria', did you mean 'jira'?"),
         (("--ca-bundle", "missing.pem"), "--ca-bundle: no file /"),
-        (("--proxy", f"http://me:{CANARY}@proxy:1"), "--proxy: credentials do not belong here"),
+        (
+            ("--proxy", f"http://me:{CANARY}@proxy:1"),
+            "--proxy: a URL must not hold a user name or password; give this proxy in HTTPS_PROXY",
+        ),
         (("--proxy", "proxy:3128"), "--proxy: expected a URL like http://"),
     ],
 )

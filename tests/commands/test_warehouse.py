@@ -256,7 +256,7 @@ def test_a_file_of_the_directory_names_no_store(cloud: Site) -> None:
     [
         ("ducdb:x", "no store 'ducdb', did you mean 'duckdb'?"),
         ("filesystem", "filesystem needs a place"),
-        ("postgres:postgresql://me:secret@host/db", "other people can see a password on the command line"),
+        ("postgres:postgresql://me:secret@host/db", "must not hold a user name or password"),
         ("postgres:postgresql://[::1", "is not a valid address"),
     ],
 )

@@ -241,7 +241,10 @@ def test_a_token_file_that_others_can_read_is_refused(at: At, home: Path) -> Non
             "[sites.w]\nbase_url='https://w.org'\nread_only='no'\n",
             ":3: sites.w.read_only: input should be a valid bool",
         ),
-        ("[sites.w]\nbase_url='https://w.org'\nproxy='http://u:p@x'\n", ":3: sites.w.proxy: credentials do not belong"),
+        (
+            "[sites.w]\nbase_url='https://w.org'\nproxy='http://u:p@x'\n",
+            ":3: sites.w.proxy: a URL must not hold a user name",
+        ),
         ("[sites.w]\nbase_url='https://w.org'\nmethod='basik'\n", ":3: sites.w.method: no method 'basik' (one of: "),
         ("site='v'\n[sites.w]\nbase_url='https://w.org'\n", ":1: site: no site 'v'"),
         ("[sites.'a b']\nbase_url='https://w.org'\n", ":1: sites.a b"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from callsheet.errors import UsageError
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
 from callsheet.listener.handlers.forward_handler import Forward
 from support.server import exchange, reply, serve
@@ -76,6 +78,36 @@ def test_bytes_and_proof_go_on_and_what_is_of_the_connection_stays() -> None:
     assert sent.headers["host"] != "sender.example"
     assert made.client is not None
     assert made.client.is_closed
+
+
+LOGIN = {"env": "LOGIN"}
+
+
+@pytest.mark.parametrize(
+    ("login", "expected"),
+    [("robin:a:b\n", f"Basic {base64.b64encode(b'robin:a:b').decode()}"), ("word", "Bearer word")],
+)
+def test_a_login_is_sent_to_the_target(login: str, expected: str) -> None:
+    with serve([exchange("POST", "/", reply(204))]) as server:
+        send(forward(f"{server.url}/", {"LOGIN": login}, login=LOGIN))
+        assert server.requests[0].headers["authorization"] == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"url": "http://h.example/", "login": LOGIN}, "the password would go to h.example without encryption"),
+        ({"url": "https://h.example/", "login": {"env": "NONE"}}, "login: NONE is not set"),
+        (
+            {"url": "https://h.example/", "login": LOGIN, "headers": {"Authorization": "x"}},
+            "has an authorization already",
+        ),
+    ],
+)
+def test_a_login_that_cannot_be_sent_is_refused(table: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        forward(environ={"LOGIN": "robin:hunter2"}, **table)
+    forward("http://h.example/", {"LOGIN": "robin:hunter2"}, login={**LOGIN, "cleartext": True})
 
 
 def test_what_was_never_used_is_closed_too() -> None:

@@ -217,7 +217,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"url": "amqp://a", "queue": "q", "key": "k"}, "key: a queue of RabbitMQ"),
     ({"url": "redis://a", "stream": "s", "login": {}}, "login: expected env or secret, one of them"),
     ({"url": "redis://a", "stream": "s", "login": {"env": "LOGIN", "secret": "s"}}, "login: expected env or secret"),
-    ({"url": "amqp://a:b@c", "queue": "q"}, "holds a user or a password"),
+    ({"url": "amqp://a:b@c", "queue": "q"}, "must not hold a user name or password"),
     ({"url": "amqp://", "queue": "q"}, "there is no host in it"),
     ({"url": "amqp://a b", "queue": "q"}, "cannot be the name of a host"),
     ({"url": "amqp://a:x", "queue": "q"}, "'a:x'"),

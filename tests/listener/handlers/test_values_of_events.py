@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.errors import CallsheetError, DefinitionError
+from callsheet.errors import CallsheetError, DefinitionError, UsageError
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
 from callsheet.listener.handlers.command_handler import CommandCall, command_call
 from callsheet.listener.handlers.event_content import AddressTemplate, HandlerArguments, header_value
@@ -67,7 +67,7 @@ def test_an_address_keeps_its_host_and_its_directory(template: str, value: str) 
      "ftp://h.example/", "h.example/{x}", "{x}://h.example/", "http://h.example:99999/"],
 )  # fmt: skip
 def test_an_event_never_chooses_the_host(template: str) -> None:
-    with pytest.raises(DefinitionError):
+    with pytest.raises(UsageError):
         AddressTemplate(template)
 
 

@@ -26,6 +26,7 @@ from ...listener.server.listening_sockets import (
     take_address,
     urls_of_sockets,
 )
+from ...urls import refuse_login
 from ..signals import begin_serving, end_at_once
 from .auth import refuse_empty
 
@@ -298,6 +299,7 @@ def public_url(text: str | None) -> str:
 
     if not text:
         return ""
+    refuse_login(text, "--public-url", "senders prove themselves by what the source's definition says")
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise UsageError(

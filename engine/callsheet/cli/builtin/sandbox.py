@@ -15,7 +15,7 @@ from ...errors import CallsheetError, UsageError, did_you_mean
 from ...files import read_private
 from ...installation import own_command
 from ...sandbox import sandbox_server as process
-from ...urls import base_url, is_loopback
+from ...urls import base_url, is_loopback, refuse_login
 
 NAME = "sandbox"
 _METHOD = "none"
@@ -98,6 +98,7 @@ def _check_values(values: ParameterValues) -> None:
     if values.get("state") is not None:
         refuse_other_file(values["state"])
     if values.get("webhooks") is not None:
+        refuse_login(values["webhooks"], "--webhooks", "events are signed with what --webhook-secret-file names")
         base_url(values["webhooks"], "--webhooks")
     elif values.get("webhook-secret-file"):
         raise UsageError("--webhook-secret-file signs nothing without --webhooks")

@@ -30,7 +30,7 @@ from ...listener.server.listening_sockets import parse_address
 from ...listener.simulated_deliveries import TokenSigner, make_payload, plain_delivery, private_key, served_key_set
 from ...listener.verify.proof_kinds import variable_of
 from ...listener.verify.secret_options import collect_secrets
-from ...urls import is_loopback, url_origin
+from ...urls import is_loopback, refuse_login, url_origin
 
 if TYPE_CHECKING:
     from ...language.shape.listener import SourceDefinition
@@ -156,6 +156,7 @@ def _http_client(url: str) -> httpx.Client:
     """Raises `UsageError` for what no host can be called. This machine is never reached through a proxy."""
     from ...client.http.connections import ssl_context
 
+    refuse_login(url, "--to", "events are signed with --secret-file, --secret-key or --jwt-key")
     try:
         url_origin(url)
     except UsageError as error:

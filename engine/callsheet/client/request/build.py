@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from ...errors import UsageError, did_you_mean
 from ...language.merge import on_deployment
 from ...language.parameter_text import OF_THE_CONNECTION, InvalidValue, value_as_text
-from ...urls import url_origin
+from ...urls import SITE_LOGIN, refuse_login, url_origin
 from .gate import Templates, leaves_base, with_safety
 from .http_request import (
     OCTET_STREAM,
@@ -120,8 +120,7 @@ def _find_by_path(products: Products, path: str) -> tuple[str, str]:
 def _find_by_url(products: Products, site: RequestSite, url: str) -> tuple[str, str, str, str]:
     """Product, service, base URL and path of a full URL that lies on the site."""
     roots = {service: site.base_url(service) for _, service, _ in products}
-    if urlsplit(url).username is not None:
-        raise UsageError("a URL with a user name or password in it is refused: credentials belong to the site")
+    refuse_login(url, "path", SITE_LOGIN)
     inside = [(len(root), service, root) for service, root in roots.items() if _is_below(url, root)]
     if not inside:
         raise UsageError(f"{url_origin(url)} is not this site ({', '.join(sorted(set(roots.values())))})")

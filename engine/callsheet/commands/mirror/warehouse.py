@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from ...errors import CallsheetError, UsageError, count_of, did_you_mean
 from ...installation import how_to_add
+from ...urls import LOGIN_PROBLEM, holds_login
 from .mirror_file import FILE, MirrorFile, column_name
 
 _ADDRESS = re.compile("[a-z0-9+]{2,}:")
@@ -55,12 +56,11 @@ class Warehouse:
         """`settings` is the directory that may have `.dlt/secrets.toml` and `.dlt/config.toml`."""
         self.name, _, self._place = destination.partition(":")
         self._variable = _CREDENTIALS.replace("NAME", self.name.upper())
+        if holds_login(self._place, names_user=False):  # the user of a database may be named: that is no secret
+            hint = f"set {self._variable} to the address, in the environment"
+            raise UsageError(f"--to: {LOGIN_PROBLEM}", hint=hint)
         try:
-            if urlsplit(self._place).password is not None:
-                raise UsageError(
-                    "--to: other people can see a password on the command line",
-                    hint=f"set {self._variable} to the address, in the environment",
-                )
+            urlsplit(self._place)
         except ValueError:
             raise UsageError(f"--to: {self._place!r} is not a valid address") from None
         os.environ.update(_SETTINGS)

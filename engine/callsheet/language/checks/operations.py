@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
 from ...registry import PAGINATION, resolve_entry
-from ...urls import base_url_problem, url_origin
+from ...urls import LOGIN_PROBLEM, base_url_problem, holds_login, url_origin
 from ..merge import ON, deployment_variants
 from ..parameter_text import OF_THE_CONNECTION, InvalidValue, checked_text
 from ..problem import Finding, Findings
@@ -353,7 +353,7 @@ def _server_problem(text: str) -> str | None:
     scheme, _, rest = text.partition("://")
     if scheme.lower() not in ("http", "https") or not rest.strip("/"):
         return f"{text!r} is not an http(s) URL"
-    return "a URL must not hold a user name or password" if "@" in rest.partition("/")[0] else None
+    return LOGIN_PROBLEM if holds_login(text) else None
 
 
 def _base_problem(text: str) -> str | None:

@@ -564,18 +564,6 @@ class CallsFunction(HandlerDefinition, total=False):
     success: _Success
 
 
-class ForwardsEvent(HandlerDefinition, total=False):
-    """The table of `forward`."""
-
-    url: Required[Annotated[Template, seeing_names(*OF_AN_EVENT), Field(description="forward: where to.")]]
-    headers: Annotated[
-        dict[HeaderName, Template], seeing_names(*OF_AN_EVENT), Field(description="forward: further headers.")
-    ]
-    send: _Send
-    envelope: _Envelope
-    success: _Success
-
-
 class LoginDefinition(Shape, total=False):
     """Where USER:PASSWORD is found. One of the two is given."""
 
@@ -584,6 +572,19 @@ class LoginDefinition(Shape, total=False):
     cleartext: Annotated[
         bool, Field(description="The password may go over the network unencrypted. Default: to this host only.")
     ]
+
+
+class ForwardsEvent(HandlerDefinition, total=False):
+    """The table of `forward`."""
+
+    url: Required[Annotated[Template, seeing_names(*OF_AN_EVENT), Field(description="forward: where to.")]]
+    headers: Annotated[
+        dict[HeaderName, Template], seeing_names(*OF_AN_EVENT), Field(description="forward: further headers.")
+    ]
+    login: LoginDefinition
+    send: _Send
+    envelope: _Envelope
+    success: _Success
 
 
 class PublishesEvent(HandlerDefinition, total=False):

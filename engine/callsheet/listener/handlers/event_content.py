@@ -14,8 +14,9 @@ from ...errors import DefinitionError
 from ...jsontext import dump_json
 from ...language.compiled_jmespath import compile_condition
 from ...language.template import TemplateError, compile_template, fill_template, fill_text, to_text
-from ...urls import is_host
+from ...urls import is_host, refuse_login
 from . import MAX_RESULT, CannotSend, HandlerFailed
+from .target_login import LOGIN_HINT
 
 if TYPE_CHECKING:
     from ...language.shape.listener import EnvelopeDefinition, ReplyDefinition
@@ -83,6 +84,7 @@ class AddressTemplate:
     """`host` is the one that every address has. Raises `DefinitionError` where an event could choose it."""
 
     def __init__(self, template: str) -> None:
+        refuse_login(template, "url", LOGIN_HINT)
         self.parts = compile_template(template)
         first = self.parts[0] if self.parts and isinstance(self.parts[0], str) else ""
         found = _FIXED.match(first)
@@ -97,7 +99,7 @@ class AddressTemplate:
             raise DefinitionError(f"handler 'forward': url: {error}") from None
         if not is_host(self.host):
             raise DefinitionError(f"handler 'forward': url: {self.host!r} cannot be the name of a host")
-        self.shown = f"{split.scheme}://{found[1].rpartition('@')[2].rpartition('/')[2]}"
+        self.shown = f"{split.scheme}://{found[1].rpartition('/')[2]}"
 
     def fill_address(self, scope: Mapping[str, Any]) -> str:
         """Values are percent-encoded whole. Raises `CannotSend` where one would climb up the path."""

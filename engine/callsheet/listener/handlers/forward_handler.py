@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DefinitionError
+from ...errors import DefinitionError, UsageError
 from ...jsontext import JSONError, parse_json
 from ...language.template import compile_template
 from ...urls import is_loopback
@@ -13,6 +13,7 @@ from ..verify.event import TRACE_HEADERS
 from . import MAX_RESULT, HandlerContext, HandlerFailed
 from .base_handler import Base
 from .event_content import AddressTemplate, fill_headers
+from .target_login import read_login, refuse_cleartext
 
 if TYPE_CHECKING:
     import httpx
@@ -54,6 +55,7 @@ class Forward(Base):
     def __init__(self, table: ForwardsEvent, context: HandlerContext) -> None:
         super().__init__(table, context)
         self.address = AddressTemplate(table["url"])
+        self._login = self._read_login(table)
         for name in table.get("headers", {}):
             if name.lower().encode() in _NOT_PASSED - _OWN:
                 raise DefinitionError(f"handler 'forward': headers: {name!r} is set by the program")
@@ -65,6 +67,16 @@ class Forward(Base):
                 hint = "put it into the handler's own `headers`, unless the program sets it"
                 raise DefinitionError(f"handler 'forward': envelope: headers: {name!r} is not sent on", hint=hint)
         self.client: httpx.AsyncClient | None = None
+
+    def _read_login(self, table: ForwardsEvent) -> dict[bytes, bytes]:
+        """The header that signs in."""
+        if "login" not in table:
+            return {}
+        if any(name.lower() == "authorization" for name in table.get("headers", {})):
+            raise UsageError("login: headers has an authorization already", hint="leave out one of them")
+        if table["url"].lower().startswith("http:") and not is_loopback(self.address.host):
+            refuse_cleartext(table["login"], self.address.host, "https://")
+        return {b"authorization": read_login(table["login"], self.context).authorization}
 
     async def run(self, event: Event, job: str) -> Any:
         import httpx
@@ -120,7 +132,7 @@ class Forward(Base):
 
     def _message_of_event(self, event: Event) -> tuple[bytes, list[tuple[bytes, bytes]]]:
         """What was made of an event goes without the sender's headers: they prove and describe other bytes."""
-        own = fill_headers(self.table.get("headers", {}), event.scope)
+        own = fill_headers(self.table.get("headers", {}), event.scope) | self._login
         if self.envelope is None:
             data, sent = event.data, event.headers
         else:

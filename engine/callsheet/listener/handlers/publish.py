@@ -10,13 +10,14 @@ from urllib.parse import SplitResult, urlsplit
 from ... import registry
 from ...errors import UsageError, did_you_mean
 from ...language.template import fill_text, to_text
-from ...urls import is_host, is_loopback
+from ...urls import is_host, is_loopback, refuse_login
 from . import CannotSend, HandlerContext, HandlerFailed
 from .base_handler import Base
 from .event_content import JSON, check_written_out, fill_headers
+from .target_login import LOGIN_HINT, read_login, refuse_cleartext
 
 if TYPE_CHECKING:
-    from ...language.shape.listener import BrokerDefinition, LoginDefinition, PublishesEvent
+    from ...language.shape.listener import BrokerDefinition, PublishesEvent
     from ..verify.event import Event
     from .brokers import Broker, Message
 
@@ -34,21 +35,24 @@ class Publish(Base):
 
         super().__init__(table, context)
         url, encrypted, self.definition = self._broker(table["url"])
+        if "login" in table and "login" in self.definition:
+            raise UsageError("login: the client finds credentials itself", hint=self.definition["login"])
         hosts = _hosts(url)
         kind, name = self._destination()
-        user, password = self._login(table.get("login"))
+        user, password = read_login(table["login"], context) if "login" in table else (None, None)
         tls = self._tls_context if encrypted else None
         self.target = BrokerTarget(url, hosts, kind, name, user, password, tls, self.timeout, self.definition)
         self.shown = f"{url.scheme}://{url.netloc}{url.path.rstrip('/')}, {kind} {name}"
         self._make = cast("type[Broker]", registry.resolve_entry(registry.BROKERS[self.definition["driver"]]))
         broker = self._make(self.target)  # what is wrong with it is said now
-        self._check_login(broker, table.get("login"))
+        self._check_login(broker)
         if "key" in table and not broker.takes_key:
             raise UsageError(f"key: a {kind} of {self.definition['title']} has none", hint="leave out key")
         self._connected: asyncio.Task[Broker] | None = None
 
     def _broker(self, text: str) -> tuple[SplitResult, bool, BrokerDefinition]:
         """The address, whether its connection is encrypted, and the broker that has such addresses."""
+        refuse_login(text, "url", LOGIN_HINT)
         try:
             url = urlsplit(text)
         except ValueError as error:
@@ -62,13 +66,8 @@ class Publish(Base):
         if url.scheme not in known:
             hint = f"an address begins with {', '.join(f'{scheme}://' for scheme in known)}"
             raise UsageError(
-                f"url: {text.rpartition('@')[2]!r}: no broker has such addresses{did_you_mean(url.scheme, known)}",
+                f"url: {text!r}: no broker has such addresses{did_you_mean(url.scheme, known)}",
                 hint=hint,
-            )
-        if "@" in url.netloc:
-            raise UsageError(
-                "url: it holds a user or a password, which others could read there",
-                hint='put USER:PASSWORD into a variable, and: login = { env = "NAME" }',
             )
         return url, *known[url.scheme]
 
@@ -81,36 +80,13 @@ class Publish(Base):
         check_written_out("publish", given[0], self.table[given[0]])
         return given[0], self.table[given[0]]
 
-    def _login(self, login: LoginDefinition | None) -> tuple[str | None, str | None]:
-        """User and password. Of one word, it is the password. Raises `UsageError` where there is none."""
-        if login is None:
-            return None, None
-        if "login" in self.definition:
-            raise UsageError("login: the client finds credentials itself", hint=self.definition["login"])
-        if len(login.keys() & {"env", "secret"}) != 1:
-            raise UsageError(
-                "login: expected env or secret, one of them",
-                hint='login = { env = "NAME" }, or { secret = "NAME" } of the key store',
-            )
-        variable = login.get("env", "")
-        if variable and variable not in self.context.environ:
-            raise UsageError(f"login: {variable} is not set", hint="put USER:PASSWORD into it")
-        text = self.context.environ[variable] if variable else self.context.stored(login.get("secret", ""))
-        if not text.strip():
-            raise UsageError(f"login: {variable or login.get('secret')} is empty", hint="put USER:PASSWORD into it")
-        user, colon, password = text.strip("\r\n").partition(":")
-        return (user or None, password) if colon else (None, user)
-
-    def _check_login(self, broker: Broker, login: LoginDefinition | None) -> None:
+    def _check_login(self, broker: Broker) -> None:
         """Raises `UsageError` where whoever is on the way could read the password."""
         target = self.target
         away = [host for host, _ in target.hosts if not is_loopback(host)]
-        if target.password and away and not target.tls and broker.shows_password and not (login or {}).get("cleartext"):
+        if target.password and away and not target.tls and broker.shows_password:
             encrypted = " or ".join(f"{scheme}://" for scheme in self.definition.get("tls_schemes", ()))
-            raise UsageError(
-                f"login: the password would go to {away[0]} without encryption",
-                hint=f"begin the url with {encrypted}, or add `cleartext = true` to login if you trust the network",
-            )
+            refuse_cleartext(self.table["login"], away[0], encrypted)
 
     def _tls_context(self) -> Any:
         from ...client.http.connections import ssl_context

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from ...durations import duration_seconds
 from ...errors import CallsheetError, UsageError
 from ...files import changeable_by_others, locked_file, make_private_directory, open_regular
-from ...urls import is_host, is_loopback
+from ...urls import is_host, is_loopback, refuse_login
 from .payload import UNAVAILABLE, Rejected, not_genuine
 from .proofs import rsa_check
 
@@ -36,6 +36,7 @@ CONNECT_TIMEOUT = 4.0
 
 def check_url(url: str, where: str) -> None:
     """Raises `UsageError` unless keys from this address can be trusted to be the ones meant."""
+    refuse_login(url, where, "what is asked for there is public: leave them out")
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

@@ -35,7 +35,7 @@ def test_names_of_streams(stream: str) -> None:
     [
         (
             "nats://me:secret@h/EV",
-            "credentials in the address",
+            "must not hold a user name or password",
             "put USER:PASSWORD or a token into LMS_QUEUE_CREDENTIALS",
         ),
         ("http://h/EV", "is not an address of a queue", "like nats://HOST[:PORT]/STREAM"),

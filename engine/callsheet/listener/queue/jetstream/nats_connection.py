@@ -16,6 +16,7 @@ from ....durations import duration_seconds
 from ....errors import CallsheetError, NetworkError, NotAllowed, UsageError
 from ....files import read_private
 from ....installation import how_to_add
+from ....urls import refuse_login
 from ...asyncio_helpers import ended_in_time
 from ...certificates import NamedFile, load_chain
 from ...verify.secret_options import refuse_byte_order_mark
@@ -77,11 +78,7 @@ def parse_queue(url: str, schemes: Iterable[str], prefix: str) -> QueueAddress:
     """`prefix` is how our variables begin. Raises `UsageError` without repeating what might be a credential."""
     scheme, colon, rest = url.partition("://")
     hosts, slash, stream = rest.partition("/")
-    if "@" in rest:
-        raise UsageError(
-            "--queue: credentials in the address would be seen by everyone on this machine",
-            hint=f"put USER:PASSWORD or a token into {prefix}_QUEUE_CREDENTIALS",
-        )
+    refuse_login(url, "--queue", f"put USER:PASSWORD or a token into {prefix}_QUEUE_CREDENTIALS")
     if not colon or scheme not in schemes:
         raise UsageError(
             f"--queue: {url!r} is not an address of a queue", hint=f"like {_FORM.replace('SCHEME', min(schemes))}"
