@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,8 @@ PACKAGES = [
     "docspan==0.8.7",
     "kb2md==0.3.0",
 ]
+DEFINITIONS = Path(__file__).parent.parent / "definitions" / "suite" / "richtext.toml"
+NODES = tomllib.loads(DEFINITIONS.read_text(encoding="utf-8"))["node"]
 SHORTEST = 20  # characters of a body that is worth anything
 
 

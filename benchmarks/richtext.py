@@ -13,7 +13,6 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-import tomllib
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from corpus import NODES
 from markdown_it import MarkdownIt
 
 from callsheet.richtext import convert_rich_text
@@ -73,12 +73,12 @@ def medians(works: dict[str, Callable[[], Any]]) -> dict[str, float]:
     return {name: statistics.median(taken) for name, taken in found.items()}
 
 
-def works_of(source: str, nodes: Any) -> dict[str, Callable[[], Any]]:
-    document = convert_rich_text(source, "markdown", "adf", nodes=nodes).value
+def works_of(source: str) -> dict[str, Callable[[], Any]]:
+    document = convert_rich_text(source, "markdown", "adf", nodes=NODES).value
     found: dict[str, Callable[[], Any]] = {
         "markdown-it-py": lambda: MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(source),
-        "to a document": lambda: convert_rich_text(source, "markdown", "adf", nodes=nodes),
-        "back": lambda: convert_rich_text(document, "adf", "markdown", nodes=nodes),
+        "to a document": lambda: convert_rich_text(source, "markdown", "adf", nodes=NODES),
+        "back": lambda: convert_rich_text(document, "adf", "markdown", nodes=NODES),
     }
     if find_spec("marklas") is not None:
         marklas: Any = import_module("marklas")
@@ -87,15 +87,13 @@ def works_of(source: str, nodes: Any) -> dict[str, Callable[[], Any]]:
 
 
 def main() -> None:
-    definitions = Path(__file__).parent.parent / "definitions" / "suite" / "richtext.toml"
-    nodes = tomllib.loads(definitions.read_text(encoding="utf-8"))["node"]
     given = sys.argv[1] if len(sys.argv) > 1 else "1000000"
     if given.isdigit():
         sources = ["".join(SAMPLE.format(n=number) for number in range(int(given) // len(SAMPLE) + 1))]
     else:
         files = (path for path in sorted(Path(given).rglob("*.md")) if path.is_file())
         sources = [path.read_text(encoding="utf-8", errors="replace") for path in files]
-    each = [medians(works_of(source, nodes)) for source in sources]
+    each = [medians(works_of(source)) for source in sources]
     total: Counter[str] = Counter()
     for one in each:
         total.update(one)

@@ -10,21 +10,16 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tomllib
 import warnings
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-from corpus import Body, documents, storage
+from corpus import NODES, Body, documents, storage
 
 from callsheet.errors import CallsheetError
 from callsheet.richtext.editing import Editing
 from callsheet.richtext.storage.xml import Element, parse_fragment
 
-NODES = tomllib.loads(
-    (Path(__file__).parent.parent / "definitions" / "suite" / "richtext.toml").read_text(encoding="utf-8")
-)["node"]
 WORD = re.compile(r"[^\W\d_]{4,}")
 NEW = "Zzyzx"
 OURS = re.compile(r'<!-- /?callsheet[^>]*-->|<span data-callsheet="[^"]*"></span>')

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 MINIMUM = (3, 11)
@@ -20,6 +21,14 @@ EVERYTHING = "installed-dev"  # the extra of the developers has the packages of 
 # One more than there are cores: some tests wait for processes and time limits, and others run meanwhile.
 PROCESSES = (os.cpu_count() or 1) + 1
 LOCKED = "CALLSHEET_LOCKED"  # set: exactly what the lock files name is installed, as CI and containers want it
+
+
+def project() -> dict[str, Any]:
+    """What pyproject.toml says of the project."""
+    import tomllib  # which an old Python does not have, that is to be told so by `ready`
+
+    table: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return table
 
 
 def ready(extra: str = "") -> Path:

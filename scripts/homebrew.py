@@ -20,10 +20,10 @@ from typing import Any
 
 from packaging.markers import Marker
 
-from environment import ROOT, ready
+from environment import ROOT, project, ready
 
 PYTHON = "3.13"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT = project()
 SYSTEMS = {"macos": {"sys_platform": "darwin"}, "linux": {"sys_platform": "linux"}}
 FORMULA = """\
 class Callsheet < Formula

@@ -10,29 +10,12 @@ from __future__ import annotations
 
 import sys
 
-from environment import ready, run
+from environment import project, ready, run
 
 PROJECT = "pyproject.toml"
+EXTRAS = [word for name in project()["optional-dependencies"] if name != "dev" for word in ("--extra", name)]
 LOCKS = {
-    "requirements.lock": [
-        PROJECT,
-        "--extra",
-        "brokers",
-        "--extra",
-        "guard",
-        "--extra",
-        "mcp",
-        "--extra",
-        "nats",
-        "--extra",
-        "otel",
-        "--extra",
-        "socks",
-        "--extra",
-        "ui",
-        "--extra",
-        "warehouse",
-    ],
+    "requirements.lock": [PROJECT, *EXTRAS],
     "requirements-dev.lock": [PROJECT, "--extra", "dev"],
     "requirements-build.lock": ["--group", "build"],
 }

@@ -15,16 +15,15 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from environment import ROOT, ready
+from environment import ROOT, project, ready
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT = project()
 EXTRAS = [name for name in PROJECT["optional-dependencies"] if name != "dev"]
 TRIED = {
     "suite": (["version"], ["definitions", "check"], ["op", "describe", "getIssue"]),
@@ -108,19 +107,9 @@ def all_tests(resolution: str, arguments: list[str], place: Place) -> None:
     place.uv("venv", "--quiet", "--python", sys.executable, home)
     chosen = ["--resolution", resolution, "--python", str(python), "--quiet", "--output-file", str(pins)]
     place.uv("pip", "compile", ROOT / "pyproject.toml", *extras, *chosen)
-    place.uv(
-        "pip",
-        "install",
-        "--quiet",
-        "--python",
-        python,
-        "--override",
-        pins,
-        "-r",
-        pins,
-        *PROJECT["optional-dependencies"]["dev"],
-    )
-    place.uv("pip", "install", "--quiet", "--python", python, "--no-deps", place.wheel)
+    install = ("pip", "install", "--quiet", "--python", python)
+    place.uv(*install, "--override", pins, "-r", pins, *PROJECT["optional-dependencies"]["dev"])
+    place.uv(*install, "--no-deps", place.wheel)
     with tarfile.open(place.sdist) as archive:
         archive.extractall(place.folder, filter="data")
     (source,) = (path for path in place.folder.glob("callsheet-*") if path.is_dir())

@@ -12,10 +12,9 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import tomllib
 from pathlib import Path
 
-from environment import ROOT, ready, run
+from environment import ROOT, project, ready, run
 
 DIST = ROOT / "dist"
 # Bytes that are the same whenever they are built; a wheel cannot be older than the format of zip files.
@@ -59,7 +58,7 @@ def check(target: Path, program: str) -> None:
 
 
 def main(programs: list[str]) -> None:
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    scripts = project()["scripts"]
     if wrong := [name for name in programs if name not in scripts]:
         raise SystemExit(f"no such program: {', '.join(wrong)}; there are {', '.join(scripts)}\n\n{__doc__}")
     python = ready("dev")

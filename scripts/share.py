@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 
-from environment import ROOT, ready, run
+from environment import ROOT, project, ready, run
 
 SHARE = ROOT / "build" / "share"
 STUBS = ROOT / "build" / "stubs"
@@ -28,7 +27,7 @@ def main() -> None:
     shutil.rmtree(SHARE, ignore_errors=True)
     if run(python, "scripts/man.py", str(SHARE / "man")) != 0:
         raise SystemExit("the manual pages could not be made")
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    scripts = project()["scripts"]
     for program in scripts:
         for shell, place in COMPLETION.items():
             write(python, program, shell, SHARE / place.format(program))

@@ -16,17 +16,18 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from callsheet.output.picture import COLORS, FONT
+
 COLUMNS, ROWS = 92, 26
 CELL, LINE = 12.2, 24.4  # the size of a character as rich draws it
 BAR, EDGE = 40, 18  # the bar on top, and the space around the text
 BEFORE, PER_LINE, LONGEST, LAST = 0.9, 0.14, 2.8, 4.0  # seconds
 
-# Ground, text, edge and dots, then the eight colours of a terminal; contrast with the ground is 4.5 to 1 or more.
+# Ground, text, edge and dots, then the eight colours of a terminal: black, and those of the programs' own pictures.
 PALETTES = {
-    "light": "#ffffff #1f2328 #d1d9e0 #c3cad2 #1f2328 #cf222e #1a7f37 #9a6700 #0969da #8250df #1b7c83 #59636e",
-    "dark": "#0d1117 #e6edf3 #3d444d #3d444d #0d1117 #ff7b72 #7ee787 #e3b341 #79c0ff #d2a8ff #76e3ea #9198a1",
+    "light": ["#ffffff", "#1f2328", "#d1d9e0", "#c3cad2", "#1f2328", *(light for light, _ in COLORS.values())],
+    "dark": ["#0d1117", "#e6edf3", "#3d444d", "#3d444d", "#0d1117", *(dark for _, dark in COLORS.values())],
 }
-FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 
 
 class Moment(NamedTuple):
@@ -70,7 +71,7 @@ def timeline(moments: Sequence[Moment]) -> tuple[list[Text], list[Stop]]:
 
 def svg(title: str, told: str, moments: Sequence[Moment], palette: str) -> str:
     """The picture. `told` is for readers who do not see it."""
-    back, text, edge, dot, *colours = PALETTES[palette].split()
+    back, text, edge, dot, *colours = PALETTES[palette]
     lines, stops = timeline(moments)
     console = Console(
         record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="standard", highlight=False

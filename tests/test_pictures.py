@@ -135,7 +135,7 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("palette", PALETTES)
 def test_every_ink_can_be_read(palette: str) -> None:
-    back, text, _edge, _dots, _black, *colours = PALETTES[palette].split()
+    back, text, _edge, _dots, _black, *colours = PALETTES[palette]
     assert len(colours) == 7
     for value in (text, *colours):
         dark, light = sorted((luminance(value), luminance(back)))

@@ -9,10 +9,10 @@ from ..patterns import lazy_pattern
 from .table import display_width
 
 _CELL, _LINE, _EDGE = 8.4, 19, 16  # pixels
-_FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
+FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 _ESCAPE = lazy_pattern("\x1b\\[([0-9;]*)m")
 # The colors of a terminal on a light and on a dark ground; contrast with the ground is 4.5 to 1 or more.
-_COLORS = {
+COLORS = {
     "31": ("#cf222e", "#ff7b72"),
     "32": ("#1a7f37", "#7ee787"),
     "33": ("#9a6700", "#e3b341"),
@@ -33,8 +33,8 @@ def svg_picture(chunks: Iterable[str]) -> Iterator[str]:
     height = len(lines) * _LINE + 2 * _EDGE
     size = f'viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" height="{height}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n'
-    light, dark = ("".join(f".s{code}{{fill:{pair[ground]}}}" for code, pair in _COLORS.items()) for ground in (0, 1))
-    yield f"<style>{_STYLE % ('#fff', '#1f2328', _FONT)}{light}"
+    light, dark = ("".join(f".s{code}{{fill:{pair[ground]}}}" for code, pair in COLORS.items()) for ground in (0, 1))
+    yield f"<style>{_STYLE % ('#fff', '#1f2328', FONT)}{light}"
     yield f"@media(prefers-color-scheme:dark){{svg{{background:#0d1117}}text{{fill:#e6edf3}}{dark}}}</style>\n"
     for place, line in enumerate(lines):
         yield f'<text x="{_EDGE}" y="{_EDGE + (place + 0.75) * _LINE:.0f}">{"".join(_styled_spans(line))}</text>\n'
