@@ -304,8 +304,7 @@ class Nowhere:
     def __init__(self, deployment: str) -> None:
         self.deployment = deployment
 
-    def base_url(self, service: str) -> str:
-        del service
+    def base_url(self, _service: str) -> str:
         return "https://site.invalid"
 
 

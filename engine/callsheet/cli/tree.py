@@ -63,8 +63,7 @@ class WithHelp(click.Command):
 def _eager_flag(names: list[str], help: str, context: Context, text: Callable[[click.Context], str]) -> click.Option:
     """An option that prints a text and ends the program."""
 
-    def callback(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-        del param
+    def callback(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         if value and not ctx.resilient_parsing:
             context.streams.out.write(text(ctx) + "\n")
             ctx.exit()

@@ -284,9 +284,8 @@ class Context:
         there = "there are" if is_sure else "there may be"
         self.note(f"{there} more items{of}: --all for every one, --page-token {token} for the next page")
 
-    def hold(self, request: Request, curl: str) -> None:
+    def hold(self, _request: Request, curl: str) -> None:
         """Show a request that a dry run does not send."""
-        del request
         self.streams.out.write(f"{curl}\n")
 
     def only_tries(self, outcome: str) -> bool:

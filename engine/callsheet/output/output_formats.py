@@ -67,9 +67,8 @@ class Renderer(NamedTuple):
     picture: bool = False  # what a terminal would show is drawn
 
 
-def json_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
+def json_items(items: Iterable[Any], _layout: Layout) -> Iterator[str]:
     """An array that is valid JSON when it ends, never held as a whole."""
-    del layout
     opening = "[\n  "
     for item in items:
         yield opening + dump_json(item, indent=2).replace("\n", "\n  ")
@@ -77,13 +76,11 @@ def json_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
     yield "[]\n" if opening[0] == "[" else "\n]\n"
 
 
-def json_one(value: Any, layout: Layout) -> Iterator[str]:
-    del layout
+def json_one(value: Any, _layout: Layout) -> Iterator[str]:
     yield dump_json(value, indent=2) + "\n"
 
 
-def ndjson_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
-    del layout
+def ndjson_items(items: Iterable[Any], _layout: Layout) -> Iterator[str]:
     for item in items:
         yield dump_json(item) + "\n"
 
@@ -92,15 +89,13 @@ def ndjson_one(value: Any, layout: Layout) -> Iterator[str]:
     return ndjson_items([value], layout)
 
 
-def yaml_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
-    del layout
+def yaml_items(items: Iterable[Any], _layout: Layout) -> Iterator[str]:
     from .yamltext import dump_items
 
     return dump_items(items)
 
 
-def yaml_one(value: Any, layout: Layout) -> Iterator[str]:
-    del layout
+def yaml_one(value: Any, _layout: Layout) -> Iterator[str]:
     from .yamltext import yaml_text as dump_yaml
 
     yield dump_yaml(value)

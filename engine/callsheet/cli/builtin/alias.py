@@ -10,8 +10,7 @@ from ..aliases import check_alias, read_aliases, write_aliases
 from ..suggestions import command_for_bare_word, suggest_commands
 
 
-def list_aliases(context: Context, values: ParameterValues) -> None:
-    del values
+def list_aliases(context: Context, _values: ParameterValues) -> None:
     rows = [
         {"name": name, "expansion": line}
         for name, line in sorted(read_aliases(context.environ, context.program).items())

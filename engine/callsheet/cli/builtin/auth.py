@@ -55,8 +55,7 @@ def use_site(context: Context, values: ParameterValues) -> None:
     context.note(f"now using site {name}")
 
 
-def list_sites(context: Context, values: ParameterValues) -> None:
-    del values
+def list_sites(context: Context, _values: ParameterValues) -> None:
     found = read_profiles_here(context)
     rows = []
     for name, site in found.get("sites", {}).items():
@@ -79,8 +78,7 @@ def view_settings(context: Context, values: ParameterValues) -> None:
         context.output().print_one(shown)
 
 
-def print_settings_path(context: Context, values: ParameterValues) -> None:
-    del values
+def print_settings_path(context: Context, _values: ParameterValues) -> None:
     context.streams.out.write(profiles_path(context.environ, context.program) + "\n")
 
 
@@ -332,9 +330,8 @@ def log_out(context: Context, values: ParameterValues) -> None:
     context.note(f"deleted the credentials of site {name} from this machine; to be sure, revoke them at the site too")
 
 
-def show_signin_status(context: Context, values: ParameterValues) -> None:
+def show_signin_status(context: Context, _values: ParameterValues) -> None:
     """How one is known at the site: a row for each product. Fails when none takes the credential."""
-    del values
     site = context.site()
     with closing(Asker(context.catalog, site, context.program, context.environ)) as asker:
         verdicts = list(asker.probe_all(set(services_with_address(context, site)) or None))

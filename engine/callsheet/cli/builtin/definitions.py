@@ -77,9 +77,8 @@ def _overlay_text(context: Context, kind: str, id: str) -> str:
     return f"{said}{hint}\n{definition_file_text({kind: {id: definition.table}}, EXTEND)}"
 
 
-def print_definition_paths(context: Context, values: ParameterValues) -> None:
+def print_definition_paths(context: Context, _values: ParameterValues) -> None:
     """The directories of definitions, and how many files each holds."""
-    del values
     rows = []
     for layer in context.layers:
         present = os.path.isdir(layer.directory)
@@ -115,9 +114,8 @@ def upgrade_definitions(context: Context, values: ParameterValues) -> None:
         context.note("every file is up to date")
 
 
-def print_schema(context: Context, values: ParameterValues) -> None:
+def print_schema(context: Context, _values: ParameterValues) -> None:
     """The JSON Schema of a definition file; editors complete and validate with it."""
-    del values
     from ...jsontext import dump_json
     from ...language.json_schema import json_schema
 

@@ -37,9 +37,8 @@ def undo_journal(context: Context, values: ParameterValues) -> None:
         raise failure
 
 
-def list_journals(context: Context, values: ParameterValues) -> None:
+def list_journals(context: Context, _values: ParameterValues) -> None:
     """Those in the folder of the program, the latest first; a file that is none is told beside the list."""
-    del values
     output = context.output(context.catalog.views.get("journal"))
     output.print_items(list(_journal_rows(context)))
 

@@ -81,7 +81,7 @@ def describe_operation(context: Context, id: str, operation: CompiledOperation, 
         ),
         _text_block("Body", list(_body_lines(context, operation.get("body"), width))),
         _text_block("Answer", list(_answer_lines(operation))),
-        _text_block("Elsewhere", list(_other_deployments(context, operation, product))),
+        _text_block("Elsewhere", list(_other_deployments(operation, product))),
         _text_block("More", [f"  {operation['documentation']}"] if "documentation" in operation else []),
         _text_block("Example", [f"  {example_line(context, id, operation)}"]),
     ]
@@ -204,8 +204,7 @@ def _answer_lines(operation: CompiledOperation) -> Iterator[str]:
         yield f"  scopes: {' '.join(scopes)}"
 
 
-def _other_deployments(context: Context, operation: CompiledOperation, product: ProductDefinition) -> Iterator[str]:
-    del context
+def _other_deployments(operation: CompiledOperation, product: ProductDefinition) -> Iterator[str]:
     for deployment in {**product.get("on", {}), **operation.get("on", {})}:
         family, here = on_deployment(product, deployment), on_deployment(operation, deployment)
         if reason := family.get("unavailable") or here.get("unavailable"):

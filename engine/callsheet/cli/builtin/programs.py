@@ -192,8 +192,7 @@ def _say_next(context: Context, program: str, made: Made) -> None:
         context.note(f"next: put definitions into its directory; {program} --help lists the commands")
 
 
-def list_programs(context: Context, values: ParameterValues) -> None:
-    del values
+def list_programs(context: Context, _values: ParameterValues) -> None:
     rows = [each._asdict() for each in installed_programs(context.environ)]
     context.output(context.catalog.views.get("program")).print_items(rows)
 

@@ -42,8 +42,7 @@ def start_sandbox(context: Context, values: ParameterValues) -> None:
     _report_running(context, running)
 
 
-def stop_sandbox(context: Context, values: ParameterValues) -> None:
-    del values
+def stop_sandbox(context: Context, _values: ParameterValues) -> None:
     running = _running_sandbox(context)
     if context.only_tries(f"the sandbox at {running.address} would stop"):
         return
@@ -53,8 +52,7 @@ def stop_sandbox(context: Context, values: ParameterValues) -> None:
     context.note(f"the sandbox at {running.address} has stopped")
 
 
-def reset_sandbox(context: Context, values: ParameterValues) -> None:
-    del values
+def reset_sandbox(context: Context, _values: ParameterValues) -> None:
     running = _running_sandbox(context)
     if context.only_tries(f"the sandbox at {running.address} would be as new"):
         return

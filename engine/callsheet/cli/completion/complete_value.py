@@ -36,42 +36,37 @@ if TYPE_CHECKING:
 _MOST_FILES = 1000
 
 
-def complete_aliases(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_aliases(context: Context, _given: Mapping[str, Any], _incomplete: str) -> list[str]:
     from ..aliases import read_aliases
 
-    del given, incomplete
     try:
         return list(read_aliases(context.environ, context.program))
     except CallsheetError:
         return []
 
 
-def complete_sites(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_sites(context: Context, _given: Mapping[str, Any], _incomplete: str) -> list[str]:
     from ...sites.profiles.choose import site_names
 
-    del given, incomplete
     return site_names(context.catalog, context.environ)
 
 
-def complete_journals(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_journals(context: Context, _given: Mapping[str, Any], incomplete: str) -> list[str]:
     from ...commands.journal import kept_journals
 
-    del given
     paths = [path.removeprefix("@") for path in complete_files(incomplete)]
     return ["last", *map(os.path.basename, kept_journals(context.environ, context.program)), *paths]
 
 
-def complete_programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_programs(context: Context, _given: Mapping[str, Any], _incomplete: str) -> list[str]:
     from ...programs.installed import installed_programs
 
-    del given, incomplete
     return [each.program for each in installed_programs(context.environ)]
 
 
-def complete_own_programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_own_programs(context: Context, _given: Mapping[str, Any], _incomplete: str) -> list[str]:
     from ...programs.installed import OWN, installed_programs
 
-    del given, incomplete
     return [each.program for each in installed_programs(context.environ) if each.kind == OWN]
 
 
@@ -92,18 +87,15 @@ def complete_parameters(context: Context, given: Mapping[str, Any], incomplete: 
     return []
 
 
-def complete_methods(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    del given
-    return _ignoring_case([str(name) for (name,) in _catalog_column(context, "method")], incomplete)
+def complete_methods(context: Context, _given: Mapping[str, Any], incomplete: str) -> list[str]:
+    return _values_of_column(context, "method", incomplete)
 
 
-def complete_tags(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    del given
-    return _ignoring_case([str(name) for (name,) in _catalog_column(context, "tag")], incomplete)
+def complete_tags(context: Context, _given: Mapping[str, Any], incomplete: str) -> list[str]:
+    return _values_of_column(context, "tag", incomplete)
 
 
-def complete_kinds(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    del given, incomplete
+def complete_kinds(context: Context, _given: Mapping[str, Any], _incomplete: str) -> list[str]:
     return list(context.catalog.count_by_kind())
 
 
@@ -112,9 +104,8 @@ def complete_ids(context: Context, given: Mapping[str, Any], incomplete: str) ->
     return context.catalog.ids(str(given.get("kind")), incomplete)
 
 
-def complete_settings(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+def complete_settings(context: Context, _given: Mapping[str, Any], incomplete: str) -> list[str]:
     """The keys of the settings file: those of the active site, and of every site by its name."""
-    del given
     if not incomplete.startswith("sites."):
         return ["site", *SETTINGS]
     names = [f"sites.{name}." for name in complete_sites(context, {}, incomplete)]
@@ -147,14 +138,11 @@ def complete_files(incomplete: str) -> list[str]:
         return []
 
 
-def _catalog_column(context: Context, name: str) -> list[tuple[Any, ...]]:
-    return context.catalog.query_rows(f"SELECT DISTINCT {name} FROM operation ORDER BY {name}")  # noqa: S608 - a column of this module
-
-
-def _ignoring_case(words: list[str], incomplete: str) -> list[str]:
-    """As the person began the word, so that the shell takes it for the same one."""
-    rest = [(word, word[len(incomplete) :]) for word in words if word.casefold().startswith(incomplete.casefold())]
-    return [incomplete + end for _, end in rest]
+def _values_of_column(context: Context, name: str, incomplete: str) -> list[str]:
+    """In the letters in which the person began the word, so that the shell takes it for the same one."""
+    rows = context.catalog.query_rows(f"SELECT DISTINCT {name} FROM operation ORDER BY {name}")  # noqa: S608 - a column of this module
+    words = [str(word) for (word,) in rows]
+    return [incomplete + word[len(incomplete) :] for word in words if word.casefold().startswith(incomplete.casefold())]
 
 
 # What completes the value of one argument or option, wherever the words come from.

@@ -213,19 +213,16 @@ class Shell(NamedTuple):
     use: str
 
 
-def _typed_line(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
-    del arguments
+def _typed_line(environ: Mapping[str, str], _arguments: Sequence[str]) -> TypedLine:
     line = read_line(environ.get("COMP_LINE", ""), environ.get("COMP_WORDBREAKS", ""))
     return TypedLine(line.words, line.last, line.quote_word)
 
 
-def _typed_arguments(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
-    del environ
+def _typed_arguments(_environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
     return TypedLine([*arguments[:-1]], arguments[-1] if arguments else "", str)
 
 
-def _json_words(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
-    del arguments
+def _json_words(environ: Mapping[str, str], _arguments: Sequence[str]) -> TypedLine:
     found = next((text for name, text in environ.items() if name.endswith(_WORDS)), "[]")
     try:
         words = json.loads(found)

@@ -191,9 +191,8 @@ class Pages:
             self._known[change.id or ""] = base
         return self._planned_change(self._folder.page_at_path(change.path))
 
-    def keep_base(self, change: PlannedChange, id: str, base: Applied | None) -> None:
+    def keep_base(self, _change: PlannedChange, id: str, base: Applied | None) -> None:
         """Remember what was applied; None: it is gone."""
-        del change
         if base is not None:
             self.bases.keep_base(id, base)
 

@@ -68,9 +68,8 @@ def run_query(
 
 
 def _authorize_action(
-    action: int, first: str | None, second: str | None, database: str | None, inner: str | None
+    action: int, first: str | None, second: str | None, _database: str | None, _inner: str | None
 ) -> int:
-    del database, inner
     if action == sqlite3.SQLITE_PRAGMA:
         return sqlite3.SQLITE_OK if first in _PRAGMAS else sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_FUNCTION and second in _REFUSED:

@@ -36,9 +36,8 @@ class Unknown(Placeholder):
         made.source, made.path = source, path
         return made
 
-    def get(self, key: str, default: Any = None) -> Unknown:
+    def get(self, key: str, _default: Any = None) -> Unknown:
         """A part of it; this is what expressions call."""
-        del default
         return Unknown(self.source, (*self.path, key))
 
     def plus(self, other: Any) -> Unknown:
@@ -177,15 +176,13 @@ def read_text(context: Context, given: str, option: str) -> str:
     return Typed(text)
 
 
-def plain_text(context: Context, text: str) -> str:
+def plain_text(_context: Context, text: str) -> str:
     """The text as it is; `@file` and `@-` are read."""
-    del context
     return text
 
 
-def from_json(context: Context, text: str) -> Any:
+def from_json(_context: Context, text: str) -> Any:
     """The value that a JSON text says."""
-    del context
     from ...jsontext import parse_json
 
     return parse_json(text)

@@ -80,13 +80,11 @@ class ResumedRun(Run):
         """Where nothing is left to do there is no result."""
         return None if found is None else super().checked_result(found)
 
-    def numbered_items(self, items: list[Any]) -> list[Numbered]:
-        del items
+    def numbered_items(self, _items: list[Any]) -> list[Numbered]:
         pairs = enumerate(zip(self.found.items, self.found.entries, strict=True))
         return [Numbered(number, item) for number, (item, entry) in pairs if entry.state != DONE]
 
-    def record_items(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
-        del items
+    def record_items(self, step: StepDefinition, _items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
         return resume_record(self, step, self.found)
 
     def item_run(self, step: StepDefinition, item: Numbered, *, final: bool) -> StepsOfItem:

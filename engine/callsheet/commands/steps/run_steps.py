@@ -270,9 +270,8 @@ class StepRun:
         """Those of a list that are to be done."""
         return [Numbered(*each) for each in enumerate(items)]
 
-    def record_items(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
+    def record_items(self, _step: StepDefinition, _items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
         """Where it is written down what becomes of the items."""
-        del step, items
         return nullcontext()
 
     def can_undo(self, each: Each) -> bool:
@@ -320,9 +319,8 @@ class StepRun:
             self.odd_answers.append(answer)
         return answer
 
-    def prints_stream(self, step: ItemStep, request: Request, extent: Extent) -> bool:
+    def prints_stream(self, _step: ItemStep, _request: Request, _extent: Extent) -> bool:
         """Whether the answer was printed as its pages came."""
-        del step, request, extent
         return False
 
     def last_extent(self) -> Extent:

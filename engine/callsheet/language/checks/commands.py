@@ -51,9 +51,8 @@ if TYPE_CHECKING:
 _PAGING = "paging"
 
 
-def param_findings(definitions: Definitions, definition: Definition, *, usual: Mapping[str, Param]) -> Findings:
+def param_findings(_definitions: Definitions, definition: Definition, *, usual: Mapping[str, Param]) -> Findings:
     """`usual` is what `paging_options` gives."""
-    del definitions
     table = definition.table
     for key in ("params", "options", _PAGING, "journal"):
         for place, param in enumerate(table.get(key, ())):

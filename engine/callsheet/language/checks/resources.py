@@ -216,9 +216,8 @@ def _param_names(command: Definition) -> set[str]:
 # Which files of other programs a definition may name: below a project's folder, and of the home only a shipped one.
 
 
-def host_findings(definitions: Definitions, host: Definition) -> Findings:
+def host_findings(_definitions: Definitions, host: Definition) -> Findings:
     """A shared definition names no file of the home, and says nothing of what is written into one."""
-    del definitions
     for at, path in _places_below(host):
         if not stays_below(path):
             yield Finding(at, f"{path!r} has to stay below the directory: names with / between them, none of them ..")

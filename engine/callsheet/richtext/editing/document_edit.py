@@ -32,8 +32,7 @@ class DocumentEdit(EditWriter):
     def kept(self, part: Part) -> list[Any]:
         return [part.source]
 
-    def verbatim(self, kind: str, written: list[Any]) -> list[Node]:
-        del kind
+    def verbatim(self, _kind: str, written: list[Any]) -> list[Node]:
         return [
             Verbatim(node.kind, node.attrs, [_kept(child) for child in node.content], node.text, node.marks, source=raw)
             for raw in written

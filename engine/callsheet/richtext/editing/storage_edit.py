@@ -105,8 +105,7 @@ class StorageEdit(EditWriter):
 
     # --- blocks ---
 
-    def whole(self, root: Part, content: str) -> str:
-        del root
+    def whole(self, _root: Part, content: str) -> str:
         return content
 
     def kept(self, part: Part) -> str:
@@ -115,8 +114,7 @@ class StorageEdit(EditWriter):
     def verbatim(self, kind: str, written: str) -> list[Node]:
         return [Verbatim(kind, source=written)]
 
-    def moved(self, written: str, parent: Part) -> str:
-        del parent
+    def moved(self, written: str, _parent: Part) -> str:
         return written
 
     def line(self, part: Part, node: Node, outputs: list[OutputPiece]) -> str:
@@ -168,8 +166,7 @@ class StorageEdit(EditWriter):
     def new_line(self, node: Node, outputs: list[OutputPiece]) -> str:
         return self._shell(Node(node.kind, node.attrs), self._inline(outputs))
 
-    def fresh(self, node: Node, parent: Part) -> str:
-        del parent
+    def fresh(self, node: Node, _parent: Part) -> str:
         return self.writer.block(node)
 
     def _shell(self, node: Node, inner: str) -> str:

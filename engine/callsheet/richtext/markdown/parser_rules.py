@@ -259,8 +259,7 @@ class InlineState(StateInline):
         self.pending = ""
         return token
 
-    def push(self, ttype: str, tag: str, nesting: Any) -> Any:
-        del tag
+    def push(self, ttype: str, _tag: str, nesting: Any) -> Any:
         if self.pending:
             self.pushPending()
         token = InlineToken(ttype, nesting)
