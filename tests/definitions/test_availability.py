@@ -25,7 +25,7 @@ LISTED = SHARED / "reference" / "datacenter-endpoints.json"
 SPARED = ("bulk", "fetch")
 # A resource can do less where a deployment lacks the operation (`Things.can`); those that are there are looked at.
 VERBS = ("list", "read", "create", "update", "delete", "content", "order")
-KINDS = ("command", "lookup", "resource", "product", "address", "tool", "operation")
+KINDS = ("command", "lookup", "resource", "product", "address", "operation")
 
 
 @pytest.fixture(scope="module")

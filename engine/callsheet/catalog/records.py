@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         AuthDefinition,
         DeploymentDefinition,
     )
-    from ..language.shape.agents import CompiledHost, ContainerDefinition, ToolDefinition, ToolsetDefinition
+    from ..language.shape.agents import CompiledHost, ContainerDefinition, ToolsetDefinition
     from ..language.shape.base import RenamedDefinition
     from ..language.shape.commands import (
         CompiledCommand,
@@ -121,5 +121,4 @@ class Records:
     queues: Kind[QueueDefinition] = Kind("queue")
     brokers: Kind[BrokerDefinition] = Kind("broker")
     resources: Kind[ResourceDefinition] = Kind("resource")
-    tools: Kind[ToolDefinition] = Kind("tool")
     toolsets: Kind[ToolsetDefinition] = Kind("toolset")

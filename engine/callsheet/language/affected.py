@@ -77,7 +77,7 @@ def _named_in(texts: Iterable[str], known: Iterable[Key]) -> set[Key]:
 
 def _beside(changed: Iterable[Key], known: Iterable[Key]) -> set[Key]:
     """What stands in the same group, whose words must differ, and what agents know by the same name."""
-    ids = {id for kind, id in changed if kind in ("command", "group", "tool")}
+    ids = {id for kind, id in changed if kind in ("command", "group")}
     groups, names = {id.rpartition(" ")[0] for id in ids}, {tool_name(id).casefold() for id in ids}
     return {
         (kind, id)

@@ -242,7 +242,7 @@ _KINDS = (SHARED, "view", "command")
 _STEPS, _AROUND_STEPS = ("step", "undo"), ("each", "snapshot")  # keys of lists of steps, and of tables with these
 _PARAMS = (("command", "params"), ("program", "options"), ("program", "paging"), ("program", "journal"))
 # What is about the base itself: its names, and how it is called.
-_OWN = frozenset({LIKE, "aliases", "examples", "hidden"})
+_OWN = frozenset({LIKE, "aliases", "examples", "hidden", "agents"})
 # What a command does and what comes of it. One that does something else takes none of this along; one that calls
 # another operation gives it the same arguments.
 _VERBS = frozenset({"call", "step", "builtin"})

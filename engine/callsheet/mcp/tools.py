@@ -20,7 +20,7 @@ from ..registry import FOR_AGENTS, OF_ANY_OPERATION, OF_DEFINITIONS, PAGING, REA
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..commands.context import ParameterValues
-    from ..language.shape.agents import ToolDefinition
+    from ..language.shape.agents import OfferedTool
     from ..language.shape.commands import CompiledCommand, Param, ViewDefinition
 
 # Texts of the command line in the words of tools, where options are arguments and commands are tools.
@@ -80,13 +80,13 @@ _PAGING_HELP = {"limit": "how many items", "page-token": "next of the previous a
 _MOST_FIELDS = 12
 
 
-def offered_parameters(command: CompiledCommand, tool: ToolDefinition | None = None) -> dict[str, Param]:
+def offered_parameters(command: CompiledCommand) -> dict[str, Param]:
     """The parameters that a tool takes, by the names it takes them under.
 
     A path is a file of this machine, and what fills pages is said by `limit` and by the answer's `next`.
     """
-    params = tool.get("params") if tool else None
-    fixed = tool.get("values", {}) if tool else {}
+    offered: OfferedTool = command.get("agents", {})
+    params, fixed = offered.get("params"), offered.get("values", {})
     chosen = None if params is None else {*params, *PAGING}
     found: dict[str, Param] = {}
     for param in command.get("params", []):
@@ -187,20 +187,14 @@ class Tool(NamedTuple):
 
 
 class Tools:
-    """All that can be offered: `by_command` knows how a command is described, where a definition says so."""
+    """All that can be offered."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._described = {tool["command"]: (name, tool) for name, tool in catalog.tools.all().items()}
-
-    def name_of_tool(self, command: str) -> str:
-        """The name of a command's tool: its own, or the words of the command."""
-        described = self._described.get(command)
-        return tool_name(described[0] if described else command)
 
     def _tool_of(self, command: str) -> str | None:
         definition = self._catalog.commands.find(command)
-        return self.name_of_tool(command) if definition is not None and can_be_offered(definition) else None
+        return name_of_tool(command, definition) if definition is not None and can_be_offered(definition) else None
 
     def tool_of_command(self, command: str, *, reads: bool = False) -> Tool:
         """`reads`: where it could call any operation, it may only read."""
@@ -208,14 +202,14 @@ class Tools:
         any_operation = definition.get("builtin") in OF_ANY_OPERATION
         if any_operation and reads:
             definition["safety"] = "read"
-        _, described = self._described.get(command, ("", None))
-        params = offered_parameters(definition, described)
+        offered: OfferedTool = definition.get("agents", {})
+        params = offered_parameters(definition)
         view = self._catalog.views.get(definition["view"]) if "view" in definition else None
         arguments = {str(param["name"]): name for name, param in params.items()}
         in_words = partial(for_tools, arguments=arguments, tool_of=self._tool_of)
-        help = in_words((described.get("help") if described else None) or definition["help"])
+        help = in_words(offered.get("help", definition["help"]))
         return Tool(
-            self.name_of_tool(command),
+            name_of_tool(command, definition),
             definition["help"],
             help,
             command,
@@ -224,10 +218,15 @@ class Tools:
             definition.get("view"),
             input_schema(self._catalog, definition, params, view, in_words),
             bool(definition.get("pages")),
-            described.get("values", {}) if described else {},
+            offered.get("values", {}),
             any_operation,
             definition.get("builtin") in OF_DEFINITIONS,
         )
+
+
+def name_of_tool(id: str, command: CompiledCommand) -> str:
+    """The name that the command gives it, or the words of the command."""
+    return tool_name(command.get("agents", {}).get("name", id))
 
 
 def can_be_offered(command: CompiledCommand) -> bool:
@@ -281,6 +280,7 @@ class ToolSelection:
             for id, definition in commands.items()
             if can_be_offered(definition) and "unavailable" not in on_deployment(definition, deployment or "")
         }
+        self._named = {name_of_tool(id, commands[id]): id for id in self.commands}
         self._sets = catalog.toolsets.all()
         self._groups = catalog.groups.ids()
 
@@ -343,8 +343,7 @@ class ToolSelection:
         sets = self.commands_by_set
         if words in sets:
             return sets[words]
-        by_tool = {self.tools.name_of_tool(command): command for command in self.commands}
-        found = words if words in self.commands else by_tool.get(name)
+        found = words if words in self.commands else self._named.get(name)
         if found is not None:
             return [found]
         if self._catalog.commands.find(words) is not None:

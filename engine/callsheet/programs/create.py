@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..collector import without_collector
 from ..errors import UsageError
@@ -154,7 +154,8 @@ def _command_definitions(
     tree = [each for (kind, _), each in below.items() if kind in ("group", "command")]
     words = {each.id.split()[0] for each in tree}
     words |= {alias for each in tree if " " not in each.id for alias in each.table.get("aliases", ())}
-    words |= {id.partition("_")[0] for kind, id in below if kind == "tool"}  # `inbox list` would be `inbox_list`, too
+    tools = (each.table["agents"].get("name", "") for each in tree if "agents" in each.table)
+    words |= {name.partition("_")[0] for name in tools}  # `inbox list` would be `inbox_list`, too
     taken = TakenNames(
         program,
         words | {alias for table in programs for alias in table.get("aliases", ())},
@@ -340,13 +341,13 @@ def reached_by(definition: Definition) -> Iterator[ReachedThing]:
     yield from _of_addresses(table)
     if table.get("scheme") != "none":  # then there is no credential
         yield from _of_keys(table, KEYS.get(kind, {}), where)
+    if offered := _offered_to_agents(kind, table):
+        yield ReachedThing("offers", f"{where}: {json.dumps(offered, ensure_ascii=False)}")
     if kind == "command":
         yield from _of_command(table, where)
     elif kind == "route":
         for handler in table["do"]:
             yield from _of_handler(handler, where)
-    elif kind in ("tool", "toolset") or (kind == "resource" and "agents" in table):
-        yield ReachedThing("offers", f"{where}: {json.dumps(_offered_tool(table), ensure_ascii=False)}")
     elif kind == "queue":
         yield from _of_keys(table, _declared_reach("queue", table["driver"]), where)
     elif kind == PROGRAM:
@@ -357,10 +358,9 @@ def reached_by(definition: Definition) -> Iterator[ReachedThing]:
         )
 
 
-def _offered_tool(table: dict[str, Any]) -> dict[str, Any]:
+def _offered_to_agents(kind: str, table: dict[str, Any]) -> dict[str, Any]:
     """What agents read of it, and what it does with which values."""
-    of_agents: dict[str, Any] = table.get("agents", {})
-    return {key: table[key] for key in ("command", "commands", "default", "help", "values") if key in table} | of_agents
+    return table if kind == "toolset" else cast("dict[str, Any]", table.get("agents", {}))
 
 
 def _of_command(table: dict[str, Any], where: str) -> Iterator[ReachedThing]:

@@ -12,7 +12,7 @@ from ...registry import FOR_AGENTS, PAGING, READ_MORE
 from ..load import shipped_table
 from ..merge import ON, deployment_variants
 from ..parameters import to_identifier, tool_name
-from ..problem import Finding, Findings, Key
+from ..problem import Finding, Findings
 from ..safety import CHANGES, class_of_operation
 from ..scopes import names_in
 from ..shape import KINDS
@@ -31,51 +31,51 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"\{([a-z_]+)\}")
 
 
-# Name of a tool → the definitions that would be called so: commands that no tool describes, then tools.
-ToolNames = dict[str, list[Key]]
+# Name of a tool in lower case → the commands that would be called so.
+ToolNames = dict[str, list[str]]
 
 
 def tools_by_name(definitions: Definitions) -> ToolNames:
-    tools = definitions.of_kind("tool")
-    described = {each.table.get("command") for each in tools}
-    commands = [each for each in definitions.of_kind("command") if each.id not in described]
-    found: ToolNames = {READ_MORE: [("tool", "read more")]}
-    for each in [*filter(_can_be_offered, commands), *tools]:
-        found.setdefault(tool_name(each.id).casefold(), []).append((each.kind, each.id))
+    found: ToolNames = {READ_MORE: [READ_MORE.replace("_", " ")]}
+    for each in filter(_can_be_offered, definitions.of_kind("command")):
+        found.setdefault(tool_name_of(each).casefold(), []).append(each.id)
     return found
+
+
+def tool_name_of(command: Definition) -> str:
+    """What agents know a command by."""
+    return tool_name(command.table.get("agents", {}).get("name", command.id))
 
 
 def _can_be_offered(command: Definition) -> bool:
     return not command.table.get("hidden") and command.table.get("builtin", "") in ("", *FOR_AGENTS)
 
 
-def name_findings(_: Definitions, definition: Definition, *, tools: ToolNames) -> Findings:
+def name_findings(_: Definitions, command: Definition, *, tools: ToolNames) -> Findings:
     """Agents know tools by names without spaces and hyphens, in which two may become the same."""
-    own, name = (definition.kind, definition.id), tool_name(definition.id)
-    first, *others = tools.get(name.casefold(), [own])
-    if own in others:
-        text = f"agents know {first[0]} {first[1]!r} as {name!r} already: give this a tool of another name"
-        yield Finding((), text, (first,))
+    name = tool_name_of(command)
+    first, *others = tools.get(name.casefold(), [command.id])
+    if command.id in others:
+        text = f"agents know {first!r} as {name!r} already: give this another name in its table `agents`"
+        yield Finding((), text, (("command", first),))
 
 
-def tool_findings(definitions: Definitions, tool: Definition) -> Findings:
-    """Its command can be a tool and is no other tool; its parameters are the command's."""
-    command = definitions.get(("command", tool.table["command"]))
-    if command is None:  # told as a reference to nothing
+def tool_findings(_: Definitions, command: Definition) -> Findings:
+    """A command that says how it is offered can be offered; the parameters that it names are its own."""
+    offered = command.table.get("agents")
+    if offered is None:
         return
-    yield from _for_agents(command, ("command",))
-    known = _param_names(command)
-    for place, name in enumerate(tool.table.get("params", ())):
+    yield from _for_agents(command, ("agents",))
+    known, values = _param_names(command), offered.get("values", {})
+    for place, name in enumerate(offered.get("params", ())):
         if name not in known:
-            yield Finding(("params", place), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
-    values = tool.table.get("values", {})
-    for name in _needed_names(command) if "params" in tool.table else ():
-        if name not in tool.table["params"] and name not in values:
-            yield Finding(("params",), f"{command.id} cannot do without {name!r}: name it here, or in `values`")
-    yield from _value_findings(command, values, set(), ())
-    for other in definitions.of_kind("tool"):
-        if other.id < tool.id and other.table.get("command") == command.id:
-            yield Finding(("command",), f"tool {other.id!r} is this command already")
+            text = f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}"
+            yield Finding(("agents", "params", place), text)
+    for name in _needed_names(command) if "params" in offered else ():
+        if name not in offered["params"] and name not in values:
+            text = f"{command.id} cannot do without {name!r}: name it here, or in `values`"
+            yield Finding(("agents", "params"), text)
+    yield from _value_findings(command, values, set(), ("agents",))
 
 
 def toolset_findings(definitions: Definitions, toolset: Definition) -> Findings:

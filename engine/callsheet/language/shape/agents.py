@@ -28,10 +28,14 @@ Command = Annotated[str, reference_to("command", description="The command that r
 Values = Annotated[dict[str, Value], Field(description="Values of the command's parameters by their names.")]
 
 
-class ToolDefinition(Shape, total=False):
-    """How a command is offered to agents. Without one, a command is offered under its own words, with all it takes."""
+class OfferedTool(Shape, total=False):
+    """How a command is offered to agents. Without it, a command is offered under its own words, with all it takes."""
 
-    command: Required[Command]
+    name: Annotated[
+        str,
+        fitting(r"^[A-Za-z][A-Za-z0-9_]*$", "letters, digits and _"),
+        Field(description="What the tool is called. Default: the command's words."),
+    ]
     help: Annotated[Name, Field(description="What it does, in words that a person would use. Default: the command's.")]
     params: Annotated[list[Name], Field(description="The parameters that are offered. Default: all of them.")]
     values: Values
@@ -256,7 +260,6 @@ class CompiledHost(HostDefinition, total=False):
 
 
 KINDS: dict[str, Any] = {
-    "tool": ToolDefinition,
     "toolset": ToolsetDefinition,
     "container": ContainerDefinition,
     "host": HostDefinition,

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
+from .agents import OfferedTool
 from .base import (
     Args,
     Expression,
@@ -446,6 +447,7 @@ class CommandDefinition(CommandHere, total=False):
     examples: Annotated[list[str], Field(description="Command lines that work, without the program's name.")]
     reorder: Annotated[Reorder, Field(description="Of a list in an order that people make: what changes the order.")]
     hidden: bool
+    agents: OfferedTool
     renamed: Annotated[
         dict[str, str],
         Field(
