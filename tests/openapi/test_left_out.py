@@ -76,6 +76,7 @@ def test_when_nothing_is_left_it_is_an_error() -> None:
         ("/#Action=ListUsers", "GET /", []),
         ("/things/{id}#detail", "GET /things/{id}", []),
         ("/files/{key+}", "GET /files/{key}", []),
+        ("/files/:key/copies", "GET /files/{key}/copies", []),
         ("/?comp=list&x", "GET /", [("comp", ["list"]), ("x", [""])]),
     ],
 )
@@ -248,3 +249,45 @@ def test_any_other_text_called_file_stays_a_text(media: str, parts: dict[str, An
     result = uploaded(media, **parts)
     assert not result.operations["good"]["body"]["parts"].get("file", {}).get("file")
     assert result.notes == []
+
+
+SCHEMAS = [  # what a document says of a body, and what an import keeps of it
+    ({"type": "array", "minProperties": 1, "items": STRING}, {"type": "array", "items": STRING}),
+    ({"type": "object", "maxLength": 9, "properties": {"a": STRING}}, {"type": "object", "properties": {"a": STRING}}),
+    ({"type": "integer", "enum": [1, "2", 1]}, {"type": "integer", "enum": [1]}),
+    ({"type": "boolean", "default": "yes"}, {"type": "boolean"}),
+    (
+        {"type": "object", "required": ["a", "b", "a"], "properties": {"a": STRING}},
+        {"type": "object", "required": ["a", "b"], "properties": {"a": STRING, "b": {}}},
+    ),
+    (
+        {"allOf": [{"required": ["b"], "properties": {"a": STRING}}, {"properties": {"b": STRING}}]},
+        {"allOf": [{"required": ["b"], "properties": {"a": STRING}}, {"properties": {"b": STRING}}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "kept"), SCHEMAS, ids=range(len(SCHEMAS)))
+def test_what_says_nothing_of_any_value_is_not_kept(said: dict[str, Any], kept: dict[str, Any]) -> None:
+    body = {"content": {"application/json": {"schema": said}}}
+    result = imported({"/good": {"post": {**GOOD, "requestBody": body}}})
+    assert [*result.schemas.values()] == [kept]
+
+
+def test_a_list_whose_body_takes_the_page_by_a_part_of_its_schema_comes_in_pages(tmp_path: Path) -> None:
+    paging = {"type": "object", "properties": {"page": {"type": "integer"}, "page_size": {"type": "integer"}}}
+    body = {"allOf": [{"$ref": "#/components/schemas/Paging"}], "properties": {"q": STRING}}
+    listed = {"type": "array", "items": {"type": "object", "properties": {"id": STRING}}}
+    answer = {"200": {"description": "x", "content": {"application/json": {"schema": listed}}}}
+    search = {"requestBody": {"content": {"application/json": {"schema": body}}}, "responses": answer}
+    get = {
+        "parameters": [{"name": name, "in": "query", "schema": {"type": "integer"}} for name in paging["properties"]]
+    }
+    paths = {"/things": {"get": {**get, "responses": answer}}, "/things/search": {"post": search}}
+    document = {**HEAD, "paths": paths, "components": {"schemas": {"Paging": paging}}}
+    (tmp_path / "d.json").write_text(json.dumps(document), encoding="utf-8")
+    err = io.StringIO()
+    words = ["new", "shop", "--from", str(tmp_path / "d.json"), "--no-launcher"]
+    environ = {"CALLSHEET_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    assert run("callsheet", words, environ=environ, stdin=io.StringIO(), stdout=io.StringIO(), stderr=err) == 0
+    assert "left out" not in err.getvalue()

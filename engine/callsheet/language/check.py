@@ -35,6 +35,7 @@ from .checks.commands import (
     comparison_findings,
     input_findings,
     lookup_problems,
+    member_findings,
     need_findings,
     paging_options,
     param_findings,
@@ -45,11 +46,13 @@ from .checks.commands import (
 from .checks.listener import event_findings, listener_findings, route_findings, signin_findings, source_findings
 from .checks.operations import (
     address_problems,
+    auth_findings,
     body_findings,
     fetch_findings,
     header_findings,
     operation_problems,
     paginator_findings,
+    product_findings,
 )
 from .checks.references import ShapePlace, adapter_of, allowed_keys, place_findings, together_findings
 from .checks.requests import endless_schemas, reading_findings, safety_findings, schema_problems
@@ -65,6 +68,7 @@ from .checks.resources import (
     toolset_findings,
 )
 from .desugar import is_derived
+from .merge import ON
 from .problem import Finding, Findings, Key, Problem, spot_with_bases, stale_by, word_problem
 from .renames import lost_definition
 from .shape import COMPLETED, KINDS
@@ -231,7 +235,8 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
             if item["type"] == "bool_type" and "literal_error" in types:
                 continue  # it is told with the other values
             of_a_form = len(path) < len(item["loc"]) and item["type"].endswith("_type")
-            if of_a_form and any(other[: len(path)] == path and other != path for other, _ in items):
+            nearer = types if not all(each.endswith("_type") for each in types) else ()
+            if of_a_form and (nearer or any(other[: len(path)] == path and other != path for other, _ in items)):
                 continue  # it has several forms, and another one comes nearer
             also = ", or true or false" if item["type"] == "literal_error" and "bool_type" in types else ""
             yield Problem(definition, Finding(path, _expected_text(definition, path, item, definitions) + also))
@@ -296,6 +301,7 @@ def _further_problems(
             examples,
             partial(command_problems, operations=operations),
             comparison_findings,
+            member_findings,
             partial(safety_findings, aliases=operations),
             reorder_findings,
         ),
@@ -305,6 +311,7 @@ def _further_problems(
         "view": (need_findings, change_findings),
         "node": (node_findings,),
         "renamed": (rename_findings,),
+        "part": (reading,),
         "lookup": (partial(lookup_problems, operations=operations), reading),
         "container": (container_findings,),
         "listener": (listener_findings,),
@@ -316,8 +323,9 @@ def _further_problems(
             partial(fetch_findings, operations=operations),
         ),
         "paginator": (paginator_findings,),
-        **dict.fromkeys(("deployment", "auth"), (address_problems,)),
-        "product": (address_problems, header_findings, reading),
+        "deployment": (address_problems,),
+        "auth": (address_problems, auth_findings),
+        "product": (address_problems, header_findings, product_findings, reading),
         "service": (address_problems, companion_findings, signin_findings),
         "schema": (partial(schema_problems, known=schemas, endless=endless_schemas(definitions)),),
         "assignment": (case_findings,),
@@ -331,8 +339,26 @@ def _further_problems(
         "route": (route_findings,),
     }
     for (kind, _), definition in chosen.items():
+        there = definition.table.get(ON)
+        for word, here in there.items() if isinstance(there, dict) and kind != "schema" else ():
+            found = _removals_of_nothing(definition.table, here, (ON, word))
+            yield from (Problem(definition, Finding(path, "nothing to remove")) for path in found)
         for find in checks.get(kind, ()):
             yield from (Problem(definition, Finding(*found)) for found in find(definitions, definition))
+
+
+def _removals_of_nothing(table: Any, here: Any, at: Path) -> Iterator[Path]:
+    """Where a deployment takes something away that is not there anyway."""
+    for key, value in here.items() if isinstance(here, dict) and isinstance(table, dict) else ():
+        if isinstance(value, list):
+            names = {each["name"] for each in table.get(key, ()) if isinstance(each, dict) and "name" in each}
+            for place, each in enumerate(value):
+                if isinstance(each, dict) and each.get("remove") is True and each.get("name") not in names:
+                    yield (*at, key, place)
+        elif isinstance(value, dict) and value.get("remove") is True and key not in table:
+            yield (*at, key)
+        else:
+            yield from _removals_of_nothing(table.get(key), value, (*at, key))
 
 
 def _by_line(text: str) -> tuple[str, int, str]:

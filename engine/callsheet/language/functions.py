@@ -14,7 +14,6 @@ import threading
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -51,10 +50,15 @@ class RootParser(Parser):
 
     def _parse(self, expression: str) -> ParsedResult:
         tokens = list(_RootLexer().tokenize(expression))
-        for before, token in pairwise(tokens):
+        for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], tokens[-1]], strict=False):
             if before["type"] == "dot" and str(token["value"]).startswith(ROOT):
                 name = token["value"].replace(ROOT, "$", 1)
                 raise exceptions.ParseError(token["start"], name, token["type"], f"no dot can stand before {name}")
+            if token["type"] == "quoted_identifier" and _is_meant_as_text(
+                before["type"], token["value"], after["type"]
+            ):
+                text = f"\"{token['value']}\" is the name of a member: a text is written '{token['value']}'"
+                raise exceptions.ParseError(token["start"], token["value"], token["type"], text)
         self._tokens = tokens
         self._index = 0
         # The types that are published for the library leave out these two, which `Parser._parse` calls.
@@ -64,6 +68,12 @@ class RootParser(Parser):
             place, kind = tokens[self._index]["start"], tokens[self._index]["type"]
             raise exceptions.ParseError(place, value, kind, f"Unexpected token: {value}")
         return ParsedResult(expression, parsed)
+
+
+def _is_meant_as_text(before: str, words: str, after: str) -> bool:
+    """Whether words in quotation marks stand where a text is compared or given, and are no odd name of a member."""
+    is_argument = (before, after) in (("comma", "rparen"), ("lparen", "comma"))
+    return (before in ("eq", "ne") or is_argument) and re.fullmatch(r"[\w ]+", words) is not None
 
 
 class RootInterpreter(TreeInterpreter):
@@ -531,6 +541,9 @@ def parse_expression(expression: str) -> Any:
             parsed = _PARSER.parse(expression)
         if _negates_a_root(parsed.parsed):
             raise exceptions.JMESPathError("!a.b is read as (!a).b: write !(a.b)")
+        if (name := _piped_name(parsed.parsed)) is not None:
+            text = f"'| {name}' is the member {name}, not the function: write {name}(...), or .{name} for the member"
+            raise exceptions.JMESPathError(text)
         for word in CONSTANTS.intersection(field_names(parsed.parsed)):
             if f'"{word}"' not in expression:
                 raise exceptions.JMESPathError(f"{word} is the name of a member here: write `{word}`")
@@ -618,6 +631,8 @@ def _check_call(name: str, arguments: list[Any]) -> None:
         raise exceptions.JMESPathError(f"{name}() takes {_counted_text(least)}, not {len(arguments)}")
     for place, (wanted, argument) in enumerate(zip(signature, arguments, strict=False), 1):
         kind = _literal_kind(argument)
+        if wanted["types"] == ["expref"] and kind != "expref":
+            raise exceptions.JMESPathError(f"{name}(): argument {place} is an expression of each item: write &...")
         if wanted["types"] and kind is not None and kind not in {each.partition("-")[0] for each in wanted["types"]}:
             expected = " or ".join(each.replace("expref", "expression (&...)") for each in wanted["types"])
             raise exceptions.JMESPathError(f"{name}(): argument {place} must be of type {expected}, not {kind}")
@@ -644,6 +659,14 @@ def _literal_kind(node: Any) -> str | None:
     if node["type"] != "literal":
         return None
     return next((name for kind, name in _LITERALS if isinstance(node["value"], kind)), None)
+
+
+def _piped_name(node: Any) -> str | None:
+    """The name of a function alone behind a pipe, where other languages call it: here it is a member, mostly null."""
+    children = [child for child in node["children"] if isinstance(child, dict)]
+    if node["type"] == "pipe" and children[1]["type"] == "field" and children[1]["value"] in Functions.FUNCTION_TABLE:
+        return str(children[1]["value"])
+    return next((name for name in map(_piped_name, children) if name is not None), None)
 
 
 def _negates_a_root(node: Any) -> bool:

@@ -28,7 +28,13 @@ def names_in(value: Any) -> Iterator[str]:
 def paths_in(value: Any) -> Iterator[str]:
     """The plain paths that they follow: `page.version.number`."""
     for expression in _expressions_in(value):
-        yield from map(".".join, paths_in_expression(_syntax_tree(expression)))
+        yield from map(".".join, plain_paths(expression))
+
+
+def plain_paths(expression: str) -> Iterator[list[str]]:
+    """The names of each plain path that an expression follows."""
+    for first, *rest in paths_in_expression(_syntax_tree(expression)):
+        yield [first.removeprefix(ROOT), *rest]
 
 
 def _expressions_in(value: Any) -> Iterator[str]:

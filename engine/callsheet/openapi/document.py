@@ -516,6 +516,7 @@ def _split_query(path: str) -> tuple[str, list[JsonObject]]:
         for name, value in pairs
         if "{" not in value
     ]
+    bare = re.sub(r"/:([A-Za-z_]\w*)(?=/|\Z)", r"/{\1}", bare)  # as other kinds of documents write it
     return re.sub(r"\{([^{}]+?)[+*]\}", r"{\1}", bare), fixed
 
 

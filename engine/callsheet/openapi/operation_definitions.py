@@ -480,7 +480,7 @@ def _scopes(document: Document, operation: Mapping[str, Any]) -> list[str]:
     for alternative in security or ():
         scopes = [str(scope) for needed in (alternative or {}).values() for scope in needed or ()]
         if scopes:
-            return scopes
+            return list(dict.fromkeys(scopes))
     return []
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..errors import DefinitionError
 from ..language.checks.operations import argument_misfit
 from ..language.checks.references import pattern_fault
-from ..language.checks.requests import can_hold, fits_kind
+from ..language.checks.requests import can_hold, unfit_keywords, unnamed_members
 from ..language.parameter_text import OF_THE_CONNECTION
 from ..language.source_file import way_too_deep
 from .document import FILES, Document, HttpOperation, pointer_parts
@@ -302,6 +302,8 @@ class Schemas:
         self._undecided = []
         for id in self._fresh:
             not_exclusive(self.definitions[id], self.definitions)
+            for _, table, member in [*unnamed_members(self.definitions[id])]:
+                cast("JsonObject", table)["properties"][member] = {}
         self._fresh = []
         return name
 
@@ -410,11 +412,15 @@ class Schemas:
                 del table["patternProperties"][name]
         if "enum" in table:
             table["enum"] = [value for value in table["enum"] if value is not None]
-            kinds = _types_of(table)
-            if kinds and table["enum"] and not any(fits_kind(kind, each) for kind in kinds for each in table["enum"]):
-                self.notes.append(
-                    f"schema enum {table.pop('enum')!r} is left out: none is of type {' or '.join(kinds)}"
-                )
+        unfit = dict(unfit_keywords(table))
+        if ("enum",) in unfit:
+            self.notes.append(
+                f"schema enum {table['enum']!r} is left out: none is of type {' or '.join(_types_of(table))}"
+            )
+        for key in ("enum", "required"):
+            if key in table:
+                table[key] = [value for place, value in enumerate(table[key]) if (key, place) not in unfit]
+        table = {key: value for key, value in table.items() if (key,) not in unfit}
         if len(table.get("allOf", ())) == 1 and not set(table) & set(table["allOf"][0]):
             # The old way of writing something beside a reference.
             table |= table.pop("allOf")[0]
@@ -551,7 +557,7 @@ def _parameter_record(
     if parameter.get("style") == "deepObject" and facts.get("type") != "array":
         facts = {"type": "object"}  # whatever else it may be: nothing else is written so
     record: JsonObject = {"name": parameter["name"]}
-    if parameter["in"] != "query":
+    if parameter["in"] != "query" or f"{{{parameter['name']}}}".casefold() in call.path.casefold():
         record["in"] = parameter["in"]
     if parameter.get("required") is True or parameter["in"] == "path":
         record["required"] = True

@@ -182,9 +182,12 @@ def _argument_findings(params: Sequence[Param], key: str) -> Findings:
     arguments += [
         (place, {**param, "required": False}) for place, param in enumerate(params) if param.get("positional")
     ]
-    listed = optional = ""
+    listed = optional = rest = ""
     for index, param in arguments:
         at = (key, index)
+        if rest:
+            yield Finding(at, f"never given: {rest!r} before it takes all words that follow")
+        rest = rest or (param["name"] if param.get("rest") else "")
         if listed and param.get("multiple"):
             yield Finding(at, f"only one argument can be a list, and {listed!r} is one")
         if optional and param.get("required", "default" not in param) and not listed:
@@ -237,18 +240,21 @@ def _option_names(param: Param) -> list[str]:
 _COMPANIONS = {"service": "deployment", "source": "listener"}
 
 
+_NO_WORDS = (("at",), ("aliases",))  # the keys that lead to a place; what is told elsewhere
+
+
 def shadow_findings(place: ShapePlace) -> Findings:
     value = place.value
     if isinstance(value, list):
-        yield from (Finding((*place.path, index), text) for index, text in _repeated_names(value))
+        is_words = place.schema.get("items", {}).get("type") == "string" and place.path[-1:] not in _NO_WORDS
+        yield from (Finding((*place.path, index), text) for index, text in _repeated_names(value, words=is_words))
     if isinstance(value, dict) and place.schema.get("title"):
         told_elsewhere = place.schema["title"] == "RouteDefinition"  # a route may be switched off so
         if isinstance(value.get("when"), str) and _constant_truth(value["when"]) is False and not told_elsewhere:
             yield Finding((*place.path, "when"), f"{value['when']!r} is never true")
-        if "keywords" in value and isinstance(value["keywords"], dict):
-            yield from (
-                Finding((*place.path, "keywords", name), text) for name, text in _same_keywords(value["keywords"])
-            )
+        for key in ("keywords", "styles"):
+            if isinstance(value.get(key), dict):
+                yield from (Finding((*place.path, key, name), text) for name, text in _same_keywords(value[key]))
 
 
 def case_findings(_: Definitions, assignment: Definition) -> Findings:
@@ -277,11 +283,15 @@ def _case_taken_before(cases: list[Any], place: int) -> str | None:
     return None if first == place else "the condition of its case is not true for it"
 
 
-def _repeated_names(items: list[Any]) -> Iterator[tuple[int, str]]:
-    """Two of a name in one list: which of them counts nobody can tell."""
+def _repeated_names(items: list[Any], *, words: bool) -> Iterator[tuple[int, str]]:
+    """Two of a name in one list: which of them counts nobody can tell. `words`: whether the list is of words."""
     seen: set[Any] = set()
     for place, item in enumerate(items):
-        if isinstance(item, Mapping) and isinstance(item.get("name"), str) and "value" in item:
+        if words and isinstance(item, str):
+            if item in seen:
+                yield place, f"{item!r} stands there already"
+            seen.add(item)
+        if isinstance(item, Mapping) and isinstance(item.get("name"), str) and {"value", "call"} & item.keys():
             name = item["name"].casefold()
             if name in seen:
                 yield place, f"{item['name']!r} is the name of an earlier one"

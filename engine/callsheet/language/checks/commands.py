@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...durations import parse_typed_duration
 from ...errors import did_you_mean
-from ...registry import CONVERTERS, JOURNAL, OPTIONS, PAGING, REGISTRIES
+from ...registry import CONVERTERS, JOURNAL, OPTIONS, PAGING, REGISTRIES, SITE_SETTINGS
 from ..merge import ACTION, ON, deployment_variants
 from ..parameters import to_identifier
 from ..problem import Finding, Findings
 from ..safety import class_of_operation
-from ..scopes import comparisons_in, names_in, root_names
+from ..scopes import comparisons_in, names_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text
 from .references import (
@@ -230,7 +230,9 @@ def command_problems(definitions: Definitions, definition: Definition, operation
     everywhere = {each.id for each in definitions.of_kind("deployment")}
     if everywhere and all("unavailable" in there.get(word, {}) for word in everywhere):
         yield (ON,), "it is available on no deployment"
-    yield from Checker(definitions, operations, lambda word: word not in there).command_problems(table, ())
+    checker = Checker(definitions, operations, lambda word: word not in there)
+    found = list(checker.command_problems(table, ()))
+    yield from found or _unused_answers(definitions, definition)  # else a misspelt name would be told twice
     for deployment, here in there.items():
         if "unavailable" not in here:
             checker = Checker(definitions, operations, deployment.__eq__)
@@ -418,6 +420,9 @@ class Checker(CallChecker):
             yield from part_faults(part, inner, (*at, *where))
         if "batch" in step:
             yield from self._list_problems(step["batch"], names, (*at, "batch"))
+            sent = [step.get(key) for key in _PLACEHOLDERS]
+            if step["batch"]["size"] > 1 and "item" in names_in(sent) and "item" not in names:
+                yield (*at, "batch", "size"), "'item' is the one of a batch of size 1: of several it sees `batch`"
         if "each" in step:
             yield from self._list_problems(step["each"], names, (*at, "each"))
             yield from self._each_problems(step["each"], names, (*at, "each"), bound)
@@ -516,7 +521,8 @@ def _is_single(param: Param) -> bool:
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_REFERENCES = {"lookup": "lookup", "suggest": "lookup", "assign": "assignment"}  # what sees the command's names too
+# What sees the command's names too.
+_REFERENCES = {"lookup": "lookup", "suggest": "lookup", "assign": "assignment", "use": "steps"}
 _TEMPLATES = ("args", "body")
 _NO_EXPRESSIONS = frozenset(
     {"name", "help", "about", "examples", "aliases", "metavar", "choices", "default", "call", "view"}
@@ -544,6 +550,30 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
             yield Finding(("params", place), f"nothing in the command uses {param['name']!r}{near}")
 
 
+def _unused_answers(definitions: Definitions, command: Definition) -> Problems:
+    """What steps name and nothing looks at, but for the last answer, which is printed."""
+    parts = [part.table for part in definitions.of_kind("part") if part.table["command"] == command.id]
+    used = set(_words_in_texts(definitions, _without_names([command.table, parts])))
+    for place, step in enumerate(command.table.get("step", ())[:-1]):
+        for name in added_by([step]) - used:
+            yield ("step", place, "as"), f"nothing in the command uses {name!r}"
+    for place, step in enumerate(command.table.get("step", ())):
+        each = {**step.get("each", {}), "items": "", "item": ""}
+        item = step["each"].get("item", "item") if "each" in step else None
+        if item and item not in set(_words_in_texts(definitions, _without_names(each))):
+            yield ("step", place, "each"), f"nothing that is done for an item uses {item!r}"
+
+
+def _without_names(value: Any) -> Any:
+    """Without what names an answer."""
+    if isinstance(value, list):
+        return [_without_names(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    named = {key: list(said.values()) if isinstance(said, dict) else "" for key, said in value.items() if key == "as"}
+    return {key: _without_names(said) for key, said in {**value, **named}.items()}
+
+
 def _plain_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -555,7 +585,12 @@ def _plain_texts(value: Any) -> Iterator[str]:
 def _words_in_texts(definitions: Definitions, value: Any, *, is_template: bool = False) -> Iterator[str]:
     """Every word of a table's texts that could be a name in an expression: rather too many than too few."""
     if isinstance(value, str):
-        yield from _WORD.findall(value) if "{" in value or not is_template else ()  # else it is sent as it stands
+        try:
+            sent = expressions_in_text(value) if is_template else (value,)
+        except TemplateError:
+            sent = (value,)
+        for text in sent:
+            yield from _WORD.findall(text)
     elif isinstance(value, list):
         for item in value:
             yield from _words_in_texts(definitions, item, is_template=is_template)
@@ -579,12 +614,46 @@ _COMPARING = re.compile("[=!]=|[<>]")  # without one of these nothing is compare
 
 def comparison_findings(_: Definitions, command: Definition) -> Findings:
     params = _known_params(command.table) if _COMPARING.search(str(command.table)) else {}
-    for place in shape_places("command", command.table, ("format", _FORMS)) if params else ():
+    for path, expression in _expressions_of(command) if params else ():
+        for name, value in comparisons_in(expression):
+            fault = _fault_for_params(params.get(name, ()), name, value)
+            if fault is not None:
+                yield Finding(path, fault)
+
+
+_OF_THE_RUN = ("given", "named", "site")
+_MEMBERS = re.compile(rf"\b(?:{'|'.join(_OF_THE_RUN)})\.|'find':")
+_OF_A_SITE = ("name", "deployment", "journal", *SITE_SETTINGS)  # what the engine says of it
+_OF_WHAT_IS_FOUND = ("value", "name")
+
+
+def member_findings(_: Definitions, command: Definition) -> Findings:
+    """Members that nothing has, of what is known by its parts: what was given, the site, and what a step found."""
+    if not _MEMBERS.search(str(command.table)):
+        return
+    tables = (command.table, *deployment_variants(command.table).values())
+    params = [param["name"] for table in tables for param in table.get("params", ())]
+    given = tuple(map(to_identifier, (*params, *PAGING, *JOURNAL)))
+    members: dict[str, tuple[str, ...]] = {"given": given, "named": given, "site": _OF_A_SITE}
+    found = {str(step["as"]) for table in tables for step in _steps_in(table) if "find" in step and "as" in step}
+    members |= dict.fromkeys(found, _OF_WHAT_IS_FOUND)
+    for path, expression in _expressions_of(command):
+        for name, *rest in plain_paths(expression):
+            if rest and name in members and rest[0] not in members[name]:
+                text = f"{name!r} has no {rest[0]!r}{did_you_mean(rest[0], members[name])}"
+                yield Finding(path, text)
+
+
+def _steps_in(table: CommandDefinition) -> Iterator[ItemStep]:
+    for step in table.get("step", ()):
+        yield step
+        yield from step.get("each", {}).get("step", ())
+
+
+def _expressions_of(command: Definition) -> Iterator[tuple[Path, str]]:
+    for place in shape_places("command", command.table, ("format", _FORMS)):
         for expression in _expressions_of_form(place.value, place.schema.get("format")):
-            for name, value in comparisons_in(expression):
-                fault = _fault_for_params(params.get(name, ()), name, value)
-                if fault is not None:
-                    yield Finding(place.path, fault)
+            yield place.path, expression
 
 
 def _known_params(table: Any) -> dict[str, list[Mapping[str, Any]]]:

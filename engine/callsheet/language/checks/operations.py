@@ -40,6 +40,8 @@ _BRACES = re.compile(r"[^{}]*(\{[^{}/]+\}[^{}]*)*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OF_HEADERS = ("next", "last", "total")
 _JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
+_MULTIPART = "multipart/form-data"
+_WHO_ASKS = "authorization"  # the header of a credential
 _NUMBERS = ("integer", "number", "array")
 
 
@@ -59,17 +61,24 @@ def _findings_at(table: OperationDefinition, at: Path) -> Findings:
     path = str(table["http"]).partition(" ")[2]
     if not _BRACES.fullmatch(path):
         yield Finding((*at, "http"), "a parameter of the path stands in a pair of braces: {name}")
+    if colon := re.search(r"/:([A-Za-z_]\w*)", path):
+        yield Finding((*at, "http"), f"a parameter of the path stands in braces: {{{colon[1]}}}, not :{colon[1]}")
     placed = re.findall(r"{([^{}]+)}", path)
     if twice := next((name for name in placed if placed.count(name) > 1), None):
         yield Finding((*at, "http"), f"{{{twice}}} stands in the path twice")
+    folded = {name.casefold(): name for name in placed}
     said: set[tuple[str, str]] = set()
     for index, param in enumerate(table.get("params", ())):
-        place = (param["name"], param.get("in", ""))
+        where = param.get("in", "query")
+        place = (param["name"].casefold() if where == "header" else param["name"], where)
         if place in said:
             yield Finding((*at, "params", index), f"there is another parameter {param['name']!r} already")
         said.add(place)
         if param.get("in") == "path" and f"{{{param['name']}}}" not in path:
             yield Finding((*at, "params", index), f"the path has no {{{param['name']}}}")
+        elif "in" not in param and (other := folded.get(param["name"].casefold())) is not None:
+            text = f'the path has {{{other}}} already: say in = "path" of that one, or in = "query" of another one'
+            yield Finding((*at, "params", index), text)
         for key, text in _param_faults(param):
             yield Finding((*at, "params", index, *key), text)
 
@@ -79,9 +88,13 @@ def _param_faults(param: OperationParam) -> Iterator[tuple[Path, str]]:
     kind = param.get("type", "string")
     if not param.get("enum", True):
         yield ("enum",), "expected at least one value"
+    shown = [repr(value) for value in param.get("enum", ())]
+    yield from ((("enum", place), f"{text}: twice") for place, text in enumerate(shown) if text in shown[:place])
+    if param.get("in", "query") != "query" and param.get("style", "comma") in ("deep", "repeat"):
+        yield ("style",), "only a parameter of the query is sent so"
     if param.get("in") == "header" and not _TOKEN.fullmatch(param["name"]):
         yield ("name",), f"{param['name']!r} cannot be the name of a header"
-    if param.get("in") == "header" and param["name"].lower() in {*OF_THE_CONNECTION, "authorization"}:
+    if param.get("in") == "header" and param["name"].lower() in {*OF_THE_CONNECTION, _WHO_ASKS}:
         yield ("name",), "the program sets this header: it decides where or how a request is sent"
     if param.get("in") == "path" and param.get("required") is False:
         yield ("required",), "what stands in the path is always needed"
@@ -134,11 +147,15 @@ def body_findings(_: Definitions, operation: Definition) -> Findings:
     for at, here in ((), operation.table), *(((ON, word), each) for word, each in operation.table.get(ON, {}).items()):
         body = here.get("body", {})
         media = body.get("media", _JSON)
+        if "schema" in body and "json" not in media:
+            yield Finding((*at, "body", "schema"), f"only JSON has one, this is {media}")
+        if body and "parts" not in body and media in (_MULTIPART, _FORM):
+            yield Finding((*at, "body"), f"{media} needs 'parts'")
         if "parts" in body and not media.startswith(("multipart/", _FORM)):
-            yield Finding((*at, "body", "parts"), f"only multipart/form-data and {_FORM} have parts, this is {media}")
+            yield Finding((*at, "body", "parts"), f"only {_MULTIPART} and {_FORM} have parts, this is {media}")
         for name, part in body.get("parts", {}).items() if media.startswith(_FORM) else ():
             if part.get("file"):
-                yield Finding((*at, "body", "parts", name, "file"), f"{_FORM} holds no files: multipart/form-data does")
+                yield Finding((*at, "body", "parts", name, "file"), f"{_FORM} holds no files: {_MULTIPART} does")
 
 
 def _safety_findings(table: OperationDefinition) -> Findings:
@@ -288,9 +305,25 @@ def _takes_parameter(definitions: Definitions, table: OperationDefinition, name:
     if any(param["name"] == name and not param.get("remove") for param in table.get("params", ())):
         return True
     body = table.get("body")
-    schema = definitions.get(("schema", body["schema"])) if body and "schema" in body else None
-    properties = schema.table.get("properties") if schema else None
-    return name in properties if isinstance(properties, Mapping) else body is not None and "parts" not in body
+    if body is None or "parts" in body:
+        return False
+    names = _members_of(definitions, {"ref": body["schema"]} if "schema" in body else {}, set())
+    return name in names or not names
+
+
+def _members_of(definitions: Definitions, schema: Any, seen: set[str]) -> set[str]:
+    """The names that a schema has, with those of its parts; nothing where it tells of none."""
+    if not isinstance(schema, Mapping):
+        return set()
+    names = {*schema["properties"]} if isinstance(schema.get("properties"), Mapping) else set()
+    parts = [
+        part for key in ("allOf", "anyOf", "oneOf") if isinstance(found := schema.get(key), list) for part in found
+    ]
+    reference = schema.get("ref")
+    if isinstance(reference, str) and reference not in seen and ("schema", reference) in definitions:
+        parts.append(definitions["schema", reference].table)
+        seen.add(reference)
+    return names.union(*(_members_of(definitions, part, seen) for part in parts))
 
 
 # Whether the headers that definitions send are none that decide where or how a request is sent.
@@ -304,11 +337,51 @@ def header_findings(_: Definitions, definition: Definition) -> Findings:
         yield from _address_findings(here, (ON, deployment))
 
 
-def _address_findings(table: Mapping[str, Mapping[str, str]], at: Path) -> Findings:
+def _address_findings(table: Mapping[str, Any], at: Path) -> Findings:
     for name in table.get("headers", ()):
         if name.lower() in OF_THE_CONNECTION:
             text = "the program sets this header: it decides where or how a request is sent"
             yield Finding((*at, "headers", name), text)
+        elif name.lower() == _WHO_ASKS:
+            yield Finding((*at, "headers", name), "the credential of a site is sent so: `auth` of the service says how")
+        elif name.lower() in {
+            param["name"].lower() for param in table.get("params", ()) if param.get("in") == "header"
+        }:
+            yield Finding((*at, "headers", name), "it is a parameter, too")
+
+
+_SET_BY_A_LOGIN = frozenset(
+    {
+        *("client_id", "client_secret", "code_challenge", "code_challenge_method", "redirect_uri", "response_type"),
+        *("scope", "state"),
+    }
+)
+
+
+def auth_findings(_: Definitions, auth: Definition) -> Findings:
+    """Places where no secret can be, and two secrets in one."""
+    table = auth.table
+    parts = [((), table), *((("parts", place), part) for place, part in enumerate(table.get("parts", ())))]
+    seen: dict[tuple[str, str], Path] = {}
+    for at, part in parts:
+        key = next((key for key in ("header", "query", "cookie", "body") if key in part), "header")
+        name = str(part.get(key, _WHO_ASKS if part.get("scheme") == "bearer" else ""))
+        place = (key, name.lower() if key == "header" else name)
+        if name and seen.setdefault(place, at) != at:
+            yield Finding(at, f"another secret is in the {key} {name!r} already")
+        if key == "header" and name.lower() in OF_THE_CONNECTION:
+            yield Finding((*at, key), "the program sets this header: it decides where or how a request is sent")
+    for name in table.get("oauth", {}).get("params", ()):
+        if name in _SET_BY_A_LOGIN:
+            yield Finding(("oauth", "params", name), "signing in sets this itself")
+
+
+def product_findings(definitions: Definitions, product: Definition) -> Findings:
+    """Without a `service` it is the one of its own name."""
+    if "service" not in product.table and ("service", product.id) not in definitions:
+        own = [each for each in definitions.of_kind("operation") if each.table["product"] == product.id]
+        if any("service" not in each.table for each in own) or not own:
+            yield Finding((), "says no `service`, and there is none of its own name", (("service", product.id),))
 
 
 # Whether what becomes part of an address can only ever be the part that it is meant for.
@@ -353,6 +426,8 @@ def _server_problem(text: str) -> str | None:
     scheme, _, rest = text.partition("://")
     if scheme.lower() not in ("http", "https") or not rest.strip("/"):
         return f"{text!r} is not an http(s) URL"
+    if "?" in text or "#" in text:
+        return f"{text!r}: expected an address without ? and #, since paths are put behind it"
     return LOGIN_PROBLEM if holds_login(text) else None
 
 
@@ -364,6 +439,8 @@ def gateway_problem(text: str) -> str | None:
     """Why a template cannot be a gateway's address, or None."""
     try:
         one, other = (str(fill_template(text, {"cloudId": id})) for id in ("1", "2"))
+        if one == other:
+            return "is the same for every site: {cloudId} stands for the id of one"
         if url_origin(one) != url_origin(other):
             return "the id of a site must not stand in the host's name or port"
     except TemplateError:

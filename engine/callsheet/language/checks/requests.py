@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import islice
+from itertools import islice, product
 from operator import gt, lt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,8 +44,7 @@ def body_faults(
     Of placeholders only those are judged that take one parameter as it was typed.
     """
     schema = resolved_schema(definitions, schema)
-    kinds = schema.get("type", [])
-    kinds = kinds if isinstance(kinds, list) else [kinds]
+    kinds = types_of_schema(schema)
     if not schema or _is_filled(body):
         param = params.get(body[1:-1].strip()) if isinstance(body, str) else None
         if param is not None and schema:
@@ -69,6 +68,8 @@ def body_faults(
             yield path, f"{body!r} does not fit {pattern!r}"
         if len(body) > schema.get("maxLength", len(body)):
             yield path, f"has {len(body)} letters, and at most {schema['maxLength']} are allowed"
+        if len(body) < schema.get("minLength", 0):
+            yield path, f"has {len(body)} letters, and at least {schema['minLength']} are needed"
     elif isinstance(body, int | float):
         for bound, is_beyond in (("minimum", lt), ("maximum", gt)):
             if isinstance(schema.get(bound), int | float) and is_beyond(body, schema[bound]):
@@ -81,8 +82,7 @@ def _param_faults(
     """What is wrong with any value that a parameter can have."""
     if any(key in param for key in _CHANGED):
         return
-    kinds = schema.get("type", [])
-    kinds = kinds if isinstance(kinds, list) else [kinds]
+    kinds = types_of_schema(schema)
     if param.get("multiple") or param.get("split"):
         if kinds and "array" not in kinds:
             yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a list of values"
@@ -210,6 +210,9 @@ def schema_problems(
     definitions: Definitions, definition: Definition, known: set[str], endless: Collection[str]
 ) -> Findings:
     yield from _schema_findings(definition.table, (), known)
+    for path, table, name in unnamed_members(definition.table):
+        near = did_you_mean(name, table["properties"])
+        yield Finding(path, f"`properties` have no {name!r}{near}")
     if definition.id in endless and _is_circular(definitions, definition.id):
         yield Finding((), "refers back to itself without an object or a list between")
 
@@ -220,8 +223,8 @@ def _schema_findings(schema: Any, path: Path, known: set[str]) -> Findings:
     if not isinstance(schema, Mapping):
         yield Finding(path, f"expected a schema (a table), not {schema!r}")
         return
-    yield from _keyword_findings(schema, path)
-    yield from _impossible_findings(schema, path)
+    wrong = list(_keyword_findings(schema, path))
+    yield from wrong or _impossible_findings(schema, path)
     reference = schema.get("ref")
     if isinstance(reference, str) and reference not in known:
         text = f"no schema {reference!r}{did_you_mean(reference, known)}"
@@ -251,36 +254,94 @@ def _keyword_findings(schema: Mapping[str, Any], path: Path) -> Findings:
 
 
 _BOUNDS = (
-    *(("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")),
-    ("minProperties", "maxProperties"),
+    *product(("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")),
+    *(("minLength", "maxLength"), ("minItems", "maxItems"), ("minProperties", "maxProperties")),
 )
 
 
 def _impossible_findings(schema: Mapping[str, Any], path: Path) -> Findings:
-    """What no value can be."""
+    """What no value can be, and what says nothing of any."""
     for least, most in _BOUNDS:
-        if (
-            _is_finite_number(schema.get(least))
-            and _is_finite_number(schema.get(most))
-            and schema[least] > schema[most]
-        ):
-            yield Finding((*path, least), f"is above {most}, {schema[most]}")
+        if least in schema and most in schema:
+            is_one_left_out = least.startswith("ex") or most.startswith("ex")
+            if schema[least] > schema[most]:
+                yield Finding((*path, least), f"is above {most}, {schema[most]}")
+            elif is_one_left_out and schema[least] == schema[most]:
+                yield Finding((*path, least), f"leaves nothing below {most}, {schema[most]}")
     for key in _SAME_VALUE:
         if schema.get(key) == []:
             yield Finding((*path, key), "expected at least one schema")
-    allowed = schema.get("enum", [])
-    if "const" in schema and allowed and schema["const"] not in allowed:
-        yield Finding((*path, "const"), "is not among the values in `enum`")
+    yield from (Finding((*path, *keys), text) for keys, text in unfit_keywords(schema))
+
+
+# What each keyword says something of; a keyword that is not here does of values of any type.
+_ABOUT = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
+    **dict.fromkeys(("minLength", "maxLength", "pattern"), "string"),
+    **dict.fromkeys(("items", "prefixItems", "contains", "unevaluatedItems"), "array"),
+    **dict.fromkeys(("minItems", "maxItems", "uniqueItems", "minContains", "maxContains"), "array"),
+    **dict.fromkeys(("properties", "patternProperties", "additionalProperties", "propertyNames"), "object"),
+    **dict.fromkeys(("required", "dependentRequired", "dependentSchemas", "unevaluatedProperties"), "object"),
+    **dict.fromkeys(("minProperties", "maxProperties"), "object"),
+}
+
+
+def unfit_keywords(schema: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The keywords that say nothing of any value which the schema allows, or what it does not allow, and why.
+
+    Of a list of values the places of those. Every keyword holds what it can hold.
+    """
+    kinds = types_of_schema(schema)
+    of_type = f"of type {' or '.join(map(str, kinds))}"
+    for key in schema if kinds else ():
+        about = _ABOUT.get(key)
+        if about and about not in kinds and not (about == "number" and "integer" in kinds):
+            yield (key,), f"says something of type {about}, and this is {of_type}"
+    for key in ("enum", "required"):
+        shown = [repr(value) for value in schema.get(key, ())]
+        yield from (((key, place), f"{text}: twice") for place, text in enumerate(shown) if text in shown[:place])
+    unfit = [place for place, value in enumerate(schema.get("enum", ())) if not _is_of(kinds, value)]
+    if unfit and len(unfit) == len(schema["enum"]):
+        yield ("enum",), f"none of these is {of_type}"
+    else:
+        yield from ((("enum", place), f"{schema['enum'][place]!r} is not {of_type}") for place in unfit)
+    own = {key: value for key, value in schema.items() if key in _HOLDS}
+    for key in ("const", "default", "example"):
+        if key in schema:
+            yield from (((key,), text) for _, text in islice(body_faults(Definitions(), own, schema[key]), 1))
+
+
+def _is_of(kinds: list[Any], value: Any) -> bool:
+    return not kinds or any(fits_kind(kind, value) for kind in kinds)
+
+
+def types_of_schema(schema: Mapping[str, Any]) -> list[Any]:
     kinds = schema.get("type", [])
-    kinds = kinds if isinstance(kinds, list) else [kinds]
-    listed = allowed if kinds and isinstance(allowed, list) else []
-    if listed and not any(fits_kind(kind, value) for kind in kinds for value in listed):
-        yield Finding((*path, "enum"), f"none of these is of type {' or '.join(map(str, kinds))}")
-    known, required = schema.get("properties", {}), schema.get("required", ())
-    if schema.get("additionalProperties") is False and "patternProperties" not in schema and _are_names(required):
-        for name in required:
-            if name not in known:
-                yield Finding((*path, "required"), f"only `properties` may be there, which have no {name!r}")
+    return kinds if isinstance(kinds, list) else [kinds]
+
+
+# With one of these a schema may know further properties, or is only a part of what is known of a value.
+_OPENING = frozenset({"ref", "allOf", "anyOf", "oneOf", "if", "patternProperties", "unevaluatedProperties"})
+_PARTS = frozenset({"allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas"})
+
+
+def unnamed_members(schema: Any, path: Path = ()) -> Iterator[tuple[Path, Mapping[str, Any], str]]:
+    """What objects require that their `properties` do not name, where these say all that is known of them.
+
+    Each with its place, the object, and the name of the member.
+    """
+    if not isinstance(schema, Mapping):
+        return
+    known = _keyword_table(schema, "properties")
+    if known and not _OPENING & schema.keys() and not schema.get("additionalProperties"):
+        required = schema.get("required", ())
+        named = [("required", name) for name in (required if _are_names(required) else ())]
+        for name, others in _keyword_table(schema, "dependentRequired").items():
+            named += [("dependentRequired", each) for each in (name, *(others if _are_names(others) else ()))]
+        yield from (((*path, key), schema, name) for key, name in named if name not in known)
+    for at, inner in _schemas_inside(schema):
+        if at[0] not in _PARTS:
+            yield from unnamed_members(inner, (*path, *at))
 
 
 def _keyword_table(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -465,7 +526,12 @@ class CallChecker:
             if name not in params:
                 continue
             param = self.params.get(value[1:-1].strip()) if isinstance(value, str) and value[:1] == "{" else None
-            for each in (param.get("choices", ()) if param else ()) or (() if _has_placeholders(value) else (value,)):
+            if param and params[name].get("in") == "path" and "step" not in at and _can_be_missing(param):
+                yield (*at, "args", name), f"cannot be left out, and {param['name']!r} can: say `required = true` of it"
+            if param and _is_list(param) and params[name].get("type", "string") not in ("array", "object"):
+                yield (*at, "args", name), f"takes one value, and {param['name']!r} is a list of values"
+                continue
+            for each in (_sent_words(param) if param else ()) or (() if _has_placeholders(value) else (value,)):
                 if fault := argument_misfit(params[name], each):
                     yield (*at, "args", name), fault
                     break
@@ -476,6 +542,25 @@ class CallChecker:
         if self.applies("") or not any(self.applies(word) for word in there):
             yield operation
         yield from (table for word, table in there.items() if self.applies(word))
+
+
+def _can_be_missing(param: Param) -> bool:
+    if param.get("required", param.get("kind") == "argument"):
+        return False
+    return not {"default", "setting", "ask", "refuse"} & param.keys() and param.get("kind") != "flag"
+
+
+def _is_list(param: Param) -> bool:
+    return bool(param.get("multiple") or param.get("split")) and not any(key in param for key in _CHANGED)
+
+
+def _sent_words(param: Param) -> list[Any]:
+    """What can be sent of a parameter, as far as it is written out."""
+    if any(key in param for key in _CHANGED):
+        return []
+    words = [*param.get("choices", [True] if param.get("kind") == "flag" else [])]
+    default: Any = param.get("default", [])
+    return [*words, *(default if isinstance(default, list) else [default])]
 
 
 def _has_placeholders(value: Any) -> bool:
@@ -605,6 +690,7 @@ _ASKED_BESIDE = {
     "snapshot": "a snapshot",
     "product": "a question about a product",
     "program": "a mention",
+    "part": "a part of what a command shows",
 }
 
 

@@ -10,6 +10,7 @@ from .base import (
     Expression,
     HeaderName,
     HeaderText,
+    HelpText,
     KeyRule,
     KeysOf,
     Name,
@@ -84,7 +85,7 @@ class Tenant(Shape, total=False):
 class DeploymentDefinition(Shape, total=False):
     """A kind of installation; its id is the word that `on` tables use."""
 
-    title: Required[str]
+    title: Required[HelpText]
     method: Required[Annotated[str, reference_to("auth", description="How one signs in unless said otherwise.")]]
     detect: list[Detection]
     tenant: Tenant
@@ -142,10 +143,14 @@ class AuthPart(Shape, total=False):
 class AuthDefinition(Shape, total=False):
     """One way of signing in."""
 
-    title: Required[str]
+    title: Required[HelpText]
     scheme: Required[Annotated[str, reference_to("engine:scheme", description="How it is presented.")]]
     secret: Annotated[str, Field(description="What the secret is called, in prompts.")]
-    page: Annotated[str, Field(description="Page where a person makes one.")]
+    page: Annotated[
+        str,
+        fitting("^https?://", "an address that begins with https:// or http://"),
+        Field(description="Page where a person makes one."),
+    ]
 
 
 class BearerAuth(AuthDefinition, total=False):

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from .base import (
     Expression,
+    HelpText,
     KeyRule,
     Name,
     Rules,
@@ -44,7 +45,7 @@ class OfferedTool(Shape, total=False):
 class ToolsetDefinition(Shape, total=False):
     """Commands that are offered together. The groups of the tree are sets too, without a definition."""
 
-    help: Required[str]
+    help: Required[HelpText]
     default: Annotated[bool, Field(description="Offered by default.")]
     commands: Required[
         Annotated[

@@ -42,6 +42,7 @@ def fitting(pattern: str, expected: str) -> Any:
 
 SomeWords = fitting(r"\S", "some words, not nothing")
 Words = Annotated[Template, SomeWords]  # a template that is said to a person
+HelpText = Annotated[str, SomeWords]
 Value = Annotated[
     Any,
     Field(

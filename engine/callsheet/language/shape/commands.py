@@ -10,12 +10,12 @@ from .agents import OfferedTool
 from .base import (
     Args,
     Expression,
+    HelpText,
     KeyRule,
     Name,
     OperationId,
     Rules,
     Shape,
-    SomeWords,
     Template,
     Value,
     Word,
@@ -199,7 +199,6 @@ OF_A_PARAM = (
 # Shapes of what a person meets: programs, commands, lookups, views.
 
 
-HelpText = Annotated[str, SomeWords]
 CommandLines = Annotated[list[HelpText], Field(min_length=1)]
 
 
@@ -215,7 +214,7 @@ class ImportNaming(Shape, total=False):
 class ProgramDefinition(Shape, total=False):
     """One console program."""
 
-    title: Required[str]
+    title: Required[HelpText]
     prefix: Required[
         Annotated[
             str,
@@ -331,7 +330,7 @@ class Across(Shape, total=False):
 class Detail(Shape, total=False):
     """A part of one thing that is shown in full: a heading, and for each item a line and a text."""
 
-    title: Required[str]
+    title: Required[HelpText]
     items: Annotated[Expression, Field(description="The items below the heading. Default: the thing itself.")]
     line: Annotated[list[ColumnDefinition], Field(description="The parts of an item's line.")]
     across: Annotated[Across, Field(description="The items stand side by side, below headings.")]

@@ -9,6 +9,7 @@ from pydantic import Field
 from .base import (
     Expression,
     HeaderName,
+    HelpText,
     KeyRule,
     KeysOf,
     Name,
@@ -16,6 +17,7 @@ from .base import (
     Shape,
     Template,
     Value,
+    Words,
     fitting,
     pattern_key,
     reference_to,
@@ -40,7 +42,7 @@ Wait = Annotated[
 ]
 UrlPath = Annotated[
     str,
-    fitting("^/", "a path that begins with /"),
+    fitting(r"^/[^?#\s]*$", "a path that begins with /, without blanks, ? and #"),
     Field(description="Path of the URL, exactly as it is asked for."),
 ]
 Count = Annotated[int, Field(ge=1)]
@@ -149,7 +151,7 @@ _Schemes = Annotated[list[_Scheme], Field(min_length=1)]
 class BrokerDefinition(Shape, total=False):
     """A kind of broker that `publish` hands events to."""
 
-    title: Required[str]
+    title: Required[HelpText]
     driver: Required[Annotated[str, reference_to("engine:broker", description="What speaks with it.")]]
     schemes: Required[Annotated[_Schemes, Field(description="How its addresses begin.")]]
     tls_schemes: Annotated[_Schemes, Field(description="How they begin where the connection is encrypted.")]
@@ -340,7 +342,7 @@ class SourceDefinition(Shape, total=False):
     Expressions see `headers` (lower-case names), `query`, and `payload`: the JSON body, or a token's claims.
     """
 
-    title: Required[str]
+    title: Required[HelpText]
     path: Required[UrlPath]
     type: Required[Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]]
     id: Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]
@@ -390,7 +392,7 @@ class EventDefinition(Shape, total=False):
 
     source: Required[Annotated[str, reference_to("source", description="Where it comes from.")]]
     type: Annotated[str, Field(description="What the source calls it, or a pattern with *; default: the id.")]
-    category: Required[str]
+    category: Required[HelpText]
     summary: Annotated[Template, Field(description="One line about an event; sees its body.")]
     requires: Annotated[
         Expression,
@@ -403,7 +405,7 @@ class EventDefinition(Shape, total=False):
 class EnvelopeDefinition(Shape, total=False):
     """A form in which events are sent on."""
 
-    title: Required[str]
+    title: Required[HelpText]
     requires: Annotated[
         Expression,
         seeing_names(*OF_AN_EVENT),
@@ -430,7 +432,11 @@ class HandlerDefinition(RetryKeys, total=False):
     """Something to do with an event. Placeholders see id, event_type, event_time, source, body, payload, headers."""
 
     handler: Required[Annotated[str, reference_to("engine:handler", description="What is done.")]]
-    name: Annotated[Name, Field(description="Told in logs and kept in an inbox; default: its place in the route.")]
+    name: Annotated[
+        Name,
+        fitting(r"^[^/]*$", "no /: it stands behind the route's name, as in ROUTE/HANDLER"),
+        Field(description="Told in logs and kept in an inbox; default: its place in the route."),
+    ]
     timeout: Duration
     concurrency: Annotated[Count, Field(description="Runs at the same time.")]
     rate: Annotated[
@@ -511,7 +517,7 @@ KINDS: dict[str, Any] = {
 
 
 _Run = Annotated[
-    Template | list[Template],
+    Words | Annotated[list[Template], Field(min_length=1)],
     seeing_names(*OF_AN_EVENT),
     Field(description="exec: program and arguments. command: words, or the whole argument list."),
 ]
@@ -524,7 +530,7 @@ _Send = Annotated[
 ]
 _Envelope = Annotated[str, reference_to("envelope", description="The form in which the event is sent instead.")]
 _Secrets = Annotated[
-    list[str], Field(description="exec, command: variables with secrets that it gets to see; no others are.")
+    list[Variable], Field(description="exec, command: variables with secrets that it gets to see; no others are.")
 ]
 _Success = Annotated[
     Expression,
@@ -542,7 +548,7 @@ class RunsProgram(HandlerDefinition, total=False):
     envelope: _Envelope
     dir: Annotated[str, Field(description="exec: working directory. Default: the folder of the routes file.")]
     env: Annotated[
-        dict[str, Template], seeing_names(*OF_AN_EVENT), Field(description="exec: further environment variables.")
+        dict[Variable, Template], seeing_names(*OF_AN_EVENT), Field(description="exec: further environment variables.")
     ]
     secrets: _Secrets
     success: _Success

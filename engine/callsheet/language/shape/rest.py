@@ -12,6 +12,7 @@ from .base import (
     Expression,
     HeaderName,
     HeaderText,
+    HelpText,
     KeyRule,
     Name,
     Rules,
@@ -204,7 +205,7 @@ class Quota(Shape, total=False):
 class ServiceDefinition(Shape, total=False):
     """One host with one credential, serving one or more products."""
 
-    title: Required[str]
+    title: Required[HelpText]
     base_url: Annotated[
         str, Field(description="Where it is. A credential goes there once a site, made by a person, is there too.")
     ]
@@ -223,7 +224,7 @@ class ServiceDefinition(Shape, total=False):
         Expression, Field(description="True of the body of a 401 to a credential that is good but lacks a scope.")
     ]
     refused: Annotated[
-        dict[HeaderName, list[str]],
+        dict[HeaderName, Annotated[list[str], Field(min_length=1)]],
         Field(
             description="Response header → values by which a success says that it did not accept the credential, "
             "and so answered as to a stranger."
@@ -266,7 +267,7 @@ Imported = TypedDict("Imported", {"import": ProductImport}, total=False)
 class ProductDefinition(Shape, Imported, total=False):
     """One REST family."""
 
-    title: Required[str]
+    title: Required[HelpText]
     order: Annotated[int, Field(description="Place among the products; earlier ones own clashing operation ids.")]
     service: Annotated[str, reference_to("service", description="The host and credential it is reached with.")]
     base: Annotated[str, Field(description="Path all its operations start with.")]
@@ -290,7 +291,7 @@ class ParameterDefinition(Shape, total=False):
     The id is the name; `<product>.<name>` says what it means in one product.
     """
 
-    help: Required[str]
+    help: Required[HelpText]
     products: Annotated[
         list[Annotated[str, reference_to("product", description="A family of operations.")]],
         Field(min_length=1, description="Where it means this. Default: everywhere."),
@@ -340,6 +341,9 @@ class OperationParam(Shape, ParamLocation, total=False):
     remove: Annotated[bool, Field(description="In an overlay or an `on` table: remove this parameter.")]
 
 
+MediaType = Annotated[str, fitting(r"^[^\s/]+/[^\s/].*$", "a media type: text/csv")]
+
+
 class BodyPart(Shape, total=False):
     """One part of a multipart or form body."""
 
@@ -348,17 +352,13 @@ class BodyPart(Shape, total=False):
     type: Literal["string", "integer", "number", "boolean", "array", "object"]
     style: Style
     schema: Annotated[str, reference_to("schema", description="What it must look like: an object, sent as JSON.")]
-    media: Annotated[str, Field(description="Of a text: the media type of the part. JSON is sent as JSON.")]
+    media: Annotated[MediaType, Field(description="Of a text: the media type of the part. JSON is sent as JSON.")]
     required: bool
     help: str
 
 
 class Body(Shape, total=False):
-    media: Annotated[
-        str,
-        fitting(r"^[^\s/]+/[^\s/].*$", "a media type: text/csv"),
-        Field(description="Media type sent; default: application/json."),
-    ]
+    media: Annotated[MediaType, Field(description="Media type sent; default: application/json.")]
     schema: Annotated[str, reference_to("schema", description="What a JSON body must look like.")]
     parts: Annotated[dict[str, BodyPart], Field(min_length=1, description="The parts of a multipart or form body.")]
     optional: Annotated[bool, Field(description="The request may go without a body.")]
@@ -400,7 +400,7 @@ class OperationDefinition(Shape, total=False):
         Field(description="What a success answers; location: the path that it redirects to. Default: json."),
     ]
     paginate: Paging
-    scopes: list[str]
+    scopes: list[Name]
     deprecated: bool
     experimental: bool
     hidden: Annotated[bool, Field(description="No part of the catalog that is listed and searched; it can be called.")]
@@ -432,6 +432,7 @@ RULES: Rules = {
         KeyRule("beside", needs=("base_url",), without=("auth", "gateway")),
         KeyRule("credential", needs=("beside",)),
     ),
+    "OperationDefinition": (KeyRule("reply", ("binary", "none"), without=("view",)),),
     "BodyPart": (KeyRule("file", (True,), without=("type", "style", "media")),),
     "Body": (KeyRule("parts", without=("schema",)),),
 }

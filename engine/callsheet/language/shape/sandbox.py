@@ -6,7 +6,19 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import AnyExpression, Expression, HeaderName, KeyRule, Rules, Shape, Template, Value, keyed_by, reference_to
+from .base import (
+    AnyExpression,
+    Expression,
+    HeaderName,
+    HelpText,
+    KeyRule,
+    Rules,
+    Shape,
+    Template,
+    Value,
+    keyed_by,
+    reference_to,
+)
 
 Entity = Annotated[str, reference_to("entity", description="A entity of the sandbox.")]
 
@@ -292,7 +304,7 @@ class QueryFunction(Shape, total=False):
 class QueryDefinition(Shape, total=False):
     """A language of conditions that a service searches with."""
 
-    title: Required[str]
+    title: Required[HelpText]
     reserved: Annotated[list[str], Field(description="Words that must stand in quotation marks.")]
     numbered: Annotated[str, Field(description="The word that names a field by its number, in brackets.")]
     functions: Annotated[dict[str, QueryFunction], Field(description="By their names in lower case.")]

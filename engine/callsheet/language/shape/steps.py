@@ -279,7 +279,7 @@ class Assignment(Shape, total=False):
     """`NAME=VALUE` words, typed by what the service says about the field of that name."""
 
     lookup: Required[Annotated[str, reference_to("lookup", description="Finds the field by its name.")]]
-    cases: Required[list[TextCase]]
+    cases: Required[Annotated[list[TextCase], Field(min_length=1)]]
 
 
 class Batch(Shape, total=False):
