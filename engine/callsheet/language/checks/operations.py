@@ -381,7 +381,9 @@ def product_findings(definitions: Definitions, product: Definition) -> Findings:
     if "service" not in product.table and ("service", product.id) not in definitions:
         own = [each for each in definitions.of_kind("operation") if each.table["product"] == product.id]
         if any("service" not in each.table for each in own) or not own:
-            yield Finding((), "says no `service`, and there is none of its own name", (("service", product.id),))
+            yield Finding(
+                (), "needs a `service`: there is none that is called as the product is", (("service", product.id),)
+            )
 
 
 # Whether what becomes part of an address can only ever be the part that it is meant for.
