@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,25 @@ trace.set_tracer_provider(provider)
 """
 
 
+def _spans(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "spans").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.slow
+def test_what_waited_in_an_inbox_is_of_the_trace_too(tmp_path: Path) -> None:
+    environ = {"LMS_SECRET": SECRET}
+    with serve([exchange("POST", "/", reply(500)), exchange("POST", "/", reply(200))]) as server:
+        routes = f'[route.r]\ndo = [{{ handler = "forward", url = "{server.url}/", backoff = "100ms" }}]\n'
+        set_up = SET_UP.format(file=str(tmp_path / "spans"))
+        with listening(tmp_path, "--inbox", "i.db", routes=routes, environ=environ, patch=set_up) as listener:
+            body = event("a")
+            assert listener.post(body, {"X-Lms-Signature": signature(body)}).status == 200
+            listener.logged("handled")
+            assert listener.stop() == 0
+    parents = [request.headers["traceparent"].split("-")[2] for request in server.requests]
+    assert parents == [span["context"]["span_id"].removeprefix("0x") for span in _spans(tmp_path)] * 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("patch", ["", SET_UP], ids=["none", "set up"])
 def test_a_delivery_has_a_span_and_hands_its_trace_on(patch: str, tmp_path: Path) -> None:
@@ -45,7 +65,7 @@ def test_a_delivery_has_a_span_and_hands_its_trace_on(patch: str, tmp_path: Path
     if not patch:
         assert [parent[2] for parent in parents] == [SENDER, SENDER]
         return
-    spans = [json.loads(line) for line in (tmp_path / "spans").read_text(encoding="utf-8").splitlines()]
+    spans = _spans(tmp_path)
     assert [span["parent_id"] for span in spans] == [f"0x{SENDER}"] * 2
     assert [span["context"]["span_id"] for span in spans] == [f"0x{parent[2]}" for parent in parents]
     assert [span["attributes"]["callsheet.outcome"] for span in spans] == ["accepted", "failed"]

@@ -9,7 +9,6 @@ from ...errors import DefinitionError, UsageError
 from ...jsontext import JSONError, parse_json
 from ...language.template import compile_template
 from ...urls import is_loopback
-from ..verify.event import TRACE_HEADERS
 from . import MAX_RESULT, HandlerContext, HandlerFailed
 from .base_handler import Base
 from .event_content import AddressTemplate, fill_headers
@@ -133,12 +132,10 @@ class Forward(Base):
     def _message_of_event(self, event: Event) -> tuple[bytes, list[tuple[bytes, bytes]]]:
         """What was made of an event goes without the sender's headers: they prove and describe other bytes."""
         own = fill_headers(self.table.get("headers", {}), event.scope) | self._login
-        if self.envelope is None:
-            data, sent = event.data, event.headers
-        else:
+        data, sent = event.data, event.headers
+        if self.envelope is not None:
             data, made = self.envelope.make_content(event)
-            sent = list(made.items())
-        sent = [*((name, value) for name, value in sent if name not in TRACE_HEADERS), *event.trace_headers]
+            sent = [*made.items(), *event.trace_headers]
         passed = [(name, value) for name, value in sent if name not in _NOT_PASSED and name not in own]
         return data, [*passed, (b"accept-encoding", b"identity"), *own.items()]
 

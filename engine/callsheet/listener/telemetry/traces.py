@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..verify.event import TRACE_HEADERS
+
 if TYPE_CHECKING:
     from ..dispatcher import DispatchVerdict
     from ..verify.event import Event
@@ -30,7 +32,7 @@ class DeliverySpans:
         self._tracer = tracer
 
     def begin_span(self, event: Event) -> None:
-        """The event then carries the span's own place in the trace, for those that it is handed on to."""
+        """The event then carries the span's own place in the trace, for those that it is handed on to, also later."""
         from opentelemetry.propagate import extract, inject
         from opentelemetry.trace import SpanKind, set_span_in_context
 
@@ -44,6 +46,7 @@ class DeliverySpans:
         carried: dict[str, str] = {}
         inject(carried, context=set_span_in_context(event.span))
         event.trace_headers = [(name.encode(), value.encode()) for name, value in carried.items()]
+        event.headers = [*(each for each in event.headers if each[0] not in TRACE_HEADERS), *event.trace_headers]
 
     def end_span(self, event: Event, verdict: DispatchVerdict) -> None:
         from opentelemetry.trace import StatusCode
