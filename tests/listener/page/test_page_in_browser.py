@@ -89,6 +89,22 @@ def test_it_is_used_by_keys_and_events_are_text(browser: Browser, tmp_path: Path
     assert b"unsafe" not in _POLICY
 
 
+def test_an_event_says_what_each_target_waits_for_and_on_which_day_it_came(browser: Browser, tmp_path: Path) -> None:
+    problems: list[str] = []
+    with listening_with_page(tmp_path, "--inbox", "inbox.sqlite") as (listener, found):
+        assert listener.send(event("a", score=99)).status == 200
+        listener.logged("500 failed")
+        shown = opened(browser, f"http://{found.host}/#{found.token}", problems)
+        shown.wait_for_selector("#rows tr")
+        shown.keyboard.press("3")
+        shown.locator("#rows tr", has_text="waiting").click()
+        shown.locator("#detail", has_text="high/1: waiting, attempts: 1, due ").wait_for()
+        assert "1970" in shown.evaluate("clock(0)")
+        assert shown.evaluate("clock(Date.now() / 1000) == new Date().toLocaleTimeString()")
+        assert problems == []
+        shown.context.close()
+
+
 def test_it_fits_a_phone_and_has_the_colors_that_are_asked_for(browser: Browser, tmp_path: Path) -> None:
     grounds = set()
     with listening_with_page(tmp_path) as (listener, found):

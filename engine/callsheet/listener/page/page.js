@@ -36,10 +36,14 @@ function say(text, isBad = false) {
   at("state").className = isBad ? "bad" : "";
 }
 
-const clock = (seconds) => new Date(typeof seconds === "number" ? seconds * 1000 : seconds).toLocaleTimeString();
+const moment = (time) => new Date(typeof time === "number" ? time * 1000 : time);
+const clock = (time) => {  // an event may lie here for weeks
+  const isToday = moment(time).toDateString() === new Date().toDateString();
+  return isToday ? moment(time).toLocaleTimeString() : moment(time).toLocaleString();
+};
 const keyOf = (row) => String(list === "deliveries" ? row.number : row.key);
 const mark = (status) => (status < 300 ? "good" : status < 500 ? "open" : "bad");
-const STATES = { waiting: "open", running: "open", done: "good", dead: "bad", succeeded: "good", refused: "open", failed: "bad" };
+const STATES = { waiting: "open", running: "busy", done: "good", dead: "bad", succeeded: "good", refused: "open", failed: "bad" };
 
 const COLUMNS = {
   deliveries: [
@@ -153,12 +157,15 @@ function readable(text) {
 }
 
 function eventDetail(found) {
-  const facts = ["source", "key", "attempts", "received", "due", "finished"].filter((name) => found[name] != null);
+  const facts = ["source", "key", "attempts"].map((name) => [name, found[name]]);
+  for (const name of ["received", "due", "finished"]) if (found[name] != null) facts.push([name, moment(found[name]).toLocaleString()]);
+  const open = found.targets.map((each) => `${each.target}: ${each.state}, attempts: ${each.attempts}${each.state === "waiting" ? `, due ${clock(each.due)}` : ""}${each.error ? `: ${each.error}` : ""}`);
   return [
     element("h2", { class: STATES[found.state] }, `${found.type} ${found.id ?? ""}: ${found.state}`),
     element("p", {}, element("button", { onclick: () => replay([found.key]) }, "Run again")),
-    ...(found.error ? section("Why it failed", element("pre", {}, found.error)) : []),
-    ...section("Facts", ...items("ul", facts.map((name) => element("li", {}, `${name}: ${found[name]}`)))),
+    ...(found.error && !open.length ? section("Why it failed", element("pre", {}, found.error)) : []),
+    ...section("Handlers that did not succeed", ...items("ul", open.map((text) => element("li", { class: "bad" }, text)))),
+    ...section("Facts", ...items("ul", facts.map(([name, text]) => element("li", {}, `${name}: ${text}`)))),
     ...section("Handlers that succeeded", ...items("ul", found.succeeded.map((job) => element("li", { class: "good" }, job)))),
     ...section("Headers that were kept", element("pre", {}, found.headers.join("\n"))),
     ...section("Payload", element("pre", {}, JSON.stringify(found.payload, null, 2))),
