@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from ..errors import UsageError
 
-# The cores of this machine.
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-# The memory that a process may use.
+# The control group that this process is in, in both versions of their file system.
 
 _GROUPS, _OWN_GROUP = "/sys/fs/cgroup", "/proc/self/cgroup"
-# What systems without a limit say, or about that.
-_UNLIMITED = 1 << 60
 
 
-def memory_limit(processes: int) -> int | None:
-    """Bytes for each of these: their control group's divided, or those of one process (`ulimit -v`). None: no limit."""
-    limits = [limit // processes for path in _limit_files() if (limit := _read_number(path)) is not None]
-    if (own := _address_space()) is not None:
-        limits.append(own)
-    return min((limit for limit in limits if limit < _UNLIMITED), default=None)
-
-
-def _limit_files() -> list[str]:
-    """Of the control group and all above it, in both versions of their file system."""
+def _numbers_of_groups(controller: str, old_names: tuple[str, ...], name: str) -> list[list[int]]:
+    """What limits it and all above it: the numbers of `name`, which are in `old_names` in the first version."""
     try:
         with open(_OWN_GROUP, encoding="utf-8") as file:
             groups = [line.rstrip("\n").split(":", 2) for line in file]
@@ -43,20 +23,44 @@ def _limit_files() -> list[str]:
         return []
     found = []
     for _, controllers, group in groups:
-        if controllers and "memory" not in controllers.split(","):
+        if controllers and controller not in controllers.split(","):
             continue
-        top, name = (f"{_GROUPS}/memory", "memory.limit_in_bytes") if controllers else (_GROUPS, "memory.max")
+        top, names = (f"{_GROUPS}/{controller}", old_names) if controllers else (_GROUPS, (name,))
         path = PurePosixPath(group)
-        found += [f"{top}{each}/{name}" for each in (path, *path.parents)]
+        found += [_read_numbers([f"{top}{each}/{file}" for file in names]) for each in (path, *path.parents)]
     return found
 
 
-def _read_number(path: str) -> int | None:
+def _read_numbers(paths: list[str]) -> list[int]:
     try:
-        with open(path, encoding="ascii") as file:
-            return int(file.read())
+        return [int(word) for path in paths for word in Path(path).read_text(encoding="ascii").split()]
     except (OSError, ValueError):  # no such group from here, or `max`
-        return None
+        return []
+
+
+# The cores of this machine.
+
+
+def usable_cores() -> int:
+    """Cores that this process may use. Containers see all of the machine, and get a part of their time."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quotas = _numbers_of_groups("cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us"), "cpu.max")
+    return min([cores, *(-(-each[0] // each[1]) for each in quotas if each and each[0] > 0)])
+
+
+# The memory that a process may use.
+
+# What systems without a limit say, or about that.
+_UNLIMITED = 1 << 60
+
+
+def memory_limit(processes: int) -> int | None:
+    """Bytes for each of these: their control group's divided, or those of one process (`ulimit -v`). None: no limit."""
+    groups = _numbers_of_groups("memory", ("memory.limit_in_bytes",), "memory.max")
+    limits = [each[0] // processes for each in groups if each]
+    if (own := _address_space()) is not None:
+        limits.append(own)
+    return min((limit for limit in limits if limit < _UNLIMITED), default=None)
 
 
 if sys.platform == "win32":
