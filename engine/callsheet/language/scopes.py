@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 from .functions import ROOT, paths_in_expression
-from .template import TemplateError, expressions_in_text
+from .template import TemplateError, expressions_in_text, texts_in
 
 _CHOSEN = {"key_val_pair", "multi_select_list"}  # `items[].{id: id}`: plainly parts of an item
 _RELATIVE = {"subexpression", "index_expression", "pipe", "projection", "value_projection", "filter_projection"}
@@ -20,14 +21,14 @@ _BROKEN: Node = {"type": "identity", "children": []}
 
 
 def names_in(value: Any) -> Iterator[str]:
-    """The names that the placeholders in a (nested) value use; broken ones are none of its business."""
-    for expression in _expressions_in(value):
+    """The names that the placeholders in a (nested) value use; broken ones are left out."""
+    for expression in expressions_in(value):
         yield from root_names(expression)
 
 
 def paths_in(value: Any) -> Iterator[str]:
     """The plain paths that they follow: `page.version.number`."""
-    for expression in _expressions_in(value):
+    for expression in expressions_in(value):
         yield from map(".".join, plain_paths(expression))
 
 
@@ -37,15 +38,11 @@ def plain_paths(expression: str) -> Iterator[list[str]]:
         yield [first.removeprefix(ROOT), *rest]
 
 
-def _expressions_in(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        try:
-            yield from expressions_in_text(value)
-        except TemplateError:
-            return
-    elif isinstance(value, Mapping | list):
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _expressions_in(item)
+def expressions_in(value: Any) -> Iterator[str]:
+    """Those in the placeholders of a (nested) value; broken ones are left out."""
+    for text in texts_in(value):
+        with suppress(TemplateError):
+            yield from expressions_in_text(text)
 
 
 @lru_cache(maxsize=4096)

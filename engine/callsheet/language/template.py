@@ -156,6 +156,15 @@ def expressions_in_text(text: str) -> tuple[str, ...]:
     return tuple(piece for is_expression, piece in split_template(text) if is_expression)
 
 
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text in a (nested) value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from texts_in(part)
+
+
 _LITERAL = lazy_pattern(r"[^{}]+")
 
 

@@ -23,7 +23,7 @@ from ..hosts import (
     without_entry,
 )
 from ..installation import own_command
-from ..language.template import fill_template
+from ..language.template import fill_template, texts_in
 from ..terminal import escape_line
 from .mcp_commands import toolbox_of
 
@@ -178,15 +178,8 @@ def _is_free(entry: Any) -> bool:
 
 def _is_ours(entry: Any) -> bool:
     """Whether it starts this server, in whatever shape."""
-    words = _texts_in_value(entry)
+    words = [*texts_in(entry)]
     return any(tuple(words[place : place + 2]) == _START for place in range(len(words)))
-
-
-def _texts_in_value(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return [text for part in parts for text in _texts_in_value(part)]
 
 
 def _save_entry(context: Context, place: HostEntry, text: str, done: str, definition: HostDefinition) -> None:

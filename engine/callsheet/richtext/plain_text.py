@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .node_rules import Rules
-from .tree import Attrs, Node, walk_nodes
+from .tree import Attrs, Losses, Node, walk_nodes
 
 PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
@@ -38,6 +38,18 @@ def name_of_node(node: Node) -> str:
     """A node in a message: its kind, and its name where it has one of its own."""
     name = node.attrs.get("name") if node.kind == "macro" else node.attrs.get("extensionKey")
     return f"{node.kind} {name!r}" if name else node.kind
+
+
+def note_content_only(node: Node, format: str, losses: Losses) -> None:
+    losses.note(f"{name_of_node(node)} cannot be said in {format}: only what it holds is kept")
+
+
+def words_instead(node: Node, format: str, rules: Rules, losses: Losses) -> str:
+    """What a reader sees of a node that a format has nothing for."""
+    words = visible_text(node, rules)
+    rest = ": its text is kept" if words else " and is left out"
+    losses.note(f"{name_of_node(node)} cannot be said in {format}{rest}")
+    return words
 
 
 def plain_text(root: Node, rules: Rules) -> str:

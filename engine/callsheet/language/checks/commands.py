@@ -15,7 +15,7 @@ from ..problem import Finding, Findings
 from ..safety import class_of_operation
 from ..scopes import comparisons_in, names_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
-from ..template import TemplateError, expressions_in_text
+from ..template import TemplateError, expressions_in_text, texts_in
 from .references import (
     RESERVED,
     expression_faults,
@@ -545,7 +545,7 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
         seen_as = {to_identifier(param["name"]), *(param[key] for key in ("front", "beside") if key in param)}
         if not seen_as & used and param["name"] not in usual and not param.get("overrides"):
             near = did_you_mean(param["name"], [other["name"] for other in params if other is not param])
-            if to_identifier(param["name"]) in _plain_texts([table.get(key) for key in _TEMPLATES]):
+            if to_identifier(param["name"]) in texts_in([table.get(key) for key in _TEMPLATES]):
                 near = f", did you mean '{{{to_identifier(param['name'])}}}'?"
             yield Finding(("params", place), f"nothing in the command uses {param['name']!r}{near}")
 
@@ -572,14 +572,6 @@ def _without_names(value: Any) -> Any:
         return value
     named = {key: list(said.values()) if isinstance(said, dict) else "" for key, said in value.items() if key == "as"}
     return {key: _without_names(said) for key, said in {**value, **named}.items()}
-
-
-def _plain_texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for item in value if isinstance(value, list) else value.values():
-            yield from _plain_texts(item)
 
 
 def _words_in_texts(definitions: Definitions, value: Any, *, is_template: bool = False) -> Iterator[str]:

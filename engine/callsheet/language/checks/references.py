@@ -25,7 +25,16 @@ from pydantic import TypeAdapter
 from ...errors import did_you_mean
 from ...registry import REGISTRIES
 from ..problem import Finding, Findings
-from ..scopes import begins_in_all, is_always_true, is_constant, marked_names, names_in, names_of_items, root_names
+from ..scopes import (
+    begins_in_all,
+    expressions_in,
+    is_always_true,
+    is_constant,
+    marked_names,
+    names_in,
+    names_of_items,
+    root_names,
+)
 from ..shape import KINDS, PARTS, RULES
 from ..shape.base import BY_ENTRY, KeyRule, own_keys, own_shape
 from ..source_file import Definition, Path
@@ -254,9 +263,8 @@ def unusable_names(names: Collection[str], taken: Collection[str] = ()) -> Itera
 
 def value_faults(value: Any, names: Collection[str], at: Path) -> Faults:
     """Of the placeholders in a (nested) value. They are told at the place of the whole value, each once."""
-    if value is not None:
-        told = dict.fromkeys(text for expression in _expressions_in(value) for text in _name_faults(expression, names))
-        yield from ((at, text) for text in told)
+    told = dict.fromkeys(text for expression in expressions_in(value) for text in _name_faults(expression, names))
+    yield from ((at, text) for text in told)
 
 
 def expression_faults(expression: str, names: Collection[str], at: Path) -> Faults:
@@ -271,18 +279,6 @@ def part_faults(expression: str, names: Collection[str], at: Path) -> Faults:
         if name not in names
     )
     yield from ((at, text) for text in dict.fromkeys([*unknown, *_hidden_names(expression, names)]))
-
-
-def _expressions_in(value: Any) -> Iterator[str]:
-    """Those in placeholders; broken ones are none of this check's business."""
-    if isinstance(value, str):
-        try:
-            yield from expressions_in_text(value)
-        except TemplateError:
-            return
-    elif isinstance(value, Mapping | list):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _expressions_in(part)
 
 
 def _name_faults(expression: str, names: Collection[str]) -> Iterator[str]:

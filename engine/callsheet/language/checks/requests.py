@@ -15,7 +15,7 @@ from ..merge import ON, deployment_variants
 from ..problem import Finding, Findings
 from ..safety import Safety, class_of_operation, is_milder, worst_safety
 from ..source_file import Definition, Definitions, Path
-from ..template import TemplateError, expressions_in_text
+from ..template import TemplateError, expressions_in_text, texts_in
 from .operations import argument_misfit
 from .references import PYTHON_TYPES, pattern_fault, shape_places
 
@@ -565,13 +565,10 @@ def _sent_words(param: Param) -> list[Any]:
 
 def _has_placeholders(value: Any) -> bool:
     """Whether a value has placeholders; one that is broken counts as none of this check's business."""
-    if isinstance(value, str):
-        try:
-            return bool(expressions_in_text(value))
-        except TemplateError:
-            return True
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return any(_has_placeholders(part) for part in parts)
+    try:
+        return any(map(expressions_in_text, texts_in(value)))
+    except TemplateError:
+        return True
 
 
 def _taken_parameters(operation: OperationDefinition) -> dict[str, bool]:

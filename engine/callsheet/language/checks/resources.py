@@ -17,6 +17,7 @@ from ..safety import CHANGES, class_of_operation
 from ..scopes import names_in
 from ..shape import KINDS
 from ..source_file import PARTS, RESOURCE, Definition, Definitions, Path
+from ..template import texts_in
 from .references import allowed_keys, unusable_names, value_faults
 from .requests import CallChecker, class_of_command, resolved_schema
 
@@ -402,14 +403,9 @@ def sends_all_fields(call: Any) -> bool:
     return "body" not in call or any(m[0] in ("fields", "whole") for text in texts for m in _FIELD.finditer(text))
 
 
-def _texts_with_fields(value: Any) -> Iterator[str]:
+def _texts_with_fields(value: Any) -> list[str]:
     """The texts in a value that have placeholders for fields."""
-    if isinstance(value, str):
-        if {"fields", "whole"} & set(names_in(value)):
-            yield value
-    elif isinstance(value, Mapping | list):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts_with_fields(part)
+    return [text for text in texts_in(value) if {"fields", "whole"} & set(names_in(text))]
 
 
 # Whether what is said of earlier versions of the language is true of this one.
