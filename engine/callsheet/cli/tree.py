@@ -140,7 +140,8 @@ class DefinedCommand(WithHelp):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments that need a word, then options; click's own way differs from version to version."""
         params = self.definition.get("params", [])
-        arguments = [(argument_name(each), each["help"]) for each in params if _explained_argument(each)]
+        explained = [each for each in params if each.get("kind") == "argument" and "help" in each]
+        arguments = [(argument_name(each), each["help"]) for each in explained]
         options = [param.get_help_record(ctx) for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for heading, rows in (("Arguments", arguments), ("Options", [row for row in options if row])):
             if rows:
@@ -168,10 +169,6 @@ def _click_settings(params: list[Param]) -> dict[str, Any]:
     """Where one takes the rest of the line, what follows the first word is never an option of this command."""
     takes_rest = any(param.get("rest") for param in params)
     return {**HELP, "ignore_unknown_options": True, "allow_interspersed_args": False} if takes_rest else HELP
-
-
-def _explained_argument(param: Param) -> bool:
-    return param.get("kind") == "argument" and "help" in param
 
 
 class DefinedGroup(WithHelp, click.Group):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .attribute_fields import AttrField, attribute_fields
 from .tree import Attrs
@@ -52,6 +52,11 @@ def with_bases(nodes: Definitions) -> dict[str, shape.NodeDefinition]:
             merged["adf"] = cast("shape.DocumentForm", {**other, **own})
         result[kind] = merged
     return result
+
+
+def _said_of_kinds(key: str) -> cached_property[Any]:
+    """What the definitions that have this key say there, by kind."""
+    return cached_property(lambda rules: {kind: said[key] for kind, said in rules.nodes.items() if key in said})
 
 
 class Rules:
@@ -177,15 +182,11 @@ class Rules:
 
     # --- Markdown ---
 
-    @cached_property
-    def alerts(self) -> dict[str, dict[str, Attrs]]:
-        """Kind → word of its alerts → attributes."""
-        return {kind: said["alerts"] for kind, said in self.nodes.items() if "alerts" in said}
+    # Kind → word of its alerts → attributes.
+    alerts: cached_property[dict[str, dict[str, Attrs]]] = _said_of_kinds("alerts")
 
-    @cached_property
-    def markers(self) -> dict[str, dict[str, Attrs]]:
-        """Kind of a special item → what it starts with → attributes."""
-        return {kind: said["markers"] for kind, said in self.nodes.items() if "markers" in said}
+    # Kind of a special item → what it starts with → attributes.
+    markers: cached_property[dict[str, dict[str, Attrs]]] = _said_of_kinds("markers")
 
     @cached_property
     def alert_words(self) -> dict[str, tuple[str, Attrs]]:
@@ -201,10 +202,8 @@ class Rules:
     def item_sign_pattern(self) -> re.Pattern[str]:
         return re.compile(f"(?:{'|'.join(map(re.escape, self.item_signs)) or '(?!)'})(?=\\s|$)", re.IGNORECASE)
 
-    @cached_property
-    def items_of_lists(self) -> dict[str, str]:
-        """Kind of a list with special items → their kind."""
-        return {kind: said["items"] for kind, said in self.nodes.items() if "items" in said}
+    # Kind of a list with special items → their kind.
+    items_of_lists: cached_property[dict[str, str]] = _said_of_kinds("items")
 
     @cached_property
     def lists_of_items(self) -> dict[str, str]:
@@ -245,15 +244,11 @@ class Rules:
         """Words of `alone` in small letters → kind."""
         return {word.lower(): kind for kind, words in self.words_alone.items() for word in words}
 
-    @cached_property
-    def rows_become(self) -> dict[str, str]:
-        """Kind → what becomes of several linked ones that are a whole paragraph."""
-        return {kind: said["row"] for kind, said in self.nodes.items() if "row" in said}
+    # Kind → what becomes of several linked ones that are a whole paragraph.
+    rows_become: cached_property[dict[str, str]] = _said_of_kinds("row")
 
-    @cached_property
-    def names(self) -> dict[str, dict[str, dict[str, dict[str, str]]]]:
-        """Kind → format → attribute → value in Markdown → what the format calls it."""
-        return {kind: found["names"] for kind, found in self.nodes.items() if "names" in found}
+    # Kind → format → attribute → value in Markdown → what the format calls it.
+    names: cached_property[dict[str, dict[str, dict[str, dict[str, str]]]]] = _said_of_kinds("names")
 
     @cached_property
     def schemes(self) -> tuple[str, ...]:
@@ -287,17 +282,13 @@ class Rules:
         found = [document["attribute"], document["parameter"], document["value"]] if document else []
         return frozenset([*found, parameter] if parameter else found)
 
-    @cached_property
-    def attributes_for_child(self) -> dict[str, dict[str, str]]:
-        """Kind → its attribute → that of the node in it."""
-        return {kind: said["onto"] for kind, said in self.nodes.items() if "onto" in said}
+    # Kind → its attribute → that of the node in it.
+    attributes_for_child: cached_property[dict[str, dict[str, str]]] = _said_of_kinds("onto")
 
     def style_values(self, kind: str) -> dict[str, str]:
         """The names that a property of CSS has for values of a mark, such as a color's → the neutral value."""
         forms = (form.get("values", {}) for form in self.tags.get(kind, ()) if "style" in form)
         return {name: value for values in forms for name, value in values.items() if isinstance(value, str)}
 
-    @cached_property
-    def block_styles(self) -> dict[str, shape.Styled]:
-        """Mark on blocks → the declaration that says it in storage XHTML."""
-        return {kind: said["style"] for kind, said in self.nodes.items() if "style" in said}
+    # Mark on blocks → the declaration that says it in storage XHTML.
+    block_styles: cached_property[dict[str, shape.Styled]] = _said_of_kinds("style")

@@ -133,7 +133,7 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     key = values["product"]
     if not _KEY.fullmatch(key):
         raise UsageError(f"--product {key!r}: expected letters, digits, hyphens and underscores")
-    own = _own_directory(context)
+    own = own_definitions(context.environ, context.program)
     target = os.path.abspath(values.get("to") or own)
     if key == context.program and target == own and read_manifest(own).files:
         update_from_document(context, key, values["spec"], values.get("address"), values.get("title"))
@@ -150,10 +150,6 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     stale = write_files(result.files, target, key)
     left = f"; {count_of(len(stale), 'file')} of an earlier import removed" if stale else ""
     context.streams.out.write(f"{key}: {counts} written to {where}{left}\n")
-
-
-def _own_directory(context: Context) -> str:
-    return own_definitions(context.environ, context.program)
 
 
 def _import_document(context: Context, values: ParameterValues, key: str, target: str) -> ImportResult:

@@ -88,11 +88,6 @@ def describe_operation(context: Context, id: str, operation: CompiledOperation, 
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
-def operation_facts(context: Context, id: str, operation: CompiledOperation) -> dict[str, Any]:
-    """The same for programs: the definition with its id, its vendor's page and the example."""
-    return {"id": id, **operation, "example": example_line(context, id, operation)}
-
-
 def example_line(context: Context, id: str, operation: CompiledOperation) -> str:
     """A command line that can be pasted: every required parameter, and a body where one is needed."""
     from ...client.request.sample_values import parameter_sample
@@ -291,7 +286,7 @@ def print_description(context: Context, values: ParameterValues) -> None:
         width = Stream(context.streams.out).width
         context.streams.out.write(describe_operation(context, id, found, width))
     else:
-        context.output().print_one(operation_facts(context, id, found))
+        context.output().print_one({"id": id, **found, "example": example_line(context, id, found)})
 
 
 def print_skeleton(context: Context, values: ParameterValues) -> None:

@@ -85,12 +85,9 @@ class Texts(NamedTuple):
 
     def text_differences(self, was: Any, now: Any) -> list[str]:
         """Lines that are removed (`-`), added (`+`) or near (` `)."""
-        return line_differences(self.markdown_lines(was), self.markdown_lines(now))
-
-
-def line_differences(old: Iterable[str], new: Iterable[str]) -> list[str]:
-    lines = difflib.unified_diff([*old], [*new], lineterm="", n=_LINES_AROUND)
-    return [line for line in lines if not line.startswith(("---", "+++"))]
+        old, new = self.markdown_lines(was), self.markdown_lines(now)
+        lines = difflib.unified_diff(old, new, lineterm="", n=_LINES_AROUND)
+        return [line for line in lines if not line.startswith(("---", "+++"))]
 
 
 def hash_of(text: str) -> str:
@@ -394,7 +391,8 @@ class Pages:
             if self._prefer != "ours":
                 return self._of_another(change, base)
             base = None
-        if listed.title != page.title and is_same_value(self._was_called(base), page.title):
+        was_called = base.fields.get(self._title or "") if base is not None else None
+        if listed.title != page.title and is_same_value(was_called, page.title):
             change.site.append(f"is called {listed.title!r} on the site: links of other files do not find it so")
         if base is not None and base.path == page.path and not self._page_differs(change, base, wanted, listed):
             change.base = None
@@ -403,9 +401,6 @@ class Pages:
             return change
         self._plan_update(change, page, base, wanted, text, tags)
         return change
-
-    def _was_called(self, base: Applied | None) -> Any:
-        return base.fields.get(self._title or "") if base is not None else None
 
     def _of_another(self, change: PlannedChange, base: Applied) -> PlannedChange:
         """Another directory has this page."""

@@ -327,7 +327,7 @@ class Lookups:
                 converters.number_hint(word),
             )
         by_value = {to_text(evaluate(value, item)): item for item in found}
-        may_take = matching.exact or self._may_guess(lookup)
+        may_take = matching.exact or (not self.exact and bool(lookup.get("partial")))
         if by_value and (len(by_value) > 1 or not may_take) and self.context.prompts.can_ask:
             item = self._ask_which(lookup, word, list(by_value.values()))
         elif len(by_value) > 1:
@@ -347,9 +347,6 @@ class Lookups:
             return self._pick_candidate(lookup, f'Which {lookup["title"]}? {len(items)} match "{word}"', items)
         question = f'No {lookup["title"]} is called "{word}". Use {_label_of_item(lookup, items[0])}?'
         return items[0] if self.context.prompts.ask_agreement(question) else None
-
-    def _may_guess(self, lookup: LookupDefinition) -> bool:
-        return not self.exact and bool(lookup.get("partial"))
 
     def _ask_service(self, table: LookupDefinition | KeywordDefinition, scope: Mapping[str, Any], title: str) -> Any:
         """Every page: before the last one nobody can say that nothing, or only one thing, has a name.

@@ -181,7 +181,7 @@ class DocumentEdit(EditWriter):
                 if joins:
                     result[-1] = {**last, "text": last["text"] + raw["text"]}
                     origin[-1] = origin[-1] if origin[-1] is not None else source
-                    result[-1] = {**(source if source is not None else last), **_only(result[-1])}
+                    result[-1] = {**(source if source is not None else last), "text": result[-1]["text"]}
                 else:
                     result.append(raw)
                     origin.append(source)
@@ -276,10 +276,6 @@ def _remade(output: OutputPiece) -> bool:
     old = output.old.node if output.old else None
     new = output.token.node if output.token else None
     return old is not None and new is not None and old.kind != new.kind
-
-
-def _only(raw: Raw) -> Raw:
-    return {"text": raw["text"]}
 
 
 def _kept(node: Node) -> Node:

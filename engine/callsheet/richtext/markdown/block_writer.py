@@ -18,7 +18,7 @@ from ..adf.document_forms import SPELLING
 from ..default_attributes import Defaults
 from ..fit_to_document import fit_to_rules
 from ..node_rules import Rules
-from ..plain_text import name_of_node, visible_text
+from ..plain_text import note_content_only, visible_text, words_instead
 from ..tree import NO_ATTRS, Attrs, Losses, Mark, Node, bold_nodes, text_node, walk_nodes
 from .block_reader import BlockReader
 from .inline_writer import SpanWriter, link_target
@@ -254,7 +254,7 @@ class BlockWriter:
             if node.kind in self._writers or node.kind in self.rules.inline or not _of_blocks(node, self.rules):
                 result.append(node)
             else:
-                self.losses.note(f"{name_of_node(node)} cannot be said in Markdown: only what it holds is kept")
+                note_content_only(node, "Markdown", self.losses)
                 result.extend(self._lifted(node.content))
         return result
 
@@ -432,12 +432,9 @@ class BlockWriter:
         if node.kind in self.rules.inline:
             return self.spans.write_inline([node])
         if node.content:
-            self.losses.note(f"{name_of_node(node)} cannot be said in Markdown: only what it holds is kept")
+            note_content_only(node, "Markdown", self.losses)
             return self.spans.write_inline(node.content)
-        words = visible_text(node, self.rules)
-        self.losses.note(
-            f"{name_of_node(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out")
-        )
+        words = words_instead(node, "Markdown", self.rules, self.losses)
         marks = (Mark("link", {"href": words}),) if node.kind in ("blockcard", "embed") else ()
         return self.spans.write_inline([text_node(words, marks)]) if words else ""
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..adf.document_forms import is_media
 from ..fit_to_document import FLATTEN
 from ..node_rules import Rules
-from ..plain_text import name_of_node, visible_text
+from ..plain_text import note_content_only, words_instead
 from ..tree import Attrs, Losses, Mark, Node, Verbatim, text_node, write_nested
 from .extension_sizes import as_macro, column_widths, widths_of_layout
 from .framed_nodes import DocumentNodes
@@ -209,19 +209,14 @@ class StorageWriter:
             if attempt in self.forms.by_kind and attempt != "paragraph":
                 return self._turned(node, attempt)
         if node.content:
-            self.losses.note(f"{name_of_node(node)} cannot be said in storage format: only what it holds is kept")
+            note_content_only(node, "storage format", self.losses)
             nodes = FLATTEN["titled"](node, self.rules)
             return (
                 self.content(node.with_content(nodes))
                 if node.kind != "caption"
                 else xml_tag("p", {}, self.content(node))
             )
-        words = visible_text(node, self.rules)
-        self.losses.note(
-            f"{name_of_node(node)} cannot be said in storage format"
-            + (": its text is kept" if words else " and is left out")
-        )
-        inner = escape_xml(words)
+        inner = escape_xml(words_instead(node, "storage format", self.rules, self.losses))
         return xml_tag("p", {}, inner) if inner and self.rules.group(node.kind) == "block" else inner
 
     def _framed(self, node: Node) -> str | None:

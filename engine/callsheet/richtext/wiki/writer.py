@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from ..fit_to_document import FLATTEN
 from ..markdown.text_patterns import TextTemplate
 from ..node_rules import Rules
-from ..plain_text import name_of_node, visible_text
+from ..plain_text import name_of_node, note_content_only, visible_text, words_instead
 from ..tree import Losses, Mark, Node, leads_somewhere, spaces_out, text_node, write_nested
 from .macro_forms import PATH, WikiForms
 from .reader import WikiInline
@@ -97,13 +97,9 @@ class WikiWriter:
                 return self.block(Node(attempt, node.attrs, node.content))
         if node.content:
             if node.kind != "figure":
-                self.losses.note(f"{name_of_node(node)} cannot be said in wiki markup: only what it holds is kept")
+                note_content_only(node, "wiki markup", self.losses)
             return self.blocks(FLATTEN["titled"](node, self.rules))
-        words = visible_text(node, self.rules)
-        self.losses.note(
-            f"{name_of_node(node)} cannot be said in wiki markup"
-            + (": its text is kept" if words else " and is left out")
-        )
+        words = words_instead(node, "wiki markup", self.rules, self.losses)
         return self.inline([text_node(words)]) if words else ""
 
     # --- lists and tables ---
