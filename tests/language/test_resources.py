@@ -39,6 +39,23 @@ command = "filters get"
 values = { id = "{id}" }
 [resource.box.complete.id]
 command = "filters list"
+
+[tool."filter bugs"]
+help    = "Find what is broken"
+command = "filters list" # as people say it
+params  = ["name"]
+
+[command."bugs count"]
+help = "Count what is broken"
+call = "countIssues"
+body = { jql = "type = Bug" }
+
+[tool.bugs]
+command = 'bugs count'
+
+[extend.tool.issues_get]
+command = "issues get"
+help    = "Read a ticket"
 """
 
 
@@ -62,7 +79,14 @@ def test_an_older_file_is_read_and_told_of(layers: list[Layer]) -> None:
         "lookup \"account\" is now the table 'find' of resource 'user'",
         "naming \"shelf\" is now the table 'names' of resource 'shelf'",
         "resource \"box\": command, complete, uri, values now stand in the table 'agents' of resource 'box'",
+        "tool \"filter bugs\" is now the table 'agents' of command 'filters list'",
+        "tool \"bugs\" is now the table 'agents' of command 'bugs count'",
+        "tool \"issues_get\" is now the table 'agents' of command 'issues get'",
     ]
+    offered = {id: definitions["command", id].table["agents"] for id in ("filters list", "bugs count", "issues get")}
+    assert offered["filters list"] == {"name": "filter_bugs", "help": "Find what is broken", "params": ["name"]}
+    assert offered["bugs count"] == {"name": "bugs"}
+    assert offered["issues get"] == {"name": "issues_get", "help": "Read a ticket", "params": ["issue"]}
 
 
 def test_defaults_of_an_older_file_hold(layers: list[Layer], tmp_path: Path) -> None:
@@ -86,6 +110,12 @@ def test_defaults_of_an_older_file_hold(layers: list[Layer], tmp_path: Path) -> 
         "[resource.x]\nread = {}\nupdate = {}\nfields = [3]\nparent = 3\nfixed = 3\nlist = 3\ntitle = 3\n",
         "[resource.x]\nread = {}\nupdate = {}\nfields = {a = 3}\non = {cloud = 3}\n",
         "[resource.x]\nfind = {match = 3}\nlist = {call = 3}\n",
+        "tool = 3\n",
+        "[tool]\nx = 3\n",
+        "[tool.x]\nhelp = 'x'\n",
+        "[tool.x]\ncommand = 3\n",
+        "command = 3\n[tool.x]\ncommand = 'x'\n",
+        "[tool.x]\ncommand = 'x'\n",
     ],
 )
 def test_what_is_no_table_is_told(text: str, tmp_path: Path) -> None:
@@ -105,6 +135,8 @@ def test_an_older_file_is_rewritten_to_say_the_same(layers: list[Layer], tmp_pat
     assert "[resource.shelf.find] # where it stands" in upgrade.after
     assert "[extend.resource.user.find]" in upgrade.after
     assert 'agents.uri = "boxes/{id}"' in upgrade.after
+    assert '[extend.command."filters list".agents]' in upgrade.after
+    assert 'name = "filter_bugs" # as people say it' in upgrade.after
     (tmp_path / "mine.toml").write_bytes(upgrade.written)
     after = load_definitions(layers)
     assert after.notes == []

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .merge import merge_tables
+from .parameters import tool_name
 from .source_file import DEFAULTS, RESOURCE, Definitions, Path, SourceFile, place_in
 
 if TYPE_CHECKING:
     from .merge import Table
 
-KIND = "renamed"
+KIND, NAME = "renamed", "name"
 # Ways down a command that lead to more keys of the same names; a name of a deployment follows the first.
 _ON, _INSIDE = "on", (("step",), ("each", "step"))
 
@@ -57,31 +58,42 @@ def renamed_keys(definitions: Definitions, kind: str, table: Table) -> list[Rena
 
 
 class Moved(NamedTuple):
-    """A definition that is a table of the resource `now`; of an older resource, these are some of its keys."""
+    """A definition that is a table of `now`, of the kind `of`; of an older resource, these are some of its keys."""
 
     kind: str
     id: str
+    of: str
     now: str
     within: str
     keys: frozenset[str] | None
 
 
 def moved_definition(definitions: Definitions, file: SourceFile) -> list[Moved]:
-    """What of a person's file was a definition of its own, and is a table of a resource now."""
+    """What of a person's file was a definition of its own, and is a table of a resource or a command now."""
     found: list[Moved] = []
-    there = file.tables.get(RESOURCE, {})
     for kind, ids in file.tables.items():
-        said = _renames_said(definitions, kind) if isinstance(ids, dict) and isinstance(there, dict) else {}
-        for id, table in ids.items() if said else ():
-            now = present_id(definitions, kind, id)
-            if not isinstance(table, dict) or not isinstance(there.get(now, {}), dict):
+        said = _renames_said(definitions, kind) if isinstance(ids, dict) else {}
+        of = said.get("of", RESOURCE)
+        there = file.tables.get(of, {})
+        for id, table in ids.items() if said and isinstance(there, dict) else ():
+            now = table.get(of) if "of" in said and isinstance(table, dict) else present_id(definitions, kind, id)
+            if not isinstance(table, dict) or not isinstance(now, str) or not isinstance(there.get(now, {}), dict):
                 continue  # told as no table
             keys = frozenset(said.get("into", {})) & table.keys()
             if "table" in said:
-                found.append(Moved(kind, id, now, said["table"], None))
+                found.append(Moved(kind, id, of, now, said["table"], None))
             elif keys:
-                found.append(Moved(kind, id, id, said["into"][min(keys)], keys))
+                found.append(Moved(kind, id, of, id, said["into"][min(keys)], keys))
     return found
+
+
+def _table_now(moved: Moved, table: Table) -> Table:
+    """What stands in the table: one that named its definition by a key has its own id as a name there."""
+    if moved.keys is not None:
+        return {key: table[key] for key in table if key in moved.keys}
+    if moved.of == RESOURCE:
+        return table
+    return {NAME: tool_name(moved.id), **{key: table[key] for key in table if key != moved.of}}
 
 
 def with_resources(definitions: Definitions, file: SourceFile) -> SourceFile:
@@ -90,18 +102,19 @@ def with_resources(definitions: Definitions, file: SourceFile) -> SourceFile:
     extends = set(file.extends)
     defaults: Table = tables[DEFAULTS] if isinstance(tables.get(DEFAULTS), dict) else {}
     found = moved_definition(definitions, file)
-    for kind, id, now, within, keys in found:
+    for moved in found:
+        kind, id, of, now, within, keys = moved
         common = defaults.get(kind) if keys is None else None
         table = {**(common if isinstance(common, dict) else {}), **tables[kind].pop(id)}
-        inner = table if keys is None else {key: table[key] for key in table if key in keys}
         rest = {} if keys is None else {key: table[key] for key in table if key not in keys}
-        there = tables.setdefault(RESOURCE, {})
-        there[now] = {**there.get(now, {}), **rest, within: inner}
+        there = tables.setdefault(of, {})
+        if (kind, id) in extends or (of != RESOURCE and now not in there):
+            extends.add((of, now))
+        there[now] = {**there.get(now, {}), **rest, within: _table_now(moved, table)}
         file.moved[now, within] = kind, id
-        where = f"the table {within!r} of resource {now!r}"
+        where = f"the table {within!r} of {of} {now!r}"
         text = f"is now {where}" if keys is None else f"{', '.join(sorted(keys))} now stand in {where}"
         definitions.notes.append(f'{place_in(file, kind, id)}: {kind} "{id}"{": " if keys else " "}{text}')
-        extends |= {(RESOURCE, now)} if (kind, id) in extends else set()
     for kind in {each.kind for each in found if each.keys is None}:
         defaults.pop(kind, None)
     return file._replace(tables={kind: ids for kind, ids in tables.items() if ids != {}}, extends=frozenset(extends))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,8 @@ import tomli
 from ..errors import DefinitionError
 from .layers import Layer, files_of
 from .load import overlay_definition
-from .renames import Renamed, moved_definition, present_id, renamed_keys, with_new_keys, with_resources
+from .parameters import tool_name
+from .renames import NAME, Renamed, moved_definition, present_id, renamed_keys, with_new_keys, with_resources
 from .source_file import (
     DEFAULTS,
     EXTEND,
@@ -75,15 +77,20 @@ def _upgraded_file(file: SourceFile, definitions: Definitions) -> Upgrade:
     text = read_definition_text(file.path)
     parts = list(_parts_of_text(text))
     words = list(_renamed_words(file, definitions, parts))
-    if file.language == NEWEST:
-        return _rewritten_file(file, definitions, words, None)
     changing = {
         (kind, id)
-        for kind, id, _ in _tables_of_file(file)
-        if (kind, present_id(definitions, kind, id)) in definitions and (kind, id) not in file.extends
+        for kind, id, of, now, _, _ in moved_definition(definitions, file)
+        if of != RESOURCE and now not in file.tables.get(of, {}) and (kind, id) not in file.extends
     }
+    if file.language < NEWEST:
+        changing |= {
+            (kind, id)
+            for kind, id, _ in _tables_of_file(file)
+            if (kind, present_id(definitions, kind, id)) in definitions and (kind, id) not in file.extends
+        }
     edits = [*words, *_extending_edits(file.path, text, parts, changing)]
-    return _rewritten_file(file, definitions, edits, _version_edit(text, parts))
+    version = _version_edit(text, parts) if file.language < NEWEST else None
+    return _rewritten_file(file, definitions, edits, version)
 
 
 def _rewritten_file(file: SourceFile, definitions: Definitions, edits: list[Edit], version: Edit | None) -> Upgrade:
@@ -139,20 +146,35 @@ def _renamed_words(file: SourceFile, definitions: Definitions, parts: list[_Part
     defaults = file.tables.get(DEFAULTS, {})
     for kind, table in defaults.items() if isinstance(defaults, dict) else ():
         names |= {(DEFAULTS, kind, *path): _quoted_key(now) for path, now in _old_keys(file, definitions, kind, table)}
+    text = read_definition_text(file.path)
+    named = dict(_names_now(file, definitions))
     for part in parts:
         if part.path in names:
             yield part.start, part.end, names[part.path]
+        elif part.path in named and (value := _SAID.match(text, part.end)):
+            yield part.start, part.end, NAME
+            yield value.start(1), value.end(1), f'"{named[part.path]}"'
 
 
 def _moved_words(file: SourceFile, definitions: Definitions) -> Iterator[tuple[Path, str]]:
-    """What is a table of a resource now: its kind is `resource`, and its keys stand behind the name of the table."""
-    for kind, id, now, within, keys in moved_definition(definitions, file):
+    """What is a table of another kind now: its kind is that, and its keys stand behind the name of the table."""
+    for kind, id, of, now, within, keys in moved_definition(definitions, file):
         above: Path = (EXTEND,) if (kind, id) in file.extends else ()
-        yield (*above, kind), RESOURCE
+        yield (*above, kind), of
         if keys is None:
             yield (*above, kind, id), f"{_quoted_key(now)}.{within}"
         for key in keys or ():
             yield (*above, kind, id, key), f"{within}.{_quoted_key(key)}"
+
+
+_SAID = re.compile(r"""\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*')""")
+
+
+def _names_now(file: SourceFile, definitions: Definitions) -> Iterator[tuple[Path, str]]:
+    """The keys that told which definition a table is about, which its place tells now; each has room for its name."""
+    for kind, id, of, _, _, keys in moved_definition(definitions, file):
+        if of != RESOURCE and keys is None:
+            yield (*((EXTEND,) if (kind, id) in file.extends else ()), kind, id, of), tool_name(id)
 
 
 def _old_keys(file: SourceFile, definitions: Definitions, kind: str, table: Table) -> list[Renamed]:

@@ -413,14 +413,19 @@ def _texts_with_fields(value: Any) -> list[str]:
 
 def rename_findings(definitions: Definitions, renamed: Definition) -> Findings:
     kind = renamed.id
-    keys = allowed_keys(RESOURCE, {}, ())
+    of = renamed.table.get("of", RESOURCE)
+    if of not in KINDS:
+        yield Finding(("of",), f"no kind {of!r}{did_you_mean(of, KINDS)}")
+        return
+    keys = allowed_keys(of, {}, ())
     said: list[tuple[Path, str]] = [(("into", key), now) for key, now in renamed.table.get("into", {}).items()]
     said += [(("table",), renamed.table["table"])] if "table" in renamed.table else []
     for at, now in said:
         if now not in keys:
-            yield Finding(at, f"a resource has no table {now!r}{did_you_mean(now, keys)}")
+            yield Finding(at, f"a {of} has no table {now!r}{did_you_mean(now, keys)}")
     if kind not in {*KINDS, *PARTS.values()}:
-        yield Finding((), f"no kind {kind!r}{did_you_mean(kind, KINDS)}")
+        if "of" not in renamed.table:
+            yield Finding((), f"no kind {kind!r}{did_you_mean(kind, KINDS)}")
         return
     known = [id for of, id in definitions if of == kind]
     for part in ("ids", "gone"):

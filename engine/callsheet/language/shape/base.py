@@ -185,6 +185,7 @@ class RenamedDefinition(Shape, total=False):
     ]
     ids: Annotated[dict[str, str], Field(description="Id of a built-in definition → what it is called now.")]
     table: Annotated[str, Field(description="The table of a resource that such a definition is now.")]
+    of: Annotated[str, Field(description="The kind whose table it is, if no resource: a key of this name tells which.")]
     into: Annotated[dict[str, str], Field(description="Key → the table that it stands in now.")]
     gone: Annotated[dict[str, str], Field(description="Id of a definition that is gone → what to use instead.")]
 
