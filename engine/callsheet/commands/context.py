@@ -313,13 +313,13 @@ class Context:
         """Go on only when `--yes` was given or a person at a terminal agrees; raises `UsageError` otherwise."""
         if not self.will_confirm(question):
             return
-        self.streams.err.write(f"{escape_line(question)} [y/N] ")
-        self.streams.err.flush()
-        if not self._has_said_yes():
+        if not self._has_said_yes(question):
             raise UsageError("not confirmed, nothing was sent")
         self._has_agreed = True
 
-    def _has_said_yes(self) -> bool:
+    def _has_said_yes(self, question: str) -> bool:
+        self.streams.err.write(f"{escape_line(question)} [y/N] ")
+        self.streams.err.flush()
         return self.streams.input.readline().strip().lower() in ("y", "yes")
 
     def ask_person(self, question: str) -> bool | None:
@@ -331,9 +331,7 @@ class Context:
             return True
         if self.option("no-input") or not self.streams.input.isatty():
             return None
-        self.streams.err.write(f"{escape_line(question)} [y/N] ")
-        self.streams.err.flush()
-        return self._has_said_yes()
+        return self._has_said_yes(question)
 
     @cached_property
     def prompts(self) -> Prompts:
