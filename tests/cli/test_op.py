@@ -70,7 +70,8 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
     import click
 
     from callsheet.cli.builtin.operations import example_line
-    from callsheet.cli.tree import root_group, run_command
+    from callsheet.cli.invoke import run_command
+    from callsheet.cli.tree import root_group
     from callsheet.commands.context import Context
     from callsheet.commands.streams import Streams
     from callsheet.errors import CallsheetError
