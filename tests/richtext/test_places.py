@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from callsheet.richtext.markdown.places import PlaceReader, replace_ranges
@@ -62,6 +62,7 @@ def texts(draw: st.DrawFn) -> str:
 
 
 @given(texts())
+@example("| a \\| [b](c.md) |\n|---|\n")
 def test_each_address_can_be_replaced(source: str) -> None:
     found = READER.find_places(source).addresses
     spans = [(address.start, address.end) for address in found]
