@@ -16,7 +16,7 @@ from ..language.template import to_text
 from .queue.queue_port import storable_headers
 from .routes import is_for_type
 from .verify.payload import Rejected
-from .verify.proofs import PlainToken, PublicKeySignature, Signature
+from .verify.proofs import PlainToken, SignatureProof
 
 if TYPE_CHECKING:
     from .dispatcher import DispatchVerdict, RunResult
@@ -94,7 +94,7 @@ def _token_steps(
 def _proof_steps(source: Source, headers: Headers, query: bytes, data: bytes, now: float) -> Iterator[Step]:
     proof, request = source.proof, source.request_of(query)
     assert proof is not None  # noqa: S101 - the caller asked
-    if isinstance(proof, Signature | PublicKeySignature):
+    if isinstance(proof, SignatureProof):
         try:
             candidates = proof.signed.sent_signatures(headers, data)
             beginnings = ", ".join(f"{each[:_BEGINNING].decode('latin-1')}..." for each in candidates)
@@ -106,7 +106,7 @@ def _proof_steps(source: Source, headers: Headers, query: bytes, data: bytes, no
         rest = "..." if len(message) > _SHOWN else ""
         shown = message[:_SHOWN].decode("utf-8", "backslashreplace") + rest
         yield _proof_step(f"{len(message)} bytes have to be signed ({proof.algorithm}): {shown}")
-    what = "public key" if isinstance(proof, PublicKeySignature) else "secret"
+    what = proof.what if isinstance(proof, SignatureProof) else "secret"
     try:
         for number, matches in enumerate(proof.matching_secrets(headers, data, now, request), 1):
             yield _proof_step(f"{what} {number} {'matches' if matches else 'does not match'}", ok=matches)

@@ -6,8 +6,6 @@ sender's own server that vouches for the certificate.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 import time
 from collections import OrderedDict
@@ -17,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from ...errors import UsageError, count_of
 from .key_set import COOLDOWN, MIN_RSA_BITS, Check, UnknownKey, get_from
-from .payload import UNAVAILABLE, Rejected, member_of, not_genuine
-from .proofs import NO_REQUEST, Headers, KeyedProof, SignedMessage, SignedRequest, rsa_check
+from .payload import UNAVAILABLE, Rejected, not_genuine
+from .proofs import NO_REQUEST, Headers, KeyedProof, SentValues, SignedMessage, SignedRequest, decoded, rsa_check
 
 if TYPE_CHECKING:
     from ...language.shape.listener import CertificateDefinition
@@ -105,39 +103,23 @@ class CertificateSignature(KeyedProof):
     def __init__(self, definition: CertificateDefinition, secrets: Sequence[str]) -> None:
         self.signed = SignedMessage(definition)
         self.mismatch = f"{self.signed.name} is not of this delivery, sent to this receiver"
-        self._address = definition["address"]
+        self._address = SentValues(definition["address"])
         self._values = list(dict.fromkeys(secrets))
+        values = count_of(len(self._values), "value")
+        self.summary = f"signatures in {self.signed.name} by a certificate, {values} signed along"
         try:
             self.certificates = Certificates(definition["allowed"])
         except re.error as error:
             raise UsageError(f"certificate: allowed: {error}") from None
 
-    @property
-    def summary(self) -> str:
-        return f"signatures in {self.signed.name} by a certificate, {count_of(len(self._values), 'value')} signed along"
-
     def matching_secrets(
         self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
     ) -> Iterator[bool]:
-        signatures = [_decoded(text) for text in self.signed.sent_signatures(headers, body)]
+        signatures = [decoded(text, "base64") for text in self.signed.sent_signatures(headers, body)]
         messages = [self.signed.signed_message(headers, body, now, request, secret=value) for value in self._values]
-        verify = self.certificates.find(self._url(headers, body), now)
-        for message in messages:
-            yield any(verify(message, signature) for signature in signatures)
-
-    def _url(self, headers: Headers, body: bytes) -> str:
-        if "member" in self._address:
-            found = member_of(body, self._address["member"])
-        else:
-            name = self._address["header"].lower().encode()
-            found = [value for header, value in headers if header == name]
+        found = self._address.find_values(headers, body)
         if not found:
             raise not_genuine("signature_missing", "no address of a certificate")
-        return found[0].decode("latin-1")
-
-
-def _decoded(text: bytes) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error:
-        return b""
+        verify = self.certificates.find(found[0].decode("latin-1"), now)
+        for message in messages:
+            yield any(verify(message, signature) for signature in signatures)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ...language.shape.listener import (
         CertificateDefinition,
         Hmac,
-        Pick,
         PlainTokenDefinition,
         PublicKey,
         SecretForm,
@@ -96,36 +95,57 @@ def other_spellings(url: str) -> list[str]:
     return [f"{scheme}{slashes}{host}{slash}{path}"]
 
 
+class SentValues:
+    """Where a sender puts a signature, a time or a secret: in a header, in the body, or in the query."""
+
+    def __init__(self, definition: Mapping[str, Any]) -> None:
+        place = next(place for place in ("member", "header", "query") if place in definition)
+        self.name: str = definition[place]
+        self.shown = {"member": "{!r} in the body", "header": "{} header", "query": "{!r} in the query"}[place].format(
+            self.name
+        )
+        self._place = place
+        self._header = self.name.lower().encode()
+        self._separator = definition.get("separator", "").encode()
+        self._prefix = definition.get("prefix", "").encode()
+
+    def find_values(self, headers: Headers, body: bytes, query: bytes = b"") -> list[bytes]:
+        if self._place == "header":
+            return [value for name, value in headers if name == self._header]
+        if self._place == "member":
+            return member_of(body, self.name)
+        fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
+        return [value.encode("latin-1") for name, value in fields if name == self.name]
+
+    def split_values(self, given: list[bytes]) -> list[bytes]:
+        """The parts that begin with the prefix, without it."""
+        if self._separator:
+            given = [part.strip() for value in given for part in value.split(self._separator)]
+        return [part[len(self._prefix) :] for part in given if part.startswith(self._prefix)] if self._prefix else given
+
+
 class SignedMessage:
     """Finds the signatures of a delivery, and the bytes that they must be of."""
 
     def __init__(self, definition: Signed | CertificateDefinition) -> None:
-        self.member = definition.get("member", "")
-        self.name = definition.get("header", self.member)
-        self.header = self.name.lower().encode()
-        self.prefix = definition.get("prefix", "").encode()
-        self.separator = definition.get("separator", "").encode()
+        self._signatures = SentValues(definition)
+        self.name = definition.get("header") or definition["member"]
         signed = definition.get("signed", _BODY)
         self.before, self.has_body, self.after = signed.partition(_BODY)
         names = set[str]().union(*(first_names(text) for text in expressions_in_text(signed)))
         self.reads_payload, self.reads_form = "payload" in names, "form" in names
-        self.stamp = definition.get("timestamp")
+        self._stamp = SentValues(definition["timestamp"]) if "timestamp" in definition else None
         self.tolerance = duration_seconds(definition.get("tolerance", "5m"))
-        sent = {} if self.member else {self.name: definition.get("prefix", "") + "{signature}"}
+        sent = {} if "member" in definition else {self.name: definition.get("prefix", "") + "{signature}"}
         self.sent: dict[str, str] = definition.get("send", sent)  # type: ignore[assignment]
-        self.is_body = signed == _BODY and self.stamp is None
+        self.is_body = signed == _BODY and self._stamp is None
 
     def sent_signatures(self, headers: Headers, body: bytes) -> list[bytes]:
         """The signatures that were sent. Raises `Rejected` where there is none."""
-        if self.member:
-            given = member_of(body, self.member)
-        else:
-            given = [value for name, value in headers if name == self.header]
+        given = self._signatures.find_values(headers, body)
         if not given:
-            raise not_genuine("signature_missing", f"no {self.name}{' in the body' if self.member else ' header'}")
-        if not self.separator and not self.prefix:
-            return given
-        return _split_signatures(given, self.separator, self.prefix)
+            raise not_genuine("signature_missing", f"no {self._signatures.shown}")
+        return self._signatures.split_values(given)
 
     def signed_message(
         self, headers: Headers, body: bytes, now: float, request: SignedRequest, *, secret: str = ""
@@ -136,7 +156,7 @@ class SignedMessage:
         """
         if self.is_body:
             return body
-        timestamp = self._signing_time(headers, body, now) if self.stamp else ""
+        timestamp = self._signing_time(self._stamp, headers, body, now) if self._stamp else ""
         return self._message_of_template(
             body, {"headers": text_headers(headers), "timestamp": timestamp, "secret": secret}, request
         )
@@ -168,22 +188,12 @@ class SignedMessage:
             body = b""
         return to_text(fill_text(self.before, scope)).encode() + body + to_text(fill_text(self.after, scope)).encode()
 
-    def _signing_time(self, headers: Headers, body: bytes, now: float) -> str:
-        stamp: Pick = self.stamp or {"header": ""}
-        place = stamp.get("header") or stamp["member"]
-        if "member" in stamp:
-            found = member_of(body, place)
-        else:
-            name = place.lower().encode()
-            found = _split_signatures(
-                [value for header, value in headers if header == name],
-                stamp.get("separator", "").encode(),
-                stamp.get("prefix", "").encode(),
-            )
+    def _signing_time(self, stamp: SentValues, headers: Headers, body: bytes, now: float) -> str:
+        found = stamp.split_values(stamp.find_values(headers, body))
         text = found[0].decode("latin-1") if found else ""
         signed_at = _seconds_of_time(text)
         if signed_at is None:
-            raise not_genuine("timestamp_missing", f"no timestamp in {place}")
+            raise not_genuine("timestamp_missing", f"no timestamp in {stamp.name}")
         if abs(now - signed_at) > self.tolerance:
             raise not_genuine(
                 "timestamp_old", f"signed at {text[:32]}, which differs from now by more than {self.tolerance:g} s"
@@ -209,25 +219,20 @@ def _seconds_of_time(text: str) -> float | None:
         return None
 
 
-def _split_signatures(given: list[bytes], separator: bytes, prefix: bytes) -> list[bytes]:
-    parts = [part.strip() for value in given for part in value.split(separator)] if separator else given
-    return [part[len(prefix) :] for part in parts if part.startswith(prefix)]
-
-
 def text_headers(headers: Headers) -> dict[str, str]:
     """Names are lower case already; of a header that occurs twice the last one counts."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
 
 
 class KeyedProof:
-    """Something that sender and listener were given proves a delivery. `mismatch` says that it does not."""
+    """Something that sender and listener were given proves a delivery.
+
+    `mismatch` says that it does not, and `summary` what is looked at.
+    """
 
     reason = "signature_wrong"
     mismatch: str
-
-    @property
-    def summary(self) -> str:
-        raise NotImplementedError
+    summary: str
 
     def check_delivery(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of what was given proves it."""
@@ -239,6 +244,30 @@ class KeyedProof:
     ) -> Iterable[bool]:
         """For each of what was given whether it proves the delivery. Raises `Rejected` where that cannot be told."""
         raise NotImplementedError
+
+
+class SignatureProof(KeyedProof):
+    """Signatures of what the source's definition describes, each tried with each of the keys.
+
+    A verifier says whether one of the signatures that were sent is its own of a message.
+    """
+
+    what = "secret"
+
+    def __init__(self, definition: Hmac | PublicKey, verifiers: Sequence[Callable[[bytes, list[bytes]], bool]]) -> None:
+        self.algorithm: str = definition["algorithm"]
+        self.signed = SignedMessage(definition)
+        self.verifiers = verifiers
+        self.mismatch = f"{self.signed.name} matches none of the {self.what}s ({len(verifiers)})"
+        self.summary = f"signatures in {self.signed.name}, {count_of(len(verifiers), self.what)}"
+
+    def matching_secrets(
+        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
+    ) -> Iterator[bool]:
+        sent = self.signed.sent_signatures(headers, body)
+        message = self.signed.signed_message(headers, body, now, request)
+        for verify in self.verifiers:
+            yield verify(message, sent)
 
 
 # Signatures made with a shared secret, in the form that a source's definition describes.
@@ -266,30 +295,21 @@ class KeyedHash:
         return outer.digest()
 
 
-class Signature(KeyedProof):
+class Signature(SignatureProof):
     """Checks and makes the signatures of one source. Raises `UsageError` for a secret that cannot be one."""
 
     def __init__(self, definition: Hmac, secrets: Sequence[str]) -> None:
-        self.definition = definition
-        self.algorithm = definition["algorithm"]
-        self.keys = [key_of(secret, definition.get("secret")) for secret in dict.fromkeys(secrets)]
-        self._hashes = [KeyedHash(key, self.algorithm) for key in self.keys]
+        keys = [key_of(secret, definition.get("secret")) for secret in dict.fromkeys(secrets)]
         self._encode = binascii.hexlify if definition["encoding"] == "hex" else base64.b64encode
-        self.signed = SignedMessage(definition)
-        self.mismatch = f"{self.signed.name} matches none of the secrets ({len(self.keys)})"
+        self._hashes = [KeyedHash(key, definition["algorithm"]) for key in keys]
+        super().__init__(definition, [self._make_verifier(keyed) for keyed in self._hashes])
 
-    @property
-    def summary(self) -> str:
-        return f"signatures in {self.signed.name}, {count_of(len(self.keys), 'secret')}"
-
-    def matching_secrets(
-        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
-    ) -> Iterator[bool]:
-        candidates = self.signed.sent_signatures(headers, body)
-        message = self.signed.signed_message(headers, body, now, request)
-        for keyed in self._hashes:
+    def _make_verifier(self, keyed: KeyedHash) -> Callable[[bytes, list[bytes]], bool]:
+        def verify(message: bytes, sent: list[bytes]) -> bool:
             expected = self._encode(keyed.digest_of(message))
-            yield any(hmac.compare_digest(expected, candidate) for candidate in candidates)
+            return any(hmac.compare_digest(expected, each) for each in sent)
+
+        return verify
 
     def headers_for(
         self, body: bytes, headers: Mapping[str, str], now: float, request: SignedRequest = NO_REQUEST
@@ -339,44 +359,24 @@ class PlainToken(KeyedProof):
     def __init__(self, definition: PlainTokenDefinition, secrets: Sequence[str]) -> None:
         for secret in secrets:
             check_secret(secret)
-        self.header = definition.get("header", "")
-        self.field = definition.get("query", "")
-        self.member = definition.get("member", "")
-        self.prefix = definition.get("prefix", "")
+        self._place = SentValues({name: text for name, text in definition.items() if name != "prefix"})
         # The scheme before a token is not case-sensitive (RFC 9110, section 11.1); a token is.
+        self._prefix = definition.get("prefix", "").encode()
         self.keys = [secret.encode() for secret in dict.fromkeys(secrets)]
-        self.mismatch = f"{self._place_of_token} matches none of the secrets ({len(self.keys)})"
-
-    @property
-    def summary(self) -> str:
-        return f"a token in {self._place_of_token}, {count_of(len(self.keys), 'secret')}"
+        self.mismatch = f"{self._place.shown} matches none of the secrets ({len(self.keys)})"
+        self.summary = f"a token in {self._place.shown}, {count_of(len(self.keys), 'secret')}"
 
     def matching_secrets(
         self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
     ) -> list[bool]:
-        given = self._sent_values(headers, body, request.query)
+        given = [self._token_of_value(value) for value in self._place.find_values(headers, body, request.query)]
         if not given:
-            raise not_genuine("token_missing", f"no {self._place_of_token}")
+            raise not_genuine("token_missing", f"no {self._place.shown}")
         # Every pair is compared, and each in constant time, so that the time tells nothing of how much was right.
         return [sum(hmac.compare_digest(key, value) for value in given) > 0 for key in self.keys]
 
-    @property
-    def _place_of_token(self) -> str:
-        if self.member:
-            return f"{self.member!r} in the body"
-        return f"{self.header} header" if self.header else f"{self.field!r} in the query"
-
-    def _sent_values(self, headers: Headers, body: bytes, query: bytes) -> list[bytes]:
-        if self.member:
-            return member_of(body, self.member)
-        if self.header:
-            name = self.header.lower().encode()
-            return [self._token_of_value(value) for header, value in headers if header == name]
-        fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
-        return [value.encode("latin-1") for name, value in fields if name == self.field]
-
     def _token_of_value(self, value: bytes) -> bytes:
-        prefix = self.prefix.encode()
+        prefix = self._prefix
         return value[len(prefix) :] if value[: len(prefix)].lower() == prefix.lower() else b""
 
 
@@ -415,66 +415,54 @@ def rsa_check(key: RSAPublicKey, algorithm: str) -> Callable[[bytes, bytes], boo
 _RAW_SIZE = 32
 
 
-class PublicKeySignature(KeyedProof):
+def decoded(text: bytes, encoding: str) -> bytes:
+    """The bytes of a signature; nothing, which is none, where it is not written so."""
+    try:
+        return bytes.fromhex(text.decode("ascii")) if encoding == "hex" else base64.b64decode(text, validate=True)
+    except ValueError:  # that of base64 too
+        return b""
+
+
+class PublicKeySignature(SignatureProof):
     """Raises `UsageError` for a key that cannot be one.
 
     A key is 32 raw bytes (Ed25519 only: RFC 8032, section 5.1.5) or a SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7).
     """
 
+    what = "public key"
+
     def __init__(self, definition: PublicKey, secrets: Sequence[str]) -> None:
-        self.definition = definition
-        self.signed = SignedMessage(definition)
-        self.algorithm = definition["algorithm"]
-        self.decode = bytes.fromhex if definition["encoding"] == "hex" else base64.b64decode
-        self.verifiers = [self._make_verifier(secret) for secret in dict.fromkeys(secrets)]
-        self.mismatch = f"{self.signed.name} matches none of the keys ({len(self.verifiers)})"
+        keys = [key_of(secret, definition.get("key")) for secret in dict.fromkeys(secrets)]
+        super().__init__(definition, [self._make_verifier(definition, key) for key in keys])
 
-    @property
-    def summary(self) -> str:
-        return f"signatures in {self.signed.name}, {count_of(len(self.verifiers), 'public key')}"
-
-    def matching_secrets(
-        self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST
-    ) -> Iterator[bool]:
-        candidates = [self._decoded_signature(text) for text in self.signed.sent_signatures(headers, body)]
-        message = self.signed.signed_message(headers, body, now, request)
-        for verify in self.verifiers:
-            yield any(verify(each, message) for each in candidates)
-
-    def _decoded_signature(self, text: bytes) -> bytes:
-        try:
-            return self.decode(text.decode("ascii"))
-        except (ValueError, binascii.Error):
-            return b""
-
-    def _make_verifier(self, secret: str) -> Callable[[bytes, bytes], bool]:
+    def _make_verifier(self, definition: PublicKey, data: bytes) -> Callable[[bytes, list[bytes]], bool]:
         from cryptography.exceptions import InvalidSignature
 
-        key = self._load_public_key(key_of(secret, self.definition.get("key")))
-        more = arguments_of(self.algorithm)
+        key, more = self._load_public_key(definition["algorithm"], data), arguments_of(definition["algorithm"])
 
-        def verify(signature: bytes, message: bytes) -> bool:
+        def is_signed(message: bytes, signature: bytes) -> bool:
             try:
                 key.verify(signature, message, *more)
             except InvalidSignature:
                 return False
             return True
 
-        return verify
+        return lambda message, sent: any(is_signed(message, decoded(each, definition["encoding"])) for each in sent)
 
-    def _load_public_key(self, data: bytes) -> Any:
+    @staticmethod
+    def _load_public_key(algorithm: str, data: bytes) -> Any:
         from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
         from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-        is_ed25519 = self.algorithm == "ed25519"
+        is_ed25519 = algorithm == "ed25519"
         try:
             key: Any = Ed25519PublicKey.from_public_bytes(data) if is_ed25519 and len(data) == _RAW_SIZE else None
             key = key or load_der_public_key(data)
         except Exception:  # noqa: BLE001 - the library raises many kinds, and all mean the same
             key = None
         if not isinstance(key, Ed25519PublicKey if is_ed25519 else EllipticCurvePublicKey):
-            raise UsageError(f"a key is not a public key for {self.algorithm}", hint="copy it again from the sender")
+            raise UsageError(f"a key is not a public key for {algorithm}", hint="copy it again from the sender")
         return key
 
 
