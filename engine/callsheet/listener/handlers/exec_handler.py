@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError, ending_text
 from ...language.template import fill_text, to_text
+from ..asyncio_helpers import done_within
 from . import MAX_RESULT, HandlerContext, HandlerFailed
 from .base_handler import Base
 from .event_content import HandlerArguments, as_argument, check_written_out
@@ -51,22 +52,25 @@ class Process:
     def __init__(
         self, arguments: Sequence[str], directory: str | None, environ: EncodedEnvironment, most: int = MAX_OUTPUT
     ) -> None:
-        self.exit_code: int | None = None
         self._arguments = arguments
         self._directory = directory
         self._environ = environ
         self._most = most
         self._started: Started | None = None
         self._watcher: Watcher | None = None
-        self._output_closed = False
         self._output = bytearray()
-        self._loop = asyncio.get_running_loop()
-        self._start_queue = start_queue(self._loop)
-        self._waiter: asyncio.Future[None] | None = None
+        loop = asyncio.get_running_loop()
+        self._start_queue = start_queue(loop)
+        self._ended: asyncio.Future[int] = loop.create_future()
+        self._output_closed: asyncio.Future[None] = loop.create_future()
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._ended.result() if self._ended.done() else None
 
     @property
     def is_running(self) -> bool:
-        return self._started is not None and self.exit_code is None
+        return self._started is not None and not self._ended.done()
 
     async def start_program(self, data: bytes, executable: str | None = None) -> None:
         """Start it with `data` on its standard input. Raises `OSError`; `ValueError` for words no program can get.
@@ -100,12 +104,12 @@ class Process:
 
     async def wait_until_ended(self, limit: float) -> bool:
         """Whether it ended within `limit` seconds."""
-        return await self._wait_until(lambda: self.exit_code is not None, limit)
+        return await done_within(self._ended, limit)
 
     async def read_output(self) -> bytes:
         """The first part of what it printed; children that it left may keep the pipe open and are not waited for."""
-        if self._started is not None and not self._output_closed:
-            await self._wait_until(lambda: self._output_closed, OUTPUT_TIMEOUT)
+        if self._started is not None:
+            await done_within(self._output_closed, OUTPUT_TIMEOUT)
         if self._watcher is not None:
             self._watcher.close()
         return bytes(self._output)
@@ -118,42 +122,20 @@ class Process:
         while not await self.wait_until_ended(TERMINATE_TIMEOUT):  # a process that waits for a disk ends later
             pass
 
-    async def _wait_until(self, is_so: Callable[[], bool], limit: float) -> bool:
-        expired = False
-
-        def expire() -> None:
-            nonlocal expired
-            expired = True
-            self._wake_waiter()
-
-        timer = self._loop.call_later(limit, expire)
-        try:
-            while not is_so() and not expired:
-                self._waiter = self._loop.create_future()
-                await self._waiter
-        finally:
-            timer.cancel()
-        return is_so()
-
-    def _wake_waiter(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
     def on_output(self, chunk: bytes) -> None:
         """All of it is read, so that a talkative program does not stall; the first part is kept."""
         if (room := self._most - len(self._output)) > 0:
             self._output += chunk[:room]
 
     def on_output_closed(self) -> None:
-        self._output_closed = True
-        self._wake_waiter()
+        if not self._output_closed.done():
+            self._output_closed.set_result(None)
 
     def on_exit(self, code: int) -> None:
-        self.exit_code = code
+        self._ended.set_result(code)
         if self._started is not None:
             orphans_of_this_process().discard_group(self._started.pid)
         self._start_queue.on_exit()
-        self._wake_waiter()
 
     def _signal_group(self, name: str) -> None:
         if self._started is None:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, UsageError, ending_text
 from ...jsontext import dump_json, parse_json
+from ..asyncio_helpers import done_within
 from . import HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
 from .command_handler import prefix_of_program
 from .concurrency_limits import ConcurrencyLimit
 from .process_start import orphans_of_this_process
 from .python_function import ProgramForFunction, awaitable_of, find_function, result_text
-from .thread_pool import ThreadPool, done_within
+from .thread_pool import ThreadPool
 
 if TYPE_CHECKING:
     from ...language.shape.listener import CallsFunction

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ....errors import CallsheetError, UsageError, count_of
 from ....files import PRIVATE
@@ -161,30 +161,21 @@ class FileQueue:
     def problem(self) -> str | None:
         return self._unopened or self._misplaced or (None if self._writer is None else self._writer.problem)
 
-    def _submit_change(
-        self, operation: Callable[[sqlite3.Connection], T], *, is_urgent: bool = True
-    ) -> asyncio.Future[T]:
+    @property
+    def _usable_writer(self) -> InboxWriter:
         if self._writer is None:
             raise QueueFailed(self._unopened or "not open")
-        return self._writer.submit_change(operation, is_urgent=is_urgent)
+        return self._writer
 
-    def _submit_one(
-        self,
-        operation: Callable[[sqlite3.Connection, Sequence[Any]], Sequence[T]],
-        item: Any,
-        *,
-        is_urgent: bool = True,
-    ) -> asyncio.Future[T]:
-        if self._writer is None:
-            raise QueueFailed(self._unopened or "not open")
-        return self._writer.submit_one(operation, item, is_urgent=is_urgent)
+    def _submit_change(self, operation: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+        return self._usable_writer.submit_change(operation)
 
     def put_event(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         if self._misplaced is not None:
             raise QueueFailed(self._misplaced)
         state = ("running" if run_here else "waiting") if has_jobs else "done"
         row = inbox_events.row_of_event(event, state, self._owner if state == "running" else None, time.time())
-        future = self._submit_one(_add_events, row)
+        future = self._usable_writer.submit_one(_add_events, row)
         if state == "waiting":
             future.add_done_callback(lambda _: self.wake_worker())
         return future
@@ -251,7 +242,7 @@ class FileQueue:
         return self._submit_change(partial(inbox_events.record_success, lease=lease, owner=self._owner, job=job))
 
     def complete_event(self, lease: Lease) -> asyncio.Future[bool]:
-        return self._submit_one(self._complete_events, lease, is_urgent=False)
+        return self._usable_writer.submit_one(self._complete_events, lease, is_urgent=False)
 
     def _complete_events(self, connection: sqlite3.Connection, leases: Sequence[Lease]) -> Sequence[bool]:
         return inbox_events.complete_events(connection, leases, self._owner, time.time())
