@@ -31,8 +31,6 @@ test-command = {tests}
 name = "local"
 """
 
-_EVERY = "SELECT job_id FROM work_items"
-
 
 def leave_out_all_but(session: Path, count: int, seed: int) -> None:
     """What is not drawn of the mutations counts as skipped."""
