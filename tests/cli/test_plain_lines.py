@@ -98,6 +98,15 @@ def test_a_plain_line_loads_no_click(line: list[str], environ: dict[str, str]) -
     assert "click" not in done.stdout.split()
 
 
+def test_two_words_that_a_group_explains_are_left_to_click(environ: dict[str, str], tmp_path: Path) -> None:
+    own = tmp_path / "definitions" / "suite"
+    own.mkdir(parents=True)
+    said = 'language = 2\n[extend.group.op.instead]\n"describe it" = ["op search WORD"]\n'
+    (own / "own.toml").write_text(said, encoding="utf-8")
+    code, _, err = called({**environ, "CALLSHEET_CACHE": str(tmp_path / "cache")}, "op", "describe", "it")
+    assert (code, "did you mean `suite op search WORD`?" in err) == (2, True), err
+
+
 def test_what_is_wrong_in_a_plain_line_is_said_as_in_any_other(environ: dict[str, str]) -> None:
     plain, by_click = (called(environ, "op", "describe", "getIsue", *more) for more in ([], ["--no-color"]))
     assert plain == by_click

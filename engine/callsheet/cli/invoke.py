@@ -42,10 +42,18 @@ def read_plain_line(context: Context, line: Sequence[str]) -> PlainLine | None:
     commands = context.catalog.commands
     paths = (" ".join(line[:count]) for count in range(1, len(line) + 1))
     path, command = next(((path, found) for path in paths if (found := commands.find(path))), ("", None))
-    if command is None or "builtin" not in command:
+    texts = line[len(path.split()) :]
+    if command is None or "builtin" not in command or _is_refused(context, path, texts):
         return None
-    values = _plain_values(command, line[len(path.split()) :])
+    values = _plain_values(command, texts)
     return None if values is None else PlainLine(f"{context.program} {path}", command, values)
+
+
+def _is_refused(context: Context, path: str, texts: Sequence[str]) -> bool:
+    """Whether the command's group says what else is meant by its name and the word behind it."""
+    above, _, name = path.rpartition(" ")
+    group = context.catalog.groups.find(above) if texts and above else None
+    return group is not None and f"{name} {texts[0]}" in group.get("instead", {})
 
 
 def _plain_values(command: CompiledCommand, texts: Sequence[str]) -> ParameterValues | None:
