@@ -59,52 +59,6 @@ def failure_response(result: RunResult) -> DispatchVerdict:
 HandlerObserver = Callable[..., None]
 
 
-class TasklessRun:
-    """A run whose handler calls back when it has ended. A task costs more than writing a line.
-
-    `ended` gets what failed, or nothing, once.
-    """
-
-    __slots__ = ("_ended", "_event", "_job", "_limits", "_observe", "_started")
-
-    def __init__(
-        self,
-        event: Event,
-        job: Job,
-        limits: Sequence[ConcurrencyLimit],
-        observe: HandlerObserver,
-        ended: Callable[[HandlerFailed | None], None],
-    ) -> None:
-        self._event = event
-        self._job = job
-        self._limits = limits
-        self._observe = observe
-        self._ended = ended
-        self._started = perf_counter()
-
-    def start_without_task(self, *, may_wait: bool) -> bool:
-        """At once, or when there is a place. False where it may not wait, or would have to for several places."""
-        if acquire_immediately(self._limits, self._job.id):
-            self._start_handler()
-        elif may_wait and len(self._limits) == 1:
-            self._limits[0].call_when_free(self._start_handler, self._job.id)
-        else:
-            return False
-        return True
-
-    def _start_handler(self) -> None:
-        try:
-            self._job.handler.start_without_task(self._event, self._job.id, self._end_run)
-        except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
-            self._end_run(failure_of(error))
-
-    def _end_run(self, failure: HandlerFailed | None) -> None:
-        for limit in self._limits:
-            limit.release_place(self._job.id)
-        self._observe(self._job.id, perf_counter() - self._started, succeeded=failure is None)
-        self._ended(failure)
-
-
 def forget_frames(error: BaseException | None) -> None:
     """A future that an error came by is held by the error's frames, and so is the event, until a collector finds it."""
     while error is not None:
@@ -167,11 +121,33 @@ class Runner:
         return result
 
     def start_without_task(self, event: Event, job: Job, ended: Callable[[HandlerFailed | None], None]) -> bool:
-        """The same as `run` of one job, without a task. False where it needs one; else `ended` is told how it ended."""
+        """The same as `run` of one job, without a task, which costs more than writing a line.
+
+        False where it needs one, or would have to wait for several places. Else `ended` is told once how it ended.
+        """
         if job.order or job.reply or job.handler.needs_task or job.target.needs_watching or self.watch_run is not None:
             return False
-        run = TasklessRun(event, job, (*job.concurrency_limits, self.concurrency), self._observe, ended)
-        return run.start_without_task(may_wait=self.max_wait is None)
+        limits, started = (*job.concurrency_limits, self.concurrency), perf_counter()
+
+        def end(failure: HandlerFailed | None) -> None:
+            for limit in limits:
+                limit.release_place(job.id)
+            self._observe(job.id, perf_counter() - started, succeeded=failure is None)
+            ended(failure)
+
+        def start() -> None:
+            try:
+                job.handler.start_without_task(event, job.id, end)
+            except Exception as error:  # noqa: BLE001 - of the library, nkeys, or a file
+                end(failure_of(error))
+
+        if acquire_immediately(limits, job.id):
+            start()
+        elif self.max_wait is None and len(limits) == 1:
+            limits[0].call_when_free(start, job.id)
+        else:
+            return False
+        return True
 
     async def _watch_job(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
         assert self.watch_run is not None  # noqa: S101 - else nobody watches

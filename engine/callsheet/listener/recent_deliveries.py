@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
-from base64 import urlsafe_b64decode
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ..language.compiled_jmespath import compile_condition
 from ..language.template import to_text
+from .newest_only import NewestOnly
 from .queue.queue_port import storable_headers
 from .routes import is_for_type
 from .verify.payload import Rejected
@@ -68,16 +67,16 @@ def _token_steps(
     source: Source, tokens: TokenVerifier, headers: Headers, query: bytes, data: bytes, now: float
 ) -> Iterator[Step]:
     """The token's own header is only read here, to say what it names."""
+    from jwt import InvalidTokenError, get_unverified_header
+
     try:
         token = tokens.token_of(headers, data)
     except Rejected as refused:
         yield _proof_step(refused.detail, ok=False)
         return
-    first = token.partition(b".")[0]
-    named: Any = None
-    with suppress(ValueError):
-        named = json.loads(urlsafe_b64decode(first + b"=" * (-len(first) % 4)))
-    if not isinstance(named, dict):
+    try:
+        named = get_unverified_header(token)
+    except InvalidTokenError:
         yield _proof_step(f"{tokens.place} is not a signed token (JWT): it has no header that can be read", ok=False)
         return
     yield _proof_step(f"a token: alg={str(named.get('alg'))[:40]} kid={str(named.get('kid'))[:80]}")
@@ -153,8 +152,8 @@ class RecentDeliveries:
         self.changes = 0
         self._number = 0
         self._records: deque[Record] = deque(maxlen=MOST)
-        self._runs: OrderedDict[str, list[Record]] = OrderedDict()  # by the key of their event
-        self._minutes: OrderedDict[int, Record] = OrderedDict()
+        self._runs: NewestOnly[str, list[Record]] = NewestOnly(MOST)  # by the key of their event
+        self._minutes: NewestOnly[int, Record] = NewestOnly(_MINUTES)
 
     def add_event(
         self, event: Event, source: Source, verdict: DispatchVerdict, client: str, duration: float, table: RoutingTable
@@ -220,16 +219,11 @@ class RecentDeliveries:
         return record
 
     def _count_minute(self, minute: int, what: str) -> None:
-        counts = self._minutes.setdefault(minute, {"succeeded": 0, "refused": 0, "failed": 0})
+        counts = self._minutes[minute] = self._minutes.get(minute, {"succeeded": 0, "refused": 0, "failed": 0})
         counts[what] += 1
-        while len(self._minutes) > _MINUTES:
-            self._minutes.popitem(last=False)
 
     def _runs_of(self, key: str) -> list[Record]:
-        found = self._runs.setdefault(key, [])
-        self._runs.move_to_end(key)
-        while len(self._runs) > MOST:
-            self._runs.popitem(last=False)
+        found = self._runs[key] = self._runs.get(key, [])
         return found
 
     def find_delivery(self, number: int) -> Record | None:

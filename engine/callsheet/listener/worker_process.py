@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import socket
 import threading
 from collections.abc import Callable, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import MsgspecError, msgpack
+from msgspec import MsgspecError, json, msgpack
 
 from .event_table import HEARTBEATS, EventTable, WorkerCounts
-from .server.listening_sockets import BACKLOG, shared_socket
+from .server.listening_sockets import shared_socket, start_listening
 
 if TYPE_CHECKING:
     from .telemetry.metrics import Metrics
@@ -44,7 +43,7 @@ class WorkerAssignment(NamedTuple):
 
     @property
     def as_text(self) -> str:
-        return json.dumps(self)
+        return json.encode(self).decode()
 
     @property
     def log_lock(self) -> str:
@@ -75,20 +74,13 @@ class WorkerAssignment(NamedTuple):
         """Listening sockets: the inherited ones, and those that this worker binds beside the others."""
         sockets = [socket.socket(fileno=descriptor) for descriptor in self.sockets]
         sockets += [shared_socket(socket.AddressFamily(family), (host, port)) for family, host, port in self.bindings]
-        for sock in sockets:
-            sock.listen(BACKLOG)
-            sock.setblocking(False)  # noqa: FBT003 - its only form
-        return sockets
+        return [start_listening(sock) for sock in sockets]
 
 
 def pop_assignment(environ: MutableMapping[str, str]) -> WorkerAssignment | None:
     """None in a process that is no worker. The variable is taken away, so that handlers' programs do not get it."""
     text = environ.pop(VARIABLE, None)
-    if text is None:
-        return None
-    assigned = WorkerAssignment(*json.loads(text))
-    bindings = tuple((family, host, port) for family, host, port in assigned.bindings)
-    return assigned._replace(sockets=tuple(assigned.sockets), bindings=bindings)
+    return None if text is None else json.decode(text, type=WorkerAssignment)
 
 
 def starting_file(directory: str) -> str:

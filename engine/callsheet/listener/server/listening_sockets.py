@@ -69,7 +69,7 @@ def parse_served_address(text: str) -> ListenAddress:
 def bind_sockets(address: ListenAddress, option: str = "--addr") -> list[socket.socket]:
     """Listening sockets. Raises `CallsheetError` that says why the address cannot be had."""
     if address.is_passed:
-        return [_listen_on(socket.socket(fileno=descriptor)) for descriptor in address.descriptors]
+        return [start_listening(socket.socket(fileno=descriptor)) for descriptor in address.descriptors]
     try:
         return [_bind_unix(address.path)] if address.path else _bind_tcp(address)
     except socket.gaierror as error:
@@ -97,9 +97,15 @@ def _bind_tcp(address: ListenAddress) -> list[socket.socket]:
 
 
 def _bind_one(host: str, port: int) -> socket.socket:
-    family, kind, protocol, _, name = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    sock = socket.socket(family, kind, protocol)
+    family, _, _, _, name = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    return start_listening(_bound_socket(family, name))
+
+
+def _bound_socket(family: socket.AddressFamily, name: tuple[Any, ...], *, is_shared: bool = False) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
     try:
+        if is_shared and sys.platform == "linux":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if os.name == "posix":
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
@@ -108,10 +114,10 @@ def _bind_one(host: str, port: int) -> socket.socket:
     except OSError:
         sock.close()
         raise
-    return _listen_on(sock)
+    return sock
 
 
-def _listen_on(sock: socket.socket) -> socket.socket:
+def start_listening(sock: socket.socket) -> socket.socket:
     try:
         sock.listen(BACKLOG)
     except OSError:
@@ -142,18 +148,10 @@ def bind_for_workers(address: ListenAddress) -> list[socket.socket]:
 
 def shared_socket(family: socket.AddressFamily, name: tuple[Any, ...]) -> socket.socket:
     """Bound beside others of the same user; connections are spread over those that listen."""
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    if sys.platform == "linux":
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if family == socket.AF_INET6:
-        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     try:
-        sock.bind(name)
+        return _bound_socket(family, name, is_shared=True)
     except OSError as error:
-        sock.close()
         raise CallsheetError(f"cannot listen on port {name[1]} of {name[0]}: {error.strerror}") from None
-    return sock
 
 
 def _bind_unix(path: str) -> socket.socket:
@@ -167,7 +165,7 @@ def _bind_unix(path: str) -> socket.socket:
     except OSError:
         sock.close()
         raise
-    return _listen_on(sock)
+    return start_listening(sock)
 
 
 def _remove_stale(path: str) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError, count_of
+from ..newest_only import NewestOnly
 from .key_set import COOLDOWN, MIN_RSA_BITS, Check, UnknownKey, get_from
 from .payload import UNAVAILABLE, Rejected, not_genuine
 from .proofs import NO_REQUEST, Headers, KeyedProof, SentValues, SignedMessage, SignedRequest, decoded, rsa_check
@@ -47,8 +47,8 @@ class Certificates:
         self._allowed = re.compile(allowed)
         self._fetch = fetch
         self._clock = clock
-        self._checks: OrderedDict[str, tuple[Check, float]] = OrderedDict()
-        self._failed: OrderedDict[str, tuple[float, str]] = OrderedDict()
+        self._checks: NewestOnly[str, tuple[Check, float]] = NewestOnly(_MOST)
+        self._failed: NewestOnly[str, tuple[float, str]] = NewestOnly(_MOST_FAILED)
         self._next_fetch = 0.0
 
     def find(self, url: str, now: float) -> Check:
@@ -57,7 +57,7 @@ class Certificates:
             raise not_genuine("certificate_address", f"a certificate from {url[:200]!r}, which is not the sender's")
         check, until = self._checks.get(url, (None, 0.0))
         if check is not None and now < until:
-            self._checks.move_to_end(url)
+            self._checks[url] = check, until
             return check
         failed, why = self._failed.get(url, (0.0, "asked for another one just now"))
         if self._clock() < max(failed, self._next_fetch):
@@ -70,11 +70,6 @@ class Certificates:
             self._checks[url] = read_certificate(await self._fetch(url))
         except (OSError, ValueError) as error:
             self._failed[url] = (self._clock() + COOLDOWN, str(error))
-            if len(self._failed) > _MOST_FAILED:
-                self._failed.popitem(last=False)
-            return
-        if len(self._checks) > _MOST:
-            self._checks.popitem(last=False)
 
 
 def read_certificate(text: bytes) -> tuple[Check, float]:

@@ -9,7 +9,6 @@ import hmac
 import json
 import os
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from ...durations import duration_seconds
 from ...errors import CallsheetError, UsageError
 from ...files import changeable_by_others, locked_file, make_private_directory, open_regular
 from ...urls import is_host, is_loopback, refuse_login
+from ..newest_only import NewestOnly
 from .payload import UNAVAILABLE, Rejected, not_genuine
 from .proofs import rsa_check
 
@@ -316,7 +316,7 @@ class KeySet:
         self._refresh_task: asyncio.Task[None] | None = None
         self._waiting = 0
         self._next_attempt = 0.0
-        self._unknown: OrderedDict[KeyRequest, float] = OrderedDict()
+        self._unknown: NewestOnly[KeyRequest, float] = NewestOnly(MAX_UNKNOWN)
 
     @property
     def age_of_keys(self) -> float:
@@ -394,9 +394,6 @@ class KeySet:
             return
         self._next_attempt = self._clock() + COOLDOWN
         self._unknown[key_request] = self._clock() + 2 * COOLDOWN
-        self._unknown.move_to_end(key_request)
-        while len(self._unknown) > MAX_UNKNOWN:
-            self._unknown.popitem(last=False)
 
     def _start_refresh(self) -> asyncio.Task[None]:
         if self._refresh_task is None or self._refresh_task.done():

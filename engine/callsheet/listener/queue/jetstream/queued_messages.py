@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...newest_only import NewestOnly
 from ..queue_port import QueueFailed, TargetState, storable_headers
 from .nats_connection import checked_reply
 
@@ -86,7 +87,7 @@ class ReceivedMessages:
     def __init__(self) -> None:
         self._messages: dict[int, Any] = {}
         self._waiting: set[int] = set()  # that nobody runs yet
-        self._ended: dict[int, str] = {}
+        self._ended: NewestOnly[int, str] = NewestOnly(_REMEMBERED)
 
     def add_message(self, message: Any) -> bool:
         """False where it is here already."""
@@ -117,8 +118,6 @@ class ReceivedMessages:
     def end_event(self, key: int, message: Any) -> None:
         self.drop_event(key)
         self._ended[key] = event_of(message)
-        if len(self._ended) > _REMEMBERED:
-            del self._ended[next(iter(self._ended))]
 
     def keep_only(self, keys: Iterable[int]) -> None:
         """All others that were handed over are let go."""
