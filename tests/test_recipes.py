@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 import shlex
+from collections.abc import Iterable, Iterator
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,31 @@ def test_a_recipe_does_what_the_page_shows(title: str, shop: dict[str, str]) -> 
             assert not agrees(before, step.expected), "it does the same without the recipe"
     finally:
         path.unlink()
+
+
+# What a recipe adds to what the others print.
+ADDED = re.compile(r" -H 'X-Client: our team'|status=available&|\?status=available(?=')|, (?:sell|return|copy|ls)(?=[,;])")
+
+
+def shown_by(recipes: Iterable[str], shop: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """What each command of some recipes should print, and what it does, without what others of them add."""
+    for title in recipes:
+        for step in commands(RECIPES[title]["console"]):
+            yield ADDED.sub("", step.expected), ADDED.sub("", called(shop, *shlex.split(step.command)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second"), [*permutations(RECIPES, 2)])
+def test_two_recipes_work_together_whichever_file_comes_first(first: str, second: str, shop: dict[str, str]) -> None:
+    place = Path(shop["CALLSHEET_HOME"]) / "definitions" / "shop"
+    files = {place / "a.toml": first, place / "b.toml": second}
+    for path, title in files.items():
+        path.write_text(RECIPES[title]["toml"], encoding="utf-8")
+    try:
+        assert "no problems" in called(shop, "shop", "definitions", "check")
+        for expected, printed in shown_by(files.values(), shop):
+            if {first, second} != {"Another name for a command", "Take a command away"}:  # both change one list
+                assert agrees(printed, expected), printed
+    finally:
+        for path in files:
+            path.unlink()
