@@ -67,7 +67,9 @@ def test_a_recipe_does_what_the_page_shows(title: str, shop: dict[str, str]) -> 
 
 
 # What a recipe adds to what the others print.
-ADDED = re.compile(r" -H 'X-Client: our team'|status=available&|\?status=available(?=')|, (?:sell|return|copy|ls)(?=[,;])")
+ADDED = re.compile(
+    r" -H 'X-Client: our team'|status=available&|\?status=available(?=')|, (?:sell|return|copy|ls)(?=[,;])"
+)
 
 
 def shown_by(recipes: Iterable[str], shop: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -77,6 +77,11 @@ def test_a_program_of_ones_own_never_sees_the_sites_of_another(shop: Machine) ->
         (["new", "x", "--base-url", "https://x.example"], "--base-url needs --from"),
         (["new", "x", "--from", PETSHOP, "--base-url", "x"], "--base-url"),
         (["new", "x", "--uses", "clint"], "there is no program 'clint', did you mean 'client'?"),
+        (
+            ["new", "x", "--uses", "listener", "--uses", "lms", "--from", PETSHOP],
+            "--from needs the commands of `client`",
+        ),
+        (["new", "x", "--uses", "client", "--uses", "callsheet"], "'base-url' is an option of the program"),
         (["run", "shp"], "there is no program 'shp', did you mean 'shop'?"),
         (["run", "nope"], "there is no program 'nope'\nhint: programs: callsheet, lms, suite, shop\n"),
         (["check", "shp"], "there is no program 'shp', did you mean 'shop'?"),
@@ -120,6 +125,21 @@ def test_a_program_can_be_made_of_another_and_receive_webhooks(machine: Machine)
     assert machine("op", "list", program="hooks") == 2
     assert machine("link", "hooks") == 0
     assert (machine.bin / "hooks").exists()
+
+
+def test_a_document_can_be_laid_over_a_program_with_deployments_and_services_of_its_own(machine: Machine) -> None:
+    assert machine("new", "both", "--uses", "suite", "--from", PETSHOP, "--no-launcher", "--quiet") == 0, machine.err
+    machine.environ |= {"BOTH_BASE_URL": "https://tracker.example"}
+    assert machine("pets", "list", "--tenant", "a", "--x-trace", "1", "--dry-run", program="both") == 0, machine.err
+    assert machine("issues", "get", "DEMO-1", "--dry-run", program="both") == 0, machine.err
+    assert "https://tracker.example/rest/" in machine.out
+
+
+def test_a_program_built_on_another_starts_whatever_its_own_definitions_say(machine: Machine) -> None:
+    assert machine("new", "mine", "--uses", "suite", "--no-launcher", "--quiet") == 0
+    (machine.home / "definitions" / "mine" / "broken.toml").write_text("[command.x]\n")
+    assert machine("--version", program="mine") == 0, machine.err
+    assert machine("issues", "--help", program="mine") == 0, machine.err
 
 
 @pytest.mark.slow

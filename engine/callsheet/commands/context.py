@@ -140,7 +140,10 @@ class Context:
             try:
                 self._catalog = open_catalog(self.program, self.environ, say_slow=self._say_slow)
             except DefinitionError as error:
-                self._catalog = open_catalog(self.program, self.environ, own=False)
+                try:
+                    self._catalog = open_catalog(self.program, self.environ, own=False)
+                except DefinitionError:  # of programs that do not go together
+                    raise error from None
                 self.broken = error
         return self._catalog
 

@@ -68,7 +68,7 @@ from .checks.resources import (
     toolset_findings,
 )
 from .desugar import is_derived
-from .merge import ON
+from .merge import ON, idle_removals
 from .problem import Finding, Findings, Key, Problem, spot_with_bases, stale_by, word_problem
 from .renames import lost_definition
 from .shape import COMPLETED, KINDS
@@ -341,24 +341,10 @@ def _further_problems(
     for (kind, _), definition in chosen.items():
         there = definition.table.get(ON)
         for word, here in there.items() if isinstance(there, dict) and kind != "schema" else ():
-            found = _removals_of_nothing(definition.table, here, (ON, word))
-            yield from (Problem(definition, Finding(path, "nothing to remove")) for path in found)
+            for path, near in idle_removals(definition.table, here):
+                yield Problem(definition, Finding((ON, word, *path), f"nothing to remove{near}"))
         for find in checks.get(kind, ()):
             yield from (Problem(definition, Finding(*found)) for found in find(definitions, definition))
-
-
-def _removals_of_nothing(table: Any, here: Any, at: Path) -> Iterator[Path]:
-    """Where a deployment takes something away that is not there anyway."""
-    for key, value in here.items() if isinstance(here, dict) and isinstance(table, dict) else ():
-        if isinstance(value, list):
-            names = {each["name"] for each in table.get(key, ()) if isinstance(each, dict) and "name" in each}
-            for place, each in enumerate(value):
-                if isinstance(each, dict) and each.get("remove") is True and each.get("name") not in names:
-                    yield (*at, key, place)
-        elif isinstance(value, dict) and value.get("remove") is True and key not in table:
-            yield (*at, key)
-        else:
-            yield from _removals_of_nothing(table.get(key), value, (*at, key))
 
 
 def _by_line(text: str) -> tuple[str, int, str]:

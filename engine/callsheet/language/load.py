@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import tomli
@@ -89,7 +90,8 @@ def bare_program(program: str, environ: Mapping[str, str]) -> Table:
         title = program_table(program, environ).get("title")
     except DefinitionError:
         uses, title = {}, None
-    found = {"uses": [name for name in uses if name in built_in], "prefix": program.upper().replace("-", "_")}
+    used = [[*used_by(name, environ, own=False), name] for name in uses if name in built_in]
+    found = {"uses": [*dict.fromkeys(chain(*used))], "prefix": program.upper().replace("-", "_")}
     return {**found, "title": title if isinstance(title, str) and title.strip() else program}
 
 

@@ -45,6 +45,7 @@ _GENERIC: dict[str, dict[str, Any]] = {
     "token": {"title": "A token", "scheme": "bearer", "secret": "token"},
     "basic": {"title": "User name and password", "scheme": "basic", "secret": "password"},
 }
+_CALLS = ("command", "op call")
 _NONE = {"title": "No credential", "scheme": "none"}
 # Operations that tell who is asking, the likeliest first.
 _WHO = ("me", "self", "whoami", "myself", "user", "account", "profile")
@@ -75,8 +76,8 @@ def create_empty(program: str, title: str, uses: Sequence[str], layers: Sequence
         "program": {program: {"title": title, "prefix": prefix_of(program), "uses": list(uses)}}
     }
     below = load_definitions([*layers])
-    if ("command", "op call") in below and not any(kind == "deployment" for kind, _ in below):
-        kinds |= _signin_definitions(program, {})
+    if _CALLS in below:
+        kinds |= _signin_definitions(program, {}, below)
     return Made({_FILE: f"{_HEAD}\n{definition_file_text(kinds)}"}, 0, 0, [])
 
 
@@ -101,6 +102,8 @@ def recreate_program(
 ) -> tuple[Made, SoundImport]:
     """The same; where the program is at `target` already, with what a person has changed there since the `manifest`."""
     below = load_definitions([*layers])
+    if _CALLS not in below:
+        raise UsageError("--from needs the commands of `client`, which call operations", hint="add --uses client")
     paginators = {id: each.table for (kind, id), each in below.items() if kind == "paginator"}
     imported = import_document(
         source.text,
@@ -127,7 +130,9 @@ def recreate_program(
     def build(result: ImportResult, without: Collection[Key]) -> dict[str, str]:
         built.clear()  # what is built last is what is taken
         built.update(
-            _definition_files(program, result, uses, _command_definitions(program, result, below, paginators, without))
+            _definition_files(
+                program, result, uses, below, _command_definitions(program, result, below, paginators, without)
+            )
         )
         if target is None:
             return built
@@ -196,7 +201,11 @@ def _option_names(programs: list[dict[str, Any]], key: str) -> set[str]:
 
 
 def _definition_files(
-    program: str, result: ImportResult, uses: Sequence[str], made: Mapping[str, dict[str, dict[str, Any]]]
+    program: str,
+    result: ImportResult,
+    uses: Sequence[str],
+    below: Definitions,
+    made: Mapping[str, dict[str, dict[str, Any]]],
 ) -> dict[str, str]:
     product = result.introduction["product"][program]
     groups = list(made)
@@ -217,7 +226,7 @@ def _definition_files(
     shared = shared_views(made)
     first = {
         "program": {program: table},
-        **_signin_definitions(program, result.introduction.get("auth", {})),
+        **_signin_definitions(program, result.introduction.get("auth", {}), below),
         **({"view": shared} if shared else {}),
     }
     if probe := _credential_probe(result):
@@ -241,22 +250,27 @@ def _one_line(text: str) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
-def _signin_definitions(program: str, described: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _signin_definitions(
+    program: str, described: Mapping[str, Mapping[str, Any]], below: Definitions
+) -> dict[str, dict[str, Any]]:
     """The ways of signing in besides those that the document describes, and which is the usual one.
 
-    Where it only knows OAuth, a token that a person has already is one more way, and needs no app of one's own.
+    Where it only knows OAuth, a token that a person has already is one more way, and needs no app of one's own. A
+    program that it uses may have deployments, and ways of its own, which stay those of its services.
     """
+    ways: dict[str, dict[str, Any]] = {}
     if described and all(way["scheme"] == "oauth2" for way in described.values()):
-        token = f"{program}-access-token"
-        return {
-            "deployment": {"default": {"title": program, "method": token}},
-            "auth": {"none": _NONE, token: {"title": "An access token", "scheme": "bearer", "secret": "access token"}},
-            "service": {program: {"auth": [token, *described, "none"]}},
-        }
-    usual = next(iter(described), "none")
-    ways = {"none": _NONE} if described else {"none": _NONE, **_GENERIC}
-    service = {"service": {program: {"auth": [*described, "none"]}}} if described else {}
-    return {"deployment": {"default": {"title": program, "method": usual}}, "auth": ways, **service}
+        ways = {f"{program}-access-token": {"title": "An access token", "scheme": "bearer", "secret": "access token"}}
+    own = [*ways, *described]
+    if below.of_kind("deployment"):
+        return {**({"auth": ways} if ways else {}), **_with_service(program, own)}
+    ways = {"none": _NONE, **(ways if described else _GENERIC)}
+    deployment = {"default": {"title": program, "method": next(iter(own), "none")}}
+    return {"deployment": deployment, "auth": ways, **_with_service(program, [*own, "none"] if own else [])}
+
+
+def _with_service(program: str, ways: list[str]) -> dict[str, dict[str, Any]]:
+    return {"service": {program: {"auth": ways}}} if ways else {}
 
 
 def _credential_probe(result: ImportResult) -> dict[str, Any] | None:
