@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from callsheet.errors import DefinitionError
 from callsheet.openapi import import_document
-from callsheet.openapi.document import Document, as_openapi_3
+from callsheet.openapi.document import Document, as_openapi_3, read_document
 from support import places as cases
 
 JSON = "application/json"
@@ -125,12 +125,35 @@ def test_it_is_imported_as_its_openapi_3_is() -> None:
         ({"info": {"schema": "https://schema.getpostman.com/json/collection/v2.1.0/"}}, "this is a Postman collection"),
         ({"asyncapi": "3.0.0"}, "this is an AsyncAPI document"),
         ({"data": {"__schema": {}}}, "this is the schema of a GraphQL service"),
+        ({"log": {"version": "1.2", "entries": []}}, "this is a HAR file"),
+        ({"_type": "export", "__export_format": 4}, "this is an export of Insomnia"),
+        ({"$schema": "https://json-schema.org/draft/2020-12/schema"}, "this is a JSON Schema"),
         ({"data": [], "info": 1}, "no 'openapi' key"),
     ],
 )
 def test_another_kind_of_document_is_named(tree: dict[str, Any], message: str) -> None:
     with pytest.raises(DefinitionError, match=message):
         Document("d", tree)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("\n<!DOCTYPE html>\n<html></html>", "a web page"),
+        ('<?xml version="1.0"?>\n<definitions xmlns="http://schemas.xmlsoap.org/wsdl/"/>', "a WSDL document"),
+        ('<application xmlns="http://wadl.dev.java.net/2009/02"/>', "a WADL document"),
+        ("#%RAML 1.0\ntitle: x\n", "a RAML document"),
+        ("FORMAT: 1A\n# Shop\n", "an API Blueprint"),
+        ('// a\nsyntax = "proto3";\n', "a file of protocol buffers"),
+        ("# pets\ntype Query {\n  pets: [Pet]\n}\n", "the schema of a GraphQL service"),
+        ('"""Pets"""\nschema { query: Query }\n', "the schema of a GraphQL service"),
+        ("scalar Date\n", "the schema of a GraphQL service"),
+    ],
+)
+def test_what_is_no_table_is_named_by_its_beginning(text: str, kind: str) -> None:
+    with pytest.raises(DefinitionError, match=f"d: this is {kind}, expected OpenAPI 3 or Swagger 2.0") as raised:
+        read_document(text, "d")
+    assert raised.value.hint
 
 
 WORDS = st.sampled_from(["", "array", "file", "body", "#/definitions/A", "csv"])

@@ -20,10 +20,10 @@ DOCUMENTS = TESTS / "programs" / "documents"
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     machine = Machine(tmp_path_factory.mktemp("machine"))
-    for name in ("ledger", "chat"):
+    for name in ("ledger", "chat", "forum"):
         assert machine("new", name, "--from", str(DOCUMENTS / f"{name}.yaml")) == 0, machine.err
         (machine.root / f"{name}.txt").write_text(machine.err)
-    machine.environ |= {"LEDGER_TOKEN": f"one\n{TOKEN}", "CHAT_TOKEN": TOKEN}
+    machine.environ |= {"LEDGER_TOKEN": f"one\n{TOKEN}", "CHAT_TOKEN": TOKEN, "FORUM_TOKEN": TOKEN}
     return machine
 
 
@@ -53,10 +53,12 @@ def site(machine: Machine) -> Iterator[Any]:
         "POST /items",
         "GET /api/users.list",
         "POST /api/chat.postMessage",
+        "POST /api/topics",
     ]
     every = [exchange(*path.split(), reply(json={}), repeat=None) for path in paths]
+    every.append(exchange("GET", "/api/topics", reply(json=[{"id": "1"}]), repeat=None))
     with serve(every, trusted=True, verify=False) as server:
-        machine.environ |= {"LEDGER_BASE_URL": server.url, "CHAT_BASE_URL": server.url}
+        machine.environ |= {"LEDGER_BASE_URL": server.url, "CHAT_BASE_URL": server.url, "FORUM_BASE_URL": server.url}
         yield server
 
 
@@ -102,3 +104,15 @@ def test_where_a_scheme_says_how_one_signs_in_that_is_how(machine: Machine, site
 def test_a_name_that_few_operations_have_is_no_credential(machine: Machine) -> None:
     assert machine("op", "describe", "invites_refuse", program="chat") == 0
     assert "api_key" in machine.out
+
+
+def test_one_that_is_in_queries_and_in_forms_is_sent_where_each_operation_has_it(machine: Machine, site: Any) -> None:
+    assert machine("topics", "list", program="forum") == 0, machine.err
+    assert site.requests[-1].query == [f"token={TOKEN}"]
+    assert machine("topics", "add", "--title", "hi", program="forum") == 0, machine.err
+    assert site.requests[-1].query == []
+    assert site.requests[-1].body == f"title=hi&token={TOKEN}".encode()
+    assert machine("topics", "add", "--title", "hi", "--dry-run", program="forum") == 0
+    assert "token=***" in machine.out.replace("%2A", "*")
+    assert TOKEN not in machine.out
+    assert "?" not in machine.out

@@ -424,6 +424,21 @@ _CONVERTERS = {
     "a Google Discovery document": "convert it first, for example with google-discovery-to-swagger",
     "a Postman collection": "convert it first, for example with postman-to-openapi, or export it as OpenAPI",
     "the schema of a GraphQL service": "a program without a document sends queries: api POST /graphql -d @query.json",
+    "a web page": "save the document itself: its address mostly ends in .json, .yaml or .yml",
+    "a HAR file": "convert it first, for example with har-to-openapi",
+}
+# How texts begin that are neither JSON nor YAML, or no tables of it.
+_BEGINNINGS = {
+    "a web page": re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE),
+    "a WSDL document": re.compile(r"\s*<(?:[^>]*>\s*<)?[^>]*\bschemas\.xmlsoap\.org/wsdl\b"),
+    "a WADL document": re.compile(r"\s*<(?:[^>]*>\s*<)?[^>]*\bwadl\b"),
+    "a RAML document": re.compile(r"#%RAML\b"),
+    "an API Blueprint": re.compile(r"FORMAT:\s*1A\b"),
+    "a file of protocol buffers": re.compile(r'(?:\s*//[^\n]*\n)*\s*syntax\s*=\s*"proto'),
+    "the schema of a GraphQL service": re.compile(
+        r'(?:\s*#[^\n]*\n|\s*"""[^"]*""")*\s*(?:extend\s+)?'
+        r"(?:(?:type|interface|input|enum)\s+\w+[^{}:]*\{|schema\s*\{|scalar\s+\w+\s|directive\s+@)"
+    ),
 }
 
 METHODS = ("delete", "get", "head", "options", "patch", "post", "put", "query")  # query: since OpenAPI 3.2
@@ -561,6 +576,9 @@ def read_document(text: str, name: str, path: str | None = None) -> Document:
 
     Raises `DefinitionError` with the line of a syntax error.
     """
+    for kind, begins in _BEGINNINGS.items():
+        if begins.match(text):
+            raise _named_kind(name, kind)
     tree = parse_document(text, name)
     has_files = path is not None and _OTHER_FILE.search(text)
     return Document(name, with_files_beside(tree, name, path) if path is not None and has_files else tree)
@@ -575,13 +593,20 @@ def _of_another_kind(name: str, tree: JsonObject, version: str) -> DefinitionErr
         "a Postman collection": "getpostman.com" in str(isinstance(info, dict) and info.get("schema")),
         "an AsyncAPI document": "asyncapi" in tree,
         "the schema of a GraphQL service": "__schema" in (tree.get("data") or tree),
+        "an export of Insomnia": "__export_format" in tree,
+        "a HAR file": isinstance(tree.get("log"), dict) and "entries" in tree["log"],
+        "a JSON Schema": "json-schema.org" in str(tree.get("$schema")),
     }
     kind = next((kind for kind, holds in kinds.items() if holds), None)
     if kind is not None:
-        hint = _CONVERTERS.get(kind, "ask its publisher for an OpenAPI 3 document")
-        return DefinitionError(f"{name}: this is {kind}, expected OpenAPI 3 or Swagger 2.0", hint=hint)
+        return _named_kind(name, kind)
     found = f"openapi is {version!r}" if version else "no 'openapi' key"
     return DefinitionError(f"{name}: not an OpenAPI 3 document: {found}")
+
+
+def _named_kind(name: str, kind: str) -> DefinitionError:
+    hint = _CONVERTERS.get(kind, "ask its publisher for an OpenAPI 3 document")
+    return DefinitionError(f"{name}: this is {kind}, expected OpenAPI 3 or Swagger 2.0", hint=hint)
 
 
 def _checked_document(name: str, tree: Any) -> JsonObject:

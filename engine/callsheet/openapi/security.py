@@ -262,13 +262,14 @@ def add_access(introduction: dict[str, JsonObject], product: str, found: Collect
     yield f"{', '.join(names)}: filled from the credential of a site, no parameters of operations"
     if "auth" in introduction:
         return
-    parts = [{"scheme": "key", _place_of_credential(found, name): name, "secret": name} for name in names]
+    parts = [{"scheme": "key", **_places_of_credential(found, name), "secret": name} for name in names]
     one = {"title": names[0], **parts[0]}
     access = one if len(parts) == 1 else {"title": " and ".join(names), "scheme": "all", "parts": parts}
     introduction["auth"] = {f"{product}-key": access}
     introduction["service"][product]["auth"] = [f"{product}-key"]
 
 
-def _place_of_credential(found: Collection[CredentialPlace], name: str) -> str:
-    """The first of the places that it is sent at."""
-    return next(place for place in _ORDER if CredentialPlace(place, name) in found)
+def _places_of_credential(found: Collection[CredentialPlace], name: str) -> dict[str, str]:
+    """The header, else the query of what has no body, and the body."""
+    places = [place for place in _ORDER if CredentialPlace(place, name) in found]
+    return dict.fromkeys(places[:1] if _PLACES[0] in places else places, name)

@@ -524,26 +524,29 @@ class Client:
     def curl(self, request: Request, *, show_token: bool = False) -> str:
         """The request as a curl command; without a credential at hand it has none."""
         try:
-            headers, query = self.headers(request), self.site.query(request.service)
-            request = self._with_credential_in_body(request)
+            headers = self.headers(request)
+            request, query = self._with_credential_in_body(request)
         except NotAllowed:
             headers, query = {}, ()
         from .curl import curl_command
 
         return curl_command(request, headers, query, None if show_token else self.redactor)
 
-    def _with_credential_in_body(self, request: Request) -> Request:
-        """With the members of the body that hold the credential."""
-        members = self.site.body(request.service)
+    def _with_credential_in_body(self, request: Request) -> tuple[Request, tuple[tuple[str, str], ...]]:
+        """With the members of the body that hold the credential; and the pairs of the query that hold the others."""
+        members, query = self.site.body(request.service), self.site.query(request.service)
         body = Json({}) if request.body is None and request.method in _WITH_BODY else request.body
-        return replace(request, body=with_members(body, members)) if members else request
+        if not members or (filled := with_members(body, members)) is body:
+            return request, query
+        sent = {text for _, text in members}
+        return replace(request, body=filled), tuple(pair for pair in query if pair[1] not in sent)
 
     def _open_answer(self, request: Request, *, read: bool) -> Incoming:
         quota = self._service_of(request).get("quota", {})
-        additions = RequestAdditions(self.headers(request), self.site.query(request.service))
-        home = url_origin(self.site.base_url(request.service))
+        headers, home = self.headers(request), url_origin(self.site.base_url(request.service))
         self._before(request)
-        request = self._with_credential_in_body(request)
+        request, query = self._with_credential_in_body(request)
+        additions = RequestAdditions(headers, query)
         self.changed = self.changed or request.safety in ("write", "destroy")
         try:
             return self._sender.open(request, additions, quota, home=home, read=read)

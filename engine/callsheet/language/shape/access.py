@@ -165,7 +165,12 @@ class KeyAuth(BearerAuth, total=False):
     header: Annotated[HeaderName, Field(description="key: the header that holds it.")]
     query: Annotated[Name, Field(description="key: or the parameter of the query.")]
     cookie: Annotated[HeaderName, Field(description="key: or the cookie.")]
-    body: Annotated[Name, Field(description="key: or the member of every body that is a table or a form.")]
+    body: Annotated[
+        Name,
+        Field(
+            description="key: or the member of every body that is a table or a form; `query` is for the others then."
+        ),
+    ]
 
 
 class SeveralAuth(AuthDefinition, total=False):
@@ -189,7 +194,7 @@ _PLACES = ("header", "query", "cookie", "body")
 _OF_KEYS = (
     KeyRule("scheme", ("key",), needs=_PLACES),
     KeyRule("header", without=("query", "cookie", "body")),
-    KeyRule("query", without=("cookie", "body", "prefix")),
+    KeyRule("query", without=("cookie", "prefix")),
     KeyRule("cookie", without=("body", "prefix")),
     KeyRule("body", without=("prefix",)),
 )

@@ -257,10 +257,9 @@ def key_scheme(auth: KeyAuth | AuthPart, access: Access, find: SecretLookup) -> 
     del access
     found = find()
     text = clean_token(found.text, found.place)
-    if "query" in auth:
-        return Credential({}, (text,), query=((auth["query"], text),))
-    if "body" in auth:
-        return Credential({}, (text,), body=((auth["body"], text),))
+    if "query" in auth or "body" in auth:
+        query, body = ([(auth[key], text)] if key in auth else [] for key in ("query", "body"))
+        return Credential({}, (text,), query=(*query,), body=(*body,))
     if "cookie" in auth:
         if any(character in text for character in '",;\\'):
             raise NotAllowed(f"{found.place} contains characters that are not allowed in a cookie")
