@@ -400,7 +400,7 @@ class OperationDefinition(Shape, total=False):
         Field(description="What a success answers; location: the path that it redirects to. Default: json."),
     ]
     paginate: Paging
-    scopes: list[Name]
+    scopes: list[HelpText]
     deprecated: bool
     experimental: bool
     hidden: Annotated[bool, Field(description="No part of the catalog that is listed and searched; it can be called.")]
