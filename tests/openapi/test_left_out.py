@@ -291,3 +291,15 @@ def test_a_list_whose_body_takes_the_page_by_a_part_of_its_schema_comes_in_pages
     environ = {"CALLSHEET_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     assert run("callsheet", words, environ=environ, stdin=io.StringIO(), stdout=io.StringIO(), stderr=err) == 0
     assert "left out" not in err.getvalue()
+
+
+def test_a_parameter_of_the_name_of_one_in_the_path_is_left_out() -> None:
+    """Arguments have one name, and a value for the path would be sent a second time."""
+    listed = [{"name": "id", "in": place, "required": True, "schema": STRING} for place in ("path", "query", "header")]
+    upper = {"name": "ID", "in": "query", "schema": STRING}
+    result = imported({"/things/{id}": {"get": {**GOOD, "parameters": [*listed, upper]}}})
+    assert result.operations["good"]["params"] == [{"name": "ID", "in": "query"}]
+    assert result.notes == [
+        f"GET /things/{{id}}: {place} parameter 'id' is left out: the path has one of this name"
+        for place in ("query", "header")
+    ]

@@ -530,6 +530,9 @@ def params_of(document: Document, call: HttpOperation, notes: list[str], *, desc
         place = parameter.get("in")
         if place not in ("path", "query", "header"):
             notes.append(f"{call.method} {call.path}: {place} parameter {parameter.get('name')!r} is left out")
+        elif place != "path" and f"{{{parameter['name']}}}" in call.path:
+            said = f"{place} parameter {parameter['name']!r} is left out: the path has one of this name"
+            notes.append(f"{call.method} {call.path}: {said}")
         elif not (place == "header" and str(parameter["name"]).lower() in _NOT_PARAMETERS):
             record = _parameter_record(document, call, parameter, notes, descriptions=descriptions)
             named = f"{call.method} {call.path}: {parameter['name']!r}"

@@ -76,6 +76,8 @@ def _findings_at(table: OperationDefinition, at: Path) -> Findings:
         said.add(place)
         if param.get("in") == "path" and f"{{{param['name']}}}" not in path:
             yield Finding((*at, "params", index), f"the path has no {{{param['name']}}}")
+        elif where != "path" and param["name"] in placed:
+            yield Finding((*at, "params", index), f'the path has one of this name: say in = "path" if it is that')
         elif "in" not in param and (other := folded.get(param["name"].casefold())) is not None:
             text = f'the path has {{{other}}} already: say in = "path" of that one, or in = "query" of another one'
             yield Finding((*at, "params", index), text)
