@@ -381,8 +381,8 @@ def auth_findings(_: Definitions, auth: Definition) -> Findings:
 def product_findings(definitions: Definitions, product: Definition) -> Findings:
     """Without a `service` it is the one of its own name."""
     if "service" not in product.table and ("service", product.id) not in definitions:
-        own = [each for each in definitions.of_kind("operation") if each.table["product"] == product.id]
-        if any("service" not in each.table for each in own) or not own:
+        own = (each.table for each in definitions.of_kind("operation") if each.table["product"] == product.id)
+        if any("service" not in table for table in own):
             yield Finding(
                 (), "needs a `service`: there is none that is called as the product is", (("service", product.id),)
             )
