@@ -77,7 +77,7 @@ def _findings_at(table: OperationDefinition, at: Path) -> Findings:
         if param.get("in") == "path" and f"{{{param['name']}}}" not in path:
             yield Finding((*at, "params", index), f"the path has no {{{param['name']}}}")
         elif where != "path" and param["name"] in placed:
-            yield Finding((*at, "params", index), f'the path has one of this name: say in = "path" if it is that')
+            yield Finding((*at, "params", index), 'the path has one of this name: say in = "path" if it is that')
         elif "in" not in param and (other := folded.get(param["name"].casefold())) is not None:
             text = f'the path has {{{other}}} already: say in = "path" of that one, or in = "query" of another one'
             yield Finding((*at, "params", index), text)
