@@ -195,12 +195,20 @@ def files(tmp_path: Path) -> list[str]:
 
 def test_a_file_is_sent_with_what_is_said_of_it(pay: Payments, files: list[str]) -> None:
     words = ["documents", "upload", files[0], "--set", "attributes.name=One", "--set", "attributes.parent.id=0"]
+    words += ["--set", "attributes.pages=3"]
     request = pay.send(*words)
     parts = {part.partition(b'name="')[2].partition(b'"')[0]: part for part in request.body.split(b"\r\n--")}
     assert b'filename="one.txt"' in parts[b"file"]
     assert parts[b"file"].endswith(b"of one.txt")
     assert b"Content-Type: application/json" in parts[b"attributes"]
-    assert json.loads(parts[b"attributes"].partition(b"\r\n\r\n")[2]) == {"name": "One", "parent": {"id": "0"}}
+    assert json.loads(parts[b"attributes"].partition(b"\r\n\r\n")[2]) == {
+        "name": "One",
+        "parent": {"id": "0"},
+        "pages": 3,
+    }
+    assert "expected a whole number, not 'x'" in pay.refused(*words[:3], "--set", "attributes.pages=x")
+    data = '{"attributes": {"parent": {"id": 7}}}'
+    assert "body.attributes.parent.id: expected a text, not 7" in pay.refused(*words[:3], "-d", data)
     assert 'requires the part "attributes"' in pay.refused("documents", "upload", files[0])
     assert "FILE" in pay.refused("documents", "upload")
 

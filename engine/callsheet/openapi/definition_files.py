@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -204,9 +205,15 @@ def _homes_of_schemas(by_file: Mapping[str, Mapping[str, OperationDefinition]], 
     homes: dict[str, str] = {}
     references = references_of(schemas)
     for name, operations in by_file.items():
-        for id in schemas_needed((table.get("body", {}).get("schema") for table in operations.values()), references):
+        for id in schemas_needed(chain.from_iterable(map(schemas_of_body, operations.values())), references):
             homes[id] = name if homes.get(id, name) == name else SHARED
     return homes
+
+
+def schemas_of_body(operation: OperationDefinition) -> Iterator[str]:
+    """The schemas that its body, or a part of it, must fit."""
+    body = operation.get("body", {})
+    yield from (each["schema"] for each in (body, *body.get("parts", {}).values()) if "schema" in each)
 
 
 def references_of(schemas: Tables) -> dict[str, set[str]]:
@@ -214,10 +221,10 @@ def references_of(schemas: Tables) -> dict[str, set[str]]:
     return {id: {*schema_references(table)} for id, table in schemas.items()}
 
 
-def schemas_needed(roots: Iterable[str | None], references: Mapping[str, set[str]]) -> set[str]:
+def schemas_needed(roots: Iterable[str], references: Mapping[str, set[str]]) -> set[str]:
     """The schemas that are needed for some, these included."""
     found: set[str] = set()
-    waiting = [root for root in roots if root]
+    waiting = [*roots]
     while waiting:
         id = waiting.pop()
         if id not in found:

@@ -18,7 +18,7 @@ from ..language.problem import Key, Problem
 from ..language.source_file import Stale
 from ..registry import registered_names
 from . import ImportResult, without_operations
-from .definition_files import generated_files, references_of, schemas_needed, write_for_trial
+from .definition_files import generated_files, references_of, schemas_needed, schemas_of_body, write_for_trial
 
 COMMAND = "command"
 _BUILT = (COMMAND, "view", "resource")  # what can be left out where it would not be accepted
@@ -163,4 +163,4 @@ def _users_of_definition(result: ImportResult, kind: str, id: str) -> list[str]:
         return []
     references = references_of(result.schemas)
     schemas = {each for each in result.schemas if id in schemas_needed([each], references)}
-    return [each for each, table in result.operations.items() if table.get("body", {}).get("schema") in schemas]
+    return [each for each, table in result.operations.items() if not schemas.isdisjoint(schemas_of_body(table))]
