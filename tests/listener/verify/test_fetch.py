@@ -25,16 +25,16 @@ def fetched(answer: Answer) -> bytes:
     """What a fetch from a server that answers so has."""
 
     async def run() -> bytes:
-        served: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        serving: set[asyncio.Task[None] | None] = set()  # none where it was given up before it came here
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            with contextlib.suppress(ConnectionError):
+            serving.add(asyncio.current_task())
+            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
                 await reader.readuntil(b"\r\n\r\n")
                 await answer(reader, writer)
             writer.close()
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
-            served.set_result(None)
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         get, close = make_fetcher(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/keys")
@@ -43,7 +43,7 @@ def fetched(answer: Answer) -> bytes:
         finally:
             await close()
             server.close()
-            await served
+            await asyncio.gather(*filter(None, serving))
 
     return asyncio.run(asyncio.wait_for(run(), PATIENCE))
 
