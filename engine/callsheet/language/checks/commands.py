@@ -552,6 +552,9 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
 
 def _unused_answers(definitions: Definitions, command: Definition) -> Problems:
     """What steps name and nothing looks at, but for the last answer, which is printed."""
+    steps = command.table.get("step", ())
+    if len(steps) < 2 and not any("each" in step for step in steps):  # as nearly every one that is made of a document
+        return
     parts = [part.table for part in definitions.of_kind("part") if part.table["command"] == command.id]
     used = set(_words_in_texts(definitions, _without_names([command.table, parts])))
     for place, step in enumerate(command.table.get("step", ())[:-1]):
@@ -604,36 +607,33 @@ _FORMS = ("template", "value", "jmespath")  # of texts with expressions
 _COMPARING = re.compile("[=!]=|[<>]")  # without one of these nothing is compared
 
 
-def comparison_findings(_: Definitions, command: Definition) -> Findings:
-    params = _known_params(command.table) if _COMPARING.search(str(command.table)) else {}
-    for path, expression in _expressions_of(command) if params else ():
-        for name, value in comparisons_in(expression):
-            fault = _fault_for_params(params.get(name, ()), name, value)
-            if fault is not None:
-                yield Finding(path, fault)
-
-
-_OF_THE_RUN = ("given", "named", "site")
-_MEMBERS = re.compile(rf"\b(?:{'|'.join(_OF_THE_RUN)})\.|'find':")
+# Without one of these nothing is looked for in a member that is known beforehand.
+_MEMBERS = ("given.", "named.", "site.", "'find':")
 _OF_A_SITE = ("name", "deployment", "journal", *SITE_SETTINGS)  # what the engine says of it
 _OF_WHAT_IS_FOUND = ("value", "name")
 
 
-def member_findings(_: Definitions, command: Definition) -> Findings:
-    """Members that nothing has, of what is known by its parts: what was given, the site, and what a step found."""
-    if not _MEMBERS.search(str(command.table)):
-        return
-    tables = (command.table, *deployment_variants(command.table).values())
-    params = [param["name"] for table in tables for param in table.get("params", ())]
-    given = tuple(map(to_identifier, (*params, *PAGING, *JOURNAL)))
-    members: dict[str, tuple[str, ...]] = {"given": given, "named": given, "site": _OF_A_SITE}
-    found = {str(step["as"]) for table in tables for step in _steps_in(table) if "find" in step and "as" in step}
-    members |= dict.fromkeys(found, _OF_WHAT_IS_FOUND)
-    for path, expression in _expressions_of(command):
-        for name, *rest in plain_paths(expression):
+def expression_findings(_: Definitions, command: Definition) -> Findings:
+    """Values that a parameter never has; members that nothing has: of what was given, the site, what a step found."""
+    text = str(command.table)
+    params = _known_params(command.table) if _COMPARING.search(text) else {}
+    members = _known_members(command.table) if any(word in text for word in _MEMBERS) else {}
+    for path, expression in _expressions_of(command) if params or members else ():
+        for name, value in comparisons_in(expression) if params else ():
+            fault = _fault_for_params(params.get(name, ()), name, value)
+            if fault is not None:
+                yield Finding(path, fault)
+        for name, *rest in plain_paths(expression) if members else ():
             if rest and name in members and rest[0] not in members[name]:
-                text = f"{name!r} has no {rest[0]!r}{did_you_mean(rest[0], members[name])}"
-                yield Finding(path, text)
+                yield Finding(path, f"{name!r} has no {rest[0]!r}{did_you_mean(rest[0], members[name])}")
+
+
+def _known_members(table: CommandDefinition) -> dict[str, tuple[str, ...]]:
+    tables = (table, *deployment_variants(table).values())
+    params = [param["name"] for here in tables for param in here.get("params", ())]
+    given = tuple(map(to_identifier, (*params, *PAGING, *JOURNAL)))
+    found = {str(step["as"]) for here in tables for step in _steps_in(here) if "find" in step and "as" in step}
+    return {"given": given, "named": given, "site": _OF_A_SITE, **dict.fromkeys(found, _OF_WHAT_IS_FOUND)}
 
 
 def _steps_in(table: CommandDefinition) -> Iterator[ItemStep]:
