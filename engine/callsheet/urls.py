@@ -42,8 +42,11 @@ _LOGIN = lazy_pattern(r"[^/?#]*@|[^/?#:@\[]*:[^/?#@]*[^\d/?#@][^@]*@")
 
 
 def holds_login(text: str, *, names_user: bool = True) -> bool:
-    """Whether an address has something before its host. `names_user`: also where that is a user without a password."""
-    found = _LOGIN.match(text.partition("://")[2])
+    """Whether an address has something before its host. `names_user`: also where that is a user without a password.
+
+    One whose scheme was forgotten holds it too: what is said of it must not repeat the password.
+    """
+    found = _LOGIN.match(text.partition("://")[2] or text.removeprefix("//"))
     return found is not None and (names_user or ":" in found[0])
 
 

@@ -209,6 +209,8 @@ def test_a_file_is_sent_with_what_is_said_of_it(pay: Payments, files: list[str])
     assert "expected a whole number, not 'x'" in pay.refused(*words[:3], "--set", "attributes.pages=x")
     data = '{"attributes": {"parent": {"id": 7}}}'
     assert "body.attributes.parent.id: expected a text, not 7" in pay.refused(*words[:3], "-d", data)
+    assert pay("op", "describe", "PostDocuments", program="pay") == 0
+    assert "      pages   integer" in pay.out
     assert 'requires the part "attributes"' in pay.refused("documents", "upload", files[0])
     assert "FILE" in pay.refused("documents", "upload")
 

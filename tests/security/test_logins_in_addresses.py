@@ -31,7 +31,9 @@ ROUTE = '[route.all]\ndo = [{ handler = "%s" }]\n'
         ("http://[::1]:8/@x", False),
         ("http://[fe80::1]/a@b", False),
         (":8080", False),
-        ("a@b.duckdb", False),
+        ("h.example:8080/@u", False),
+        ("u:p@h.example", True),
+        ("//u:p@h.example", True),
         ("", False),
     ],
 )
@@ -42,6 +44,7 @@ def test_a_login_is_what_stands_before_a_host(address: str, *, expected: bool) -
 # Program, words of a command line, what stands in the file `f.toml`, environment, and where the secret goes.
 PLACES: list[tuple[str, str, str, dict[str, str], str]] = [
     ("suite", "issues get A-1 --base-url https://{}@h.example", "", {}, "`suite init` asks for credentials"),
+    ("suite", "issues get A-1 --base-url {}@h.example", "", {}, "`suite init` asks for credentials"),
     ("suite", "issues get A-1", "", {"SUITE_BASE_URL": "https://{}@h.example"}, "`suite init` asks for credentials"),
     ("suite", "init --base-url https://{}@h.example", "", {}, "`suite init` asks for credentials"),
     ("suite", "init --base-url https://h.example --proxy http://{}@h.example:1", "", {}, "HTTPS_PROXY"),
@@ -50,6 +53,8 @@ PLACES: list[tuple[str, str, str, dict[str, str], str]] = [
     ("suite", "sandbox start --webhooks http://{}@127.0.0.1:9", "", {}, "--webhook-secret-file"),
     ("lms", "webhook listen --insecure --forward-to http://{}@h.example/x", "", {}, 'login = { env = "NAME" }'),
     ("lms", "webhook listen --insecure --routes f.toml", ROUTE % 'forward", url = "http://{}@h.example/x', {},
+     'login = { env = "NAME" }'),
+    ("lms", "webhook listen --insecure --routes f.toml", ROUTE % 'forward", url = "{}@h.example/x', {},
      'login = { env = "NAME" }'),
     ("lms", "webhook listen --insecure --routes f.toml", ROUTE % 'publish", queue = "q", url = "amqp://{}@h', {},
      'login = { env = "NAME" }'),

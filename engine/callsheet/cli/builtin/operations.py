@@ -174,10 +174,15 @@ def _body_lines(context: Context, body: Body | None, width: int | None) -> Itera
     for name, part in body.get("parts", {}).items():
         notes = ["required"] * bool(part.get("required")) + ["repeatable"] * bool(part.get("many"))
         yield f"    {name}  {'file' if part.get('file') else part.get('type', 'string')}  {', '.join(notes)}".rstrip()
+        if "schema" in part:
+            yield from _aligned_table(_property_rows(context, part["schema"]), 6, width)
     if "schema" in body and "parts" not in body:
-        schema = context.catalog.schemas.get(body["schema"])
-        rows = [_property_row(schema, name, each) for name, each in schema.get("properties", {}).items()]
-        yield from _aligned_table(rows, 4, width)
+        yield from _aligned_table(_property_rows(context, body["schema"]), 4, width)
+
+
+def _property_rows(context: Context, schema_id: str) -> list[tuple[str, ...]]:
+    schema = context.catalog.schemas.get(schema_id)
+    return [_property_row(schema, name, each) for name, each in schema.get("properties", {}).items()]
 
 
 def _property_row(schema: dict[str, Any], name: str, each: Any) -> tuple[str, ...]:

@@ -56,7 +56,8 @@ class Warehouse:
         """`settings` is the directory that may have `.dlt/secrets.toml` and `.dlt/config.toml`."""
         self.name, _, self._place = destination.partition(":")
         self._variable = _CREDENTIALS.replace("NAME", self.name.upper())
-        if holds_login(self._place, names_user=False):  # the user of a database may be named: that is no secret
+        # The user of a database may be named: that is no secret. Without a scheme it is a file, of any name.
+        if "://" in self._place and holds_login(self._place, names_user=False):
             hint = f"set {self._variable} to the address, in the environment"
             raise UsageError(f"--to: {LOGIN_PROBLEM}", hint=hint)
         try:
