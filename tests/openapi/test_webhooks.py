@@ -69,8 +69,8 @@ def test_a_header_may_say_it() -> None:
     [
         {"a": hook({}), "b": hook({})},
         {"a": hook(with_type({"const": "same"})), "b": hook(with_type({"const": "same"}))},
-        {"a": hook(with_type({"const": "one"})), "b": hook(with_type({"enum": ["two", "three"]}))},
-        {"a": hook(with_type({"const": "one"})), "b": hook(with_type({"const": "x y*"}))},
+        {"a": hook(with_type({"enum": ["one", "two"]})), "b": hook(with_type({"enum": ["two", "one"]}))},
+        {"a": hook(with_type({"const": "x y*"})), "b": hook(with_type({"type": "string"}))},
     ],
 )
 def test_what_cannot_be_told_apart_is_left_out(webhooks: Any) -> None:
@@ -79,12 +79,31 @@ def test_what_cannot_be_told_apart_is_left_out(webhooks: Any) -> None:
     assert found.notes == ["webhooks and callbacks a, b are left out: nothing in all of them tells one from another"]
 
 
+def test_those_that_a_place_tells_apart_are_taken_and_the_others_named() -> None:
+    """An event may have several types, and a callback may say its own elsewhere."""
+    webhooks = {
+        "moved": hook(with_type({"enum": ["pet.sold", "pet.lent"]})),
+        "born": hook(with_type({"const": "pet.born"})),
+        "odd": hook(with_type({"const": "x y*"})),
+        "paid": hook({"type": "object", "properties": {"event": {"const": "paid"}}}),
+    }
+    found = imported(webhooks=webhooks)
+    assert found.introduction["source"]["pets"]["type"] == "payload.type"
+    assert [each["type"] for each in found.introduction["event"].values()] == ["pet.sold", "pet.lent", "pet.born"]
+    left_out = "webhooks and callbacks odd, paid are left out: payload.type does not tell them from others"
+    assert found.notes[0] == left_out
+
+
 def test_they_are_noted_where_the_product_is_there_already() -> None:
     assert imported(None, webhooks={"sold": hook({})}).notes == ["webhooks and callbacks sold are left out"]
 
 
-def test_a_query_is_an_operation_that_reads_and_other_methods_are_noted() -> None:
-    good = {"query": {"operationId": "find", "responses": ANSWER}, "additionalOperations": {"LINK": {}}}
+def test_other_methods_are_operations_too_and_unknown_ones_are_noted() -> None:
+    others = {"LINK": {"operationId": "tie", "responses": ANSWER}, "FROB": {}, "link": {}, "TRACE": {}}
+    good = {"query": {"operationId": "find", "responses": ANSWER}, "additionalOperations": others}
     found = imported(openapi="3.2.0", good=good)
-    assert found.operations["find"]["http"] == "QUERY /v1/good"
-    assert found.notes == ["LINK /good is left out"]
+    assert {id: found.operations[id]["http"] for id in ("find", "tie")} == {
+        "find": "QUERY /v1/good",
+        "tie": "LINK /v1/good",
+    }
+    assert found.notes == [f"{method} /good is left out" for method in ("FROB", "link", "TRACE")]

@@ -23,10 +23,14 @@ _REMOVING = frozenset(
     {"delete", "destroy", "discard", "erase", "purge", "redact", "remove", "removal", "removals", "revoke", "trash"}
 )
 _WORDS = lazy_pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+# The methods of HTTP that an API may have: https://www.iana.org/assignments/http-methods, and PURGE of caches.
 _BY_METHOD: dict[str, Safety] = {
-    **dict.fromkeys(("GET", "HEAD", "OPTIONS", "QUERY"), "read"),
-    "DELETE": "destroy",
+    **dict.fromkeys(("GET", "HEAD", "OPTIONS", "QUERY", "PROPFIND", "REPORT", "SEARCH"), "read"),
+    **dict.fromkeys(("POST", "PUT", "PATCH", "COPY", "LINK", "LOCK", "MERGE", "MKCOL", "MOVE"), "write"),
+    **dict.fromkeys(("PROPPATCH", "UNLOCK"), "write"),
+    **dict.fromkeys(("DELETE", "PURGE", "UNLINK"), "destroy"),
 }
+METHODS = tuple(_BY_METHOD)
 
 
 def by_method(method: str) -> Safety:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import DefinitionError
+from ..language.safety import METHODS
 from ..urls import base_url_problem
 
 if TYPE_CHECKING:
@@ -441,7 +442,7 @@ _BEGINNINGS = {
     ),
 }
 
-METHODS = ("delete", "get", "head", "options", "patch", "post", "put", "query")  # query: since OpenAPI 3.2
+_IN_ITEMS = (*_METHODS, "query")  # since OpenAPI 3.2, which has other methods in `additionalOperations`
 
 
 class HttpOperation(NamedTuple):
@@ -503,10 +504,10 @@ class Document:
                 bare, query = _split_query(path)
                 if query:
                     item = {**item, "parameters": [*query, *(item.get("parameters") or ())]}
-                for method in METHODS:
-                    operation = item.get(method)
-                    if isinstance(operation, dict):
-                        yield HttpOperation(self._base_path(item, operation) + bare, method.upper(), operation, item)
+                others = self.table_of(item.get("additionalOperations"))
+                for method, operation in {**{name.upper(): item.get(name) for name in _IN_ITEMS}, **others}.items():
+                    if method in METHODS and isinstance(operation, dict):
+                        yield HttpOperation(self._base_path(item, operation) + bare, method, operation, item)
             except (DefinitionError, AttributeError, TypeError, ValueError) as error:
                 left_out.append((str(path), str(error).removeprefix(f"{self.name}: ")))
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from ..language.checks.references import pattern_fault
 from ..language.checks.requests import can_hold
+from ..language.safety import METHODS
 from .document import Document, HttpOperation, first_server, server_url
 from .webhooks import webhook_operations
 
@@ -37,7 +38,7 @@ def unsaid_of_document(document: Document, *, with_access: bool = False) -> Iter
                 yield f"{path}: left out: a path begins with /"
         elif isinstance(node, Mapping):
             others = [*(["TRACE"] if "trace" in node else []), *document.table_of(node.get("additionalOperations"))]
-            yield from (f"{method} {path} is left out" for method in others)
+            yield from (f"{method} {path} is left out" for method in others if method not in METHODS)
 
 
 def _scheme_of(table: Mapping[str, Any]) -> str:

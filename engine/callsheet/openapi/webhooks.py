@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,23 +18,22 @@ _IDS = ("event_id", "eventId", "webhook_id", "delivery_id", "id", "uuid")
 
 
 class _Webhook(NamedTuple):
-    """`members` are the properties of its body, `marks` what has one value only: the place → that value."""
+    """`members` are the properties of its body, `marks` what has known values only: the place → these."""
 
     name: str
     operation: JsonObject
     members: dict[str, JsonObject]
-    marks: dict[str, str]
+    marks: dict[str, list[str]]
 
 
 def source_of_webhooks(document: Document, product: str, title: str, notes: list[str]) -> dict[str, JsonObject]:
-    """A `source` and its `event`s, where something in each delivery tells which event it is; else nothing, and why."""
-    found = [_read_webhook(document, name, operation) for name, operation in webhook_operations(document)]
+    """A `source` and its `event`s: those of which something in each delivery tells which event it is."""
+    documented = [_read_webhook(document, name, operation) for name, operation in webhook_operations(document)]
+    place, found = _told_apart(documented)
+    if left_out := ", ".join(webhook.name for webhook in documented if webhook not in found):
+        why = f"{place} does not tell them from others" if place else "nothing in all of them tells one from another"
+        notes.append(f"webhooks and callbacks {left_out} are left out: {why}")
     if not found:
-        return {}
-    place = _place_of_type(found)
-    if place is None:
-        names = ", ".join(webhook.name for webhook in found)
-        notes.append(f"webhooks and callbacks {names} are left out: nothing in all of them tells one from another")
         return {}
     source: JsonObject = {"title": title, "path": f"/{product}", "type": place}
     common = set.intersection(*(set(webhook.members) for webhook in found))
@@ -45,12 +45,13 @@ def source_of_webhooks(document: Document, product: str, title: str, notes: list
     source["body"] = "payload"
     source |= _sample_delivery(place, source)
     events = {
-        f"{product}.{webhook.marks[place]}": {
+        f"{product}.{mark}": {
             "source": product,
-            "type": webhook.marks[place],
+            "type": mark,
             "category": " ".join(str((webhook.operation.get("tags") or [title])[0]).split())[:60] or title,
         }
         for webhook in found
+        for mark in webhook.marks[place]
     }
     notes.append(
         f"webhooks are the events of source {product}: the document does not say how a delivery is proved genuine, "
@@ -80,10 +81,10 @@ def _read_webhook(document: Document, name: str, operation: JsonObject) -> _Webh
     for media, content in document.table_of(document.table_of(operation.get("requestBody")).get("content")).items():
         if str(media).partition(";")[0].endswith("json"):
             members |= _members_of(document, document.table_of(content).get("schema"))
-    marks = {f"payload.{member}": value for member, schema in members.items() if (value := _only_value(schema))}
+    marks = {f"payload.{member}": values for member, schema in members.items() if (values := _known_values(schema))}
     for parameter in map(document.table_of, operation.get("parameters") or ()):
-        if parameter.get("in") == "header" and (value := _only_value(document.table_of(parameter.get("schema")))):
-            marks[f'headers."{str(parameter.get("name")).lower()}"'] = value
+        if parameter.get("in") == "header" and (values := _known_values(document.table_of(parameter.get("schema")))):
+            marks[f'headers."{str(parameter.get("name")).lower()}"'] = values
     return _Webhook(name, operation, members, marks)
 
 
@@ -98,20 +99,22 @@ def _members_of(document: Document, schema: Any, depth: int = 0) -> dict[str, Js
     return found
 
 
-def _only_value(schema: Mapping[str, Any]) -> str:
-    """The only text that it can be, if there is one."""
+def _known_values(schema: Mapping[str, Any]) -> list[str]:
+    """The texts that it can be, where the document says all of them."""
     values = schema.get("enum") or [schema.get("const")]
-    value = values[0] if isinstance(values, list) and len(values) == 1 else None
-    return value if isinstance(value, str) and _PLAIN.fullmatch(value) else ""
+    are_plain = isinstance(values, list) and all(isinstance(each, str) and _PLAIN.fullmatch(each) for each in values)
+    return list(dict.fromkeys(values)) if are_plain else []
 
 
-def _place_of_type(found: list[_Webhook]) -> str | None:
-    """Where each of them has a value of its own."""
-    for place in found[0].marks:
-        values = [webhook.marks.get(place) for webhook in found]
-        if None not in values and len(set(values)) == len(values):
-            return place
-    return None
+def _told_apart(documented: list[_Webhook]) -> tuple[str, list[_Webhook]]:
+    """The place where most of them have values that no other has, and these."""
+    chosen: tuple[str, list[_Webhook]] = ("", [])
+    for place in dict.fromkeys(place for webhook in documented for place in webhook.marks):
+        seen = Counter(value for webhook in documented for value in webhook.marks.get(place, ()))
+        own = [each for each in documented if place in each.marks and all(seen[one] == 1 for one in each.marks[place])]
+        if len(own) > len(chosen[1]):
+            chosen = place, own
+    return chosen
 
 
 def _is_time(schema: Mapping[str, Any]) -> bool:

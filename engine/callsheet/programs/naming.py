@@ -89,7 +89,7 @@ NO_RESOURCE = re.compile(
 )
 _KEPT = 2  # words of a path before the verb, unless it takes more to tell two commands apart
 _USUAL = ("list", "get", "create", "update", "delete")
-_OF_METHOD = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
+_OF_METHOD = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "update", "QUERY": "search"}
 _FEWEST = 5  # operations of an API whose paths tell what all of them share
 _RPC = 0.8  # of the operations of an API that only has calls
 
@@ -267,12 +267,13 @@ class _Reader:
             return "upload"
         if self.gives_file and self.method == "GET":
             return "download"
-        if self.method in ("GET", "HEAD", "QUERY"):
+        is_update = self.method == "POST" and self.path.of_item
+        usual = "update" if is_update else _OF_METHOD.get(self.method, self.method.lower())
+        if usual == "get":
             more = next((each for each in self.said if each not in _USUAL), "")
             if self._answers_list():
                 return "list"
             return more if more in {*_READING} - {*self.path.nouns} else "get"
-        usual = "update" if self.method == "POST" and self.path.of_item else _OF_METHOD.get(self.method, "get")
         is_whole = not self.path.of_item and not self.path.action
         if usual == "delete" and not self.said and is_whole and self._is_many():
             return "delete-all"

@@ -171,7 +171,7 @@ class TestRaw:
             self.raw(CENTER, url)
 
     def test_what_cannot_be_sent_is_refused(self) -> None:
-        with pytest.raises(UsageError, match="'FETCH' is not a method: expected one of GET, POST"):
+        with pytest.raises(UsageError, match="'FETCH' is not a method: expected one of GET, HEAD"):
             self.raw(CLOUD, "/x", "fetch")
         with pytest.raises(UsageError, match="are not allowed in a path"):
             self.raw(CLOUD, "/a/../b")

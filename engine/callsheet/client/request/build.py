@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from ...errors import UsageError, did_you_mean
 from ...language.merge import on_deployment
 from ...language.parameter_text import OF_THE_CONNECTION, InvalidValue, value_as_text
+from ...language.safety import METHODS
 from ...urls import SITE_LOGIN, refuse_login, url_origin
 from .gate import Templates, leaves_base, with_safety
 from .http_request import (
@@ -44,9 +45,6 @@ if TYPE_CHECKING:
     from ...language.shape.rest import Body as Documented
     from ...language.shape.rest import BodyPart, OperationParam
     from .http_request import RequestSite
-
-
-METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "QUERY")
 
 
 def raw_request(

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from ..safety import METHODS
 from .access import Fact, FactHere, Probe, ProbeHere
 from .base import (
     Expression,
@@ -368,8 +369,8 @@ class Body(Shape, total=False):
 Http = Annotated[
     str,
     fitting(
-        r"^(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY) /\S*$",
-        "GET, PUT, POST, DELETE, PATCH, HEAD, OPTIONS or QUERY and a path: GET /items/{id}",
+        rf"^({'|'.join(METHODS)}) /\S*$",
+        "a method of HTTP and a path: GET /items/{id}",
     ),
     Field(description="Method and path, path parameters in braces."),
 ]
