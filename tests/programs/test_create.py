@@ -123,8 +123,36 @@ def test_names_that_mean_something_already_get_another_one() -> None:
         "all": "{all_param}",
         "given": "{given_param}",
         "site": "{site_param}",
+        "1st": "{param_1st}",
         "limit": "{limit}",
     }
+
+
+def test_operations_whose_names_fold_to_one_have_commands_all_the_same_or_are_named() -> None:
+    """An id that says another verb than its method gives no command that means something else."""
+    documented = [
+        ("/pets", "get", "pets_list"),
+        ("/pets", "post", "list_pets"),
+        ("/pets/{id}", "get", "pets.list"),
+        ("/Pets", "get", "listPets"),
+        ("/PETS", "get", "ListPets"),
+    ]
+    paths: dict[str, Any] = {}
+    for path, method, id in documented:
+        paths.setdefault(path, {})[method] = {
+            "operationId": id,
+            "tags": ["pets"],
+            "responses": reply({"type": "object"}),
+        }
+    found = made({"info": {"title": "T"}, "paths": paths})
+    commands = {words: table["call"] for words, table in tables(found)["command"].items()}
+    assert commands["pets list-pets"] == "list_pets"
+    assert tables(found)["command"]["pets list-pets"]["help"] == "List pets"
+    left = {id for _, _, id in documented} - set(commands.values())
+    assert [note for note in found.notes if note.startswith("operations without a command of their own: ")] == [
+        f"operations without a command of their own: {left.pop()}; `pets op call ID` calls any operation"
+    ]
+    assert not left
 
 
 def test_a_name_of_the_path_and_the_query_is_one_argument() -> None:

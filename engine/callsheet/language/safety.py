@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from ..patterns import lazy_pattern
+from .http_methods import READING, REMOVING
 from .merge import deployment_variants
 
 if TYPE_CHECKING:
@@ -19,23 +20,15 @@ Safety = Literal["read", "write", "destroy", "local"]
 
 CHANGES = ("write", "destroy")
 _MILDEST_FIRST: tuple[Safety, ...] = ("local", "read", "write", "destroy")
-_REMOVING = frozenset(
+_REMOVING_WORDS = frozenset(
     {"delete", "destroy", "discard", "erase", "purge", "redact", "remove", "removal", "removals", "revoke", "trash"}
 )
 _WORDS = lazy_pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
-# The methods of HTTP that an API may have: https://www.iana.org/assignments/http-methods, and PURGE of caches.
-_BY_METHOD: dict[str, Safety] = {
-    **dict.fromkeys(("GET", "HEAD", "OPTIONS", "QUERY", "PROPFIND", "REPORT", "SEARCH"), "read"),
-    **dict.fromkeys(("POST", "PUT", "PATCH", "COPY", "LINK", "LOCK", "MERGE", "MKCOL", "MOVE"), "write"),
-    **dict.fromkeys(("PROPPATCH", "UNLOCK"), "write"),
-    **dict.fromkeys(("DELETE", "PURGE", "UNLINK"), "destroy"),
-}
-METHODS = tuple(_BY_METHOD)
 
 
 def by_method(method: str) -> Safety:
     """What a method may do where nothing else is known."""
-    return _BY_METHOD.get(method, "write")
+    return "read" if method in READING else "destroy" if method in REMOVING else "write"
 
 
 def removes_something(method: str, names: Iterable[str]) -> bool:
@@ -45,7 +38,7 @@ def removes_something(method: str, names: Iterable[str]) -> bool:
     """
     if by_method(method) != "write":
         return False
-    return any(word.lower() in _REMOVING for name in names for word in _WORDS.findall(name))
+    return any(word.lower() in _REMOVING_WORDS for name in names for word in _WORDS.findall(name))
 
 
 def worst_safety(classes: Iterable[Safety]) -> Safety:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import DefinitionError
-from ..language.safety import METHODS
+from ..language.http_methods import METHODS
 from ..urls import base_url_problem
 
 if TYPE_CHECKING:

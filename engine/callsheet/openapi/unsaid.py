@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ..language.checks.references import pattern_fault
 from ..language.checks.requests import can_hold
-from ..language.safety import METHODS
+from ..language.http_methods import METHODS
 from .document import Document, HttpOperation, first_server, server_url
 from .webhooks import webhook_operations
 

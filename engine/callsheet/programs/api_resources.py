@@ -352,7 +352,8 @@ def _allowed_choices(facts: Mapping[str, Any]) -> JsonObject:
 def option_name(name: str, prefix: str, taken: Collection[str]) -> str | None:
     """The name of an option for what an API calls `name`; with the prefix where that means something else already."""
     plain = command_word(name)
-    for candidate in (plain, f"{prefix}-{plain}" if prefix else "", f"{plain}-param"):
+    spare = (f"{plain}-param", f"param-{plain}", *(f"param-{plain}-{number}" for number in range(2, 9)))
+    for candidate in (plain, f"{prefix}-{plain}" if prefix else "", *spare):
         if re.match("[a-z]", candidate) and candidate not in taken and option_identifier(candidate) not in _SEEN:
             return candidate
     return None

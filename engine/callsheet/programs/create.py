@@ -41,6 +41,7 @@ _HEAD = f"{_YOURS}\n{LANGUAGE} = {NEWEST}\n"
 _IMPORTED = ("service", "product")  # which the import has defined already
 _FILE = "program/program.toml"  # files at the top are a person's, and laid over all that is below
 _COMMAND = re.compile(r"^\[command\.(?:\"[^\"]*\"|[\w-]+)\]$", re.MULTILINE)
+_CALL = re.compile(r'\bcall = "([^"]*)"')
 _GENERIC: dict[str, dict[str, Any]] = {
     "token": {"title": "A token", "scheme": "bearer", "secret": "token"},
     "basic": {"title": "User name and password", "scheme": "basic", "secret": "password"},
@@ -48,6 +49,7 @@ _GENERIC: dict[str, dict[str, Any]] = {
 _CALLS = ("command", "op call")
 _NONE = {"title": "No credential", "scheme": "none"}
 # Operations that tell who is asking, the likeliest first.
+_LISTED = 3  # names in a note
 _WHO = ("me", "self", "whoami", "myself", "user", "account", "profile")
 
 
@@ -129,11 +131,8 @@ def recreate_program(
 
     def build(result: ImportResult, without: Collection[Key]) -> dict[str, str]:
         built.clear()  # what is built last is what is taken
-        built.update(
-            _definition_files(
-                program, result, uses, below, _command_definitions(program, result, below, paginators, without)
-            )
-        )
+        made = _command_definitions(program, result, below, paginators, without)
+        built.update(_definition_files(program, result, uses, below, made))
         if target is None:
             return built
         changes = changes_of_files(target, manifest, built)
@@ -142,10 +141,17 @@ def recreate_program(
     own = [] if target is None else [Layer(target)]
     leaving = [path for path in manifest.files if target is not None and is_untouched(target, manifest, path)]
     found = without_unsound_operations([*layers, *own], imported, program, target, build=build, leaving=leaving)
-    commands = sum(len(_COMMAND.findall(text)) for path, text in built.items() if path.startswith("commands/"))
-    return Made(
-        {**found.result.files, **built}, len(found.result.operations), commands, list(found.result.notes)
-    ), found
+    texts = [text for path, text in built.items() if path.startswith("commands/")]
+    called = {id for text in texts for id in _CALL.findall(text)}
+    commands = sum(len(_COMMAND.findall(text)) for text in texts)
+    notes = [*found.result.notes, *_uncalled_note(program, [id for id in found.result.operations if id not in called])]
+    return Made({**found.result.files, **built}, len(found.result.operations), commands, notes), found
+
+
+def _uncalled_note(program: str, ids: list[str]) -> Iterator[str]:
+    if ids:
+        listed = ", ".join(ids[:_LISTED]) + (f" and {len(ids) - _LISTED} more" if ids[_LISTED:] else "")
+        yield f"operations without a command of their own: {listed}; `{program} op call ID` calls any operation"
 
 
 def _command_definitions(

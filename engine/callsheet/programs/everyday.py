@@ -199,6 +199,8 @@ def _file_parameters(body: Body, taken: Collection[str]) -> dict[str, Any] | Non
 
 def _command_help(named: NamedCommand) -> str:
     noun = named.noun.replace("-", " ")
+    if {named.noun, named.words[-2]} & {*named.words[-1].split("-")}:
+        return _spoken_name(named)
     if named.verb == "list" or "-" in named.words[-1]:
         return f"{_spoken_name(named)} {named.words[-2].replace('-', ' ')}"
     return f"{_spoken_name(named)} {'an' if noun[:1] in 'aeiou' else 'a'} {noun}"

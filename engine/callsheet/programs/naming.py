@@ -256,6 +256,7 @@ class _Reader:
         # Generated ids begin with the method, some with the version behind it: what it does is said in our words.
         rest = re.sub(rf"^{self.method.lower()}\d*(?=-|$)", end, rest)
         yield (*nouns[max(start, len(nouns) - _KEPT) :], rest or self.id_word)
+        yield (*nouns, self.id_word)
 
     def _plain_verb(self, verb: str) -> str:
         return self.words.synonyms.get(verb, verb)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from ...errors import UsageError, did_you_mean
+from ...language.http_methods import METHODS
 from ...language.merge import on_deployment
 from ...language.parameter_text import OF_THE_CONNECTION, InvalidValue, value_as_text
-from ...language.safety import METHODS
 from ...urls import SITE_LOGIN, refuse_login, url_origin
 from .gate import Templates, leaves_base, with_safety
 from .http_request import (

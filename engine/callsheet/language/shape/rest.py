@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ..safety import METHODS
+from ..http_methods import METHODS
 from .access import Fact, FactHere, Probe, ProbeHere
 from .base import (
     Expression,
