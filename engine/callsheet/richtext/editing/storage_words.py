@@ -41,12 +41,20 @@ class StorageWords:
         self._walk(children, (), found)
         return seen_tokens(found)
 
-    def _walk(self, children: list[Element | Words], stack: tuple[Wrapper, ...], found: list[EditToken]) -> None:
+    def _walk(
+        self,
+        children: list[Element | Words],
+        stack: tuple[Wrapper, ...],
+        found: list[EditToken],
+        *,
+        in_label: bool = False,
+    ) -> None:
+        """`in_label`: a node with words of its own is not said as such there, so its words stand for it."""
         for child in children:
             if isinstance(child, Words):
                 self._words(child, stack, found)
             else:
-                self._inline(child, stack, found)
+                self._inline(child, stack, found, in_label=in_label)
 
     def _words(self, words: Words, stack: tuple[Wrapper, ...], found: list[EditToken]) -> None:
         raw = self.source[words.start : words.end]
@@ -59,7 +67,7 @@ class StorageWords:
             seen = html.unescape(piece) if piece[0] == "&" and len(piece) > 1 and not cdata else piece
             found.append(EditToken(seen, marks=marks, pieces=[Piece(piece, stack, seen)]))
 
-    def _inline(self, element: Element, stack: tuple[Wrapper, ...], found: list[EditToken]) -> None:
+    def _inline(self, element: Element, stack: tuple[Wrapper, ...], found: list[EditToken], *, in_label: bool) -> None:
         form = self.forms.form_of_element(element)
         whole = Piece(self.source[element.start : element.end], stack)
         group = self.rules.group(form.kind) if form else ""
@@ -67,14 +75,17 @@ class StorageWords:
         if form is None and ":" in element.name and not self.is_macro(element):
             worded = [c for c in element.elements() if c.name not in self.values and c.text().strip()]
             inside = worded[0] if len(worded) == 1 and not words_in(element) else element
+        labelled = self._label_body(element, form) if form and in_label else None
         if element.name == "!" or element.name in self.values:
             found.append(EditToken(pieces=[whole]))
+        elif labelled is not None and labelled.text().strip() and not element.deep:
+            self._walk(labelled.children, (*stack, self._wrapper(element, labelled, form)), found, in_label=True)
         elif (group == "mark" or (form and form.element == "a") or (form is None and not self.is_macro(element))) and (
             not element.deep
         ):
             before = len(found)
             wrapper = self._wrapper(element, inside, form)
-            self._walk(inside.children, (*stack, wrapper), found)
+            self._walk(inside.children, (*stack, wrapper), found, in_label=in_label)
             if not any(token.text or token.node for token in found[before:]):
                 del found[before:]
                 own = EditToken(pieces=[whole])
@@ -105,7 +116,7 @@ class StorageWords:
         if form and self.rules.group(form.kind) == "inline" and not element.deep:
             attrs = form.read_attributes(element)
             if "label" in form.table:
-                body = next((b for name in form.table["label"].values() if (b := element.child(name))), None)
+                body = self._label_body(element, form)
                 words = self._label(body, element).words if body else ""
                 named = self.rules.definition_of(form.kind).get("link", {}).get("label", "label")
                 attrs = {k: v for k, v in attrs.items() if k != named} | ({named: words} if words else {})
@@ -128,6 +139,10 @@ class StorageWords:
         tokens[0].pieces = [whole]
         return tokens
 
+    def _label_body(self, element: Element, form: StorageForm) -> Element | None:
+        """What holds the words of a link and the like."""
+        return next((body for name in form.table.get("label", {}).values() if (body := element.child(name))), None)
+
     def _caption(self, element: Element) -> Element | None:
         """What holds the words of an image's caption."""
         kinds = ((child, self.forms.form_of_element(child)) for child in element.elements())
@@ -139,7 +154,7 @@ class StorageWords:
     def _label(self, body: Element, around: Element) -> Label:
         """The words in a link or a caption."""
         found: list[EditToken] = []
-        self._walk(body.children, (), found)
+        self._walk(body.children, (), found, in_label=True)
         said = [one for token in found for one in label_tokens(token, self._said)]
         return Label(*seen_tokens(said), body.inner - around.start, body.close - around.start)
 
