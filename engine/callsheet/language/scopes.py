@@ -34,7 +34,7 @@ def paths_in(value: Any) -> Iterator[str]:
 
 def plain_paths(expression: str) -> Iterator[list[str]]:
     """The names of each plain path that an expression follows."""
-    for first, *rest in paths_in_expression(_syntax_tree(expression)):
+    for first, *rest in paths_in_expression(syntax_tree(expression)):
         yield [first.removeprefix(ROOT), *rest]
 
 
@@ -48,44 +48,34 @@ def expressions_in(value: Any) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def root_names(expression: str) -> tuple[str, ...]:
     """The names an expression looks up in its scope: `page` and `title` in `not_null(title, page.title)`."""
-    return tuple(_roots_of(_syntax_tree(expression)))
+    return tuple(_roots_of(syntax_tree(expression)))
 
 
 def marked_names(expression: str) -> Iterator[str]:
     """The names that an expression takes from the whole scope, whatever it is applied to: those after a `$`."""
-    yield from _marked_below(_syntax_tree(expression))
+    yield from _marked_below(syntax_tree(expression))
 
 
 def comparisons_in(expression: str) -> Iterator[tuple[str, Any]]:
     """What names of the scope are compared with, where that is written out: `state` and "open" in `state == 'open'`."""
-    yield from _comparisons_below(_syntax_tree(expression))
+    yield from _comparisons_below(syntax_tree(expression))
 
 
 @lru_cache(maxsize=4096)
 def is_constant(expression: str) -> bool:
     """Whether it parses and is the same whatever it is applied to."""
-    tree = _syntax_tree(expression)
+    tree = syntax_tree(expression)
     return tree is not _BROKEN and not any(node["type"] in _LOOKING for node in _all_nodes(tree))
-
-
-@lru_cache(maxsize=4096)
-def is_always_true(expression: str) -> bool:
-    """Whether a condition that looks at something is true whatever it sees: `a == a`, or ends in the word true."""
-    tree = _syntax_tree(expression)
-    children = tree.get("children", [])
-    same: bool = tree["type"] == "comparator" and tree["value"] == "eq" and children[0] == children[1]
-    ends: bool = tree["type"] == "or_expression" and children[1] == {"type": "literal", "value": True, "children": []}
-    return same or ends
 
 
 def looks_at_all(expression: str) -> bool:
     """Whether it takes its whole scope, as `@` does at its beginning: then it may use any name there."""
-    return _looks_at_all(_syntax_tree(expression))
+    return _looks_at_all(syntax_tree(expression))
 
 
 def begins_in_all(expression: str) -> bool:
     """Whether it parses and takes its whole scope, which is never what a template of a command means."""
-    tree = _syntax_tree(expression)
+    tree = syntax_tree(expression)
     return tree is not _BROKEN and _looks_at_all(tree)
 
 
@@ -94,11 +84,11 @@ def names_of_items(expression: str) -> Iterator[str]:
 
     What follows a dot, or is chosen as `items[].{id: id}`, is plainly a part of what is before it, and none of them.
     """
-    yield from _of_items(_syntax_tree(expression), within=False)
+    yield from _of_items(syntax_tree(expression), within=False)
 
 
 @lru_cache(maxsize=4096)  # a check asks for several kinds of names of one expression, and commands share many
-def _syntax_tree(expression: str) -> Node:
+def syntax_tree(expression: str) -> Node:
     from jmespath import exceptions
 
     from .functions import parse_expression

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ..errors import DefinitionError, UsageError, did_you_mean
 from ..files import changeable_by_others
 from ..language.compiled_jmespath import Ast, expression_tree
+from ..language.conditions import comparison_faults
 from ..language.layers import Layer
 from ..language.problem import place_of
 from ..language.source_file import Definitions
@@ -230,6 +231,11 @@ def _route_warnings(route: Route, route_set: RouteSet, filters: Sequence[str]) -
     if when is not None and (node := expression_tree(when)) is not None:
         yield from (
             f"{name} can never match: when: {text}" for text in _condition_warnings(when, node, [t for _, t in types])
+        )
+        bodies = [route_set.types[key]["sample"] for key in types if "sample" in route_set.types[key]]
+        yield from (
+            f"{name}: when: {text}, as far as the samples of its events tell"
+            for text in comparison_faults(when, bodies)
         )
 
 

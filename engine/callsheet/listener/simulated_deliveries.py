@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import copy
 import hashlib
 import hmac
 import json
@@ -20,6 +21,7 @@ from urllib.parse import urlencode, urlsplit
 from ..errors import UsageError
 from ..files import open_regular
 from ..jsontext import dump_json, parse_json
+from ..language.compiled_jmespath import expression_tree
 from ..language.template import evaluate, fill_template, fill_text, to_text
 from .server.listening_sockets import ListenAddress, bind_sockets, urls_of_sockets
 from .verify.payload import CONTENT_TYPE
@@ -102,12 +104,53 @@ def make_payload(
     """The payload in the source's envelope and the headers that are part of it. Raises `UsageError` for a change."""
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     scope = {"id": id, "type": type_, "time": moment, "body": body}
-    default = {"id": "{id}", "event_type": "{type}", "event_time": "{time}", "body": "{body}"}
-    payload = fill_template(definition.get("sample", default), scope)
+    payload, headers = _sample_of(definition, scope)
     for change in changes:
         _set_member(payload, change)
-    headers = {name: to_text(fill_text(text, scope)) for name, text in definition.get("sample_headers", {}).items()}
     return payload, headers
+
+
+_DEFAULT = {"id": "{id}", "event_type": "{type}", "event_time": "{time}", "body": "{body}"}
+
+
+def _sample_of(definition: shape.SourceDefinition, scope: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
+    headers = {name: to_text(fill_text(text, scope)) for name, text in definition.get("sample_headers", {}).items()}
+    if "sample" not in definition and (derived := derived_sample(definition, scope)) is not None:
+        payload, more = derived
+        return payload, {**more, **headers}
+    return fill_template(definition.get("sample", _DEFAULT), scope), headers
+
+
+def derived_sample(definition: shape.SourceDefinition, values: Mapping[str, Any]) -> tuple[Any, dict[str, str]] | None:
+    """A payload and headers in which a source finds these values by its expressions.
+
+    Nothing where these do not say where the type is.
+    """
+    payload: Any = copy.deepcopy(values["body"]) if definition.get("body") == "payload" else {}
+    headers: dict[str, str] = {}
+    for key in ("body", "time", "id", "type"):
+        root, *names = _members_read(str(definition.get(key, ""))) or [""]
+        if root == "headers" and len(names) == 1:
+            headers[names[0]] = to_text(values[key])
+        elif not (root == "payload" and names and put_member(payload, ".".join(names), values[key])) and key == "type":
+            return None
+    if "events" in definition:
+        root, *names = _members_read(definition["events"]) or [""]
+        payload = [payload]
+        for name in reversed(names):
+            payload = {name: payload}
+        if root != "payload":
+            return None
+    return payload, headers
+
+
+def _members_read(expression: str) -> list[str]:
+    """The names of `payload.event.type`, or of the first alternative of several; nothing for anything else."""
+    node = expression_tree(expression) if expression else None
+    while node and node["type"] in ("or_expression", "function_expression") and node["children"]:
+        node = node["children"][0]
+    parts = node["children"] if node and node["type"] == "subexpression" else [node or {"type": ""}]
+    return [part["value"] for part in parts] if all(part["type"] == "field" for part in parts) else []
 
 
 def id_of(definition: shape.SourceDefinition, payload: Any, headers: Mapping[str, str]) -> str:
@@ -173,7 +216,8 @@ def plain_delivery(
 def _shared_token(jwt: shape.Jwt, secret: str, url: str) -> dict[str, str]:
     """The header with a token that the secret signs (HS256), for this one request."""
     now, parts = int(time.time()), urlsplit(url)
-    claims: dict[str, Any] = {"iss": "test", "iat": now, "exp": now + 300}
+    claims: dict[str, Any] = {"iss": jwt.get("issuer", ["test"])[0], "iat": now, "exp": now + 300}
+    claims |= jwt.get("constants", {})
     if "request" in jwt:
         claims[jwt["request"]] = request_hash("POST", parts.path, parts.query.encode())
     head = {"alg": "HS256", "typ": "JWT"}

@@ -358,6 +358,7 @@ def test_check_names_routes_that_never_match(tmp_path: Path) -> None:
         '[defaults.route]\ndo = [{ handler = "append", file = "x" }]\n'
         "[route.good]\nwhen = \"body.score < `60` && event_type == 'grade_change'\"\n"
         '[route.literal]\nwhen = "body.score < `true`"\n'
+        "[route.sampled]\non = ['grade_*']\nwhen = \"body.score == '60'\"\n"
         "[route.type]\non = ['grade_*']\nwhen = \"event_type == 'quiz_submitted'\"\n"
         '[route.filtered]\non = ["quiz_*"]\n',
         encoding="utf-8",
@@ -365,8 +366,9 @@ def test_check_names_routes_that_never_match(tmp_path: Path) -> None:
     done = run(tmp_path, "check", "--routes", "r.toml", "--events", "grade_*")
     assert done.returncode == 0, done.stderr
     warned = [line.split('"')[1] for line in done.stderr.splitlines() if line.startswith("warning: ")]
-    assert warned == ["literal", "type", "filtered"]
-    assert "3 warnings" in done.stdout
+    assert warned == ["literal", "sampled", "type", "filtered"]
+    assert "body.score is number, and never '60', as far as the samples" in done.stderr
+    assert "4 warnings" in done.stdout
 
 
 def test_an_event_becomes_a_command(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from ...catalog.compile import qualified_names
@@ -12,7 +13,8 @@ from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, count_of, did_you_mean
 from ...language.layers import Layer, files_of
 from ...language.load import load_definitions
-from ...language.source_file import EXTEND, PARTS
+from ...language.problem import Problem
+from ...language.source_file import EXTEND, PARTS, Definitions
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, definition_file_text, directory_of, read_earlier
 from ...openapi.sound import without_unsound_operations
@@ -33,10 +35,23 @@ def check_definitions(context: Context, values: ParameterValues) -> None:
         found.append(Layer(os.path.abspath(values["path"])))
     definitions = load_definitions(found)
     checks.check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
+    checks.refuse_problems(list(trial_problems(definitions)), definitions)
     for text in definitions.notes:
         context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
     files = sum(len(files_of(layer)) for layer in found)
     context.streams.out.write(f"{count_of(len(definitions), 'definition')} in {count_of(files, 'file')}, no problems\n")
+
+
+def trial_problems(definitions: Definitions) -> Iterator[Problem]:
+    """What sources make of deliveries that are made for them here."""
+    sources = list(definitions.of_kind("source"))
+    if not sources:
+        return
+    from ...listener.source_trials import trial_findings
+
+    events = {event.id: event.table for event in definitions.of_kind("event")}
+    for source in sources:
+        yield from (Problem(source, finding) for finding in trial_findings(source.id, source.table, events))
 
 
 def show_definition(context: Context, values: ParameterValues) -> None:

@@ -246,7 +246,9 @@ _NO_WORDS = (("at",), ("aliases",))  # the keys that lead to a place; what is to
 def shadow_findings(place: ShapePlace) -> Findings:
     value = place.value
     if isinstance(value, list):
-        is_words = place.schema.get("items", {}).get("type") == "string" and place.path[-1:] not in _NO_WORDS
+        items = place.schema.get("items", {})
+        are_arguments = items.get("format") == "template"  # of which two may be the same
+        is_words = items.get("type") == "string" and not are_arguments and place.path[-1:] not in _NO_WORDS
         yield from (Finding((*place.path, index), text) for index, text in _repeated_names(value, words=is_words))
     if isinstance(value, dict) and place.schema.get("title"):
         told_elsewhere = place.schema["title"] == "RouteDefinition"  # a route may be switched off so

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -10,10 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...durations import duration_seconds
 from ...errors import did_you_mean, slip_of
+from ...registry import REGISTRIES, resolve_entry
+from ..compiled_jmespath import expression_tree
+from ..conditions import compared_paths, comparison_faults
 from ..problem import Finding, Findings
 from ..scopes import names_in, root_names
-from ..source_file import Definition, Definitions
-from ..template import TemplateError, expressions_in_text, fill_template
+from ..source_file import Definition, Definitions, Path
+from ..template import TemplateError, expressions_in_text, fill_template, texts_in
+from .references import expression_fault
 
 if TYPE_CHECKING:
     from ...jsontext import JsonObject
@@ -56,6 +61,10 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
                 if not {"header", "member"} & pick.keys()
             )
             yield from (Finding((key, *path), text) for path, text in _signing_time_faults(table, signed))
+            if "member" in table and "{body}" in signed:
+                yield Finding(
+                    (key, "signed"), "holds the signature itself, which stands in the body: sign members of it"
+                )
     signed = source.table.get("certificate", {}).get("signed", "{secret}")
     with suppress(TemplateError):  # that is said of every template
         if not any("secret" in root_names(text) for text in expressions_in_text(signed)):
@@ -65,10 +74,8 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
         if not {"header", "query", "member"} & token.keys():
             yield Finding(path, "needs 'header', 'query' or 'member': where it is sent")
     for place, challenge in enumerate(source.table.get("challenge", ())):
-        if "when" not in challenge and challenge.get("method") != "HEAD":
-            yield Finding(("challenge", place), "needs 'when': without it only HEAD is always a question")
-        if "sign" in challenge and "hmac" not in source.table:
-            yield Finding(("challenge", place, "sign"), "needs the secret of 'hmac'")
+        faults = _challenge_faults(challenge, has_secret="hmac" in source.table)
+        yield from (Finding(("challenge", place, *path), text) for path, text in faults)
     yield from _trust_findings(source.table)
     for other in definitions.of_kind("source"):
         if other is source:
@@ -84,9 +91,33 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
 
 def _trust_findings(table: SourceDefinition) -> Findings:
     """What would believe anybody, or nobody."""
-    if "certificate" in table and re.fullmatch(table["certificate"]["allowed"], "https://any.example/any/key.pem"):
-        yield Finding(("certificate", "allowed"), "allows every host, so anybody could sign: name the sender's")
+    allowing = [("certificate",), *(("challenge", place) for place in range(len(table.get("challenge", ()))))]
+    for path in allowing:
+        if (fault := _pattern_fault(_table_at(table, path).get("allowed"))) is not None:
+            yield Finding((*path, "allowed"), fault)
+    for key in ("hmac", "public_key", "certificate", "jwt"):
+        for name, at_least in (("tolerance", 1.0), ("leeway", 0.0)):
+            length = _table_at(table, (key,)).get(name)
+            if length is not None and not at_least <= duration_seconds(length) <= _LONGEST_TOLERANCE:
+                yield Finding((key, name), f"{length} keeps nearly all deliveries out, or old ones not: 5m is usual")
+    for path, token in [(("jwt",), table.get("jwt", {})), *_placed_tokens(table)]:
+        if (fault := _prefix_fault(token.get("header", ""), token.get("prefix", ""))) is not None:
+            yield Finding((*path, "prefix"), fault)
+    for key in ("type", "id", "time"):
+        if (fault := _value_fault(str(table.get(key, "''")))) is not None:
+            yield Finding((key,), fault)
+    if "form_field" in table and table.get("content", "json") == "json":
+        yield Finding(("form_field",), "needs content = 'form' or 'any'")
+    certificate = table.get("certificate", {})
+    if certificate and certificate["address"].get("header", "") == certificate.get("header"):
+        yield Finding(("certificate", "address"), "is found where the signature is")
     jwt = table.get("jwt", {})
+    issuer = jwt.get("constants", {}).get("iss")
+    if issuer is not None and issuer not in jwt.get("issuer", [issuer]):
+        yield Finding(("jwt", "constants", "iss"), "is none of 'issuer'")
+    if jwt and ("HS256" in jwt["algorithms"]) != ("env" in jwt):
+        text = "HS256 is for secrets ('env'), and all others for key sets ('vendor', 'issuer')"
+        yield Finding(("jwt", "algorithms"), text)
     if "HS256" in jwt.get("algorithms", ()) and len(jwt["algorithms"]) > 1:
         text = "HS256 cannot stand beside others: who knows a public key could sign with it"
         yield Finding(("jwt", "algorithms"), text)
@@ -102,6 +133,85 @@ def _placed_tokens(table: SourceDefinition) -> Iterator[tuple[tuple[str | int, .
     for place, challenge in enumerate(table.get("challenge", ())):
         if "token" in challenge:
             yield ("challenge", place, "token"), challenge["token"]
+
+
+# Headers that are the same for all that a sender sends.
+_OF_SENDERS = ("content-type", "content-length", "host", "user-agent", "accept")
+
+
+def _value_fault(expression: str) -> str | None:
+    """Why an expression can never be one value of an event, or none."""
+    tree = (None if expression_fault(expression) else expression_tree(expression)) or {"type": ""}
+    if tree["type"] in ("comparator", "not_expression"):
+        return "is true or false, whatever the event is"
+    if tree["type"].endswith("projection") or tree["type"] == "multi_select_list":
+        return "is a list: name one value"
+    if tree["type"] == "multi_select_dict" or expression in ("payload", "headers", "query"):
+        return "is a table: name one value in it"
+    header = expression.removeprefix("headers.").strip('"')
+    return f"{header!r} is the same for many events" if header in _OF_SENDERS else None
+
+
+_LONGEST_TOLERANCE = 7 * 86400.0  # seconds; some senders sign once and repeat for days
+_ANY_SIGN = re.compile(r"\\.|\[[^\]]*\]|(\.)")  # a dot that is neither escaped nor one of a class
+
+
+def _table_at(table: Mapping[str, Any], path: tuple[str | int, ...]) -> Mapping[str, Any]:
+    found: Any = table
+    for step in path:
+        found = found[step] if isinstance(step, int) else found.get(step, {})
+    return cast("Mapping[str, Any]", found)
+
+
+def _pattern_fault(pattern: str | None) -> str | None:
+    """Why a pattern of addresses would allow other hosts than the sender's, or none."""
+    if pattern is None:
+        return None
+    host, slash, path = pattern.removeprefix("^").removeprefix("https://").partition("/")
+    if not pattern.removeprefix("^").startswith("https://"):
+        return "expected a pattern that begins with https://"
+    if any(found[1] for found in _ANY_SIGN.finditer(host)):
+        return "a dot in the host stands for any sign, so other hosts fit: write \\. for a dot"
+    return None if slash and path not in ("", "$") else "names a host without a path, so no address fits"
+
+
+def _prefix_fault(header: str, prefix: str) -> str | None:
+    if header and prefix.lower().startswith(f"{header.lower()}:"):
+        return f"is what stands in the value: leave out {header!r}, which is the header's name"
+    if header.lower() == "authorization" and re.fullmatch(r"\w+", prefix):
+        return f"needs the blank behind it: {prefix + ' '!r}"
+    return None
+
+
+def _challenge_faults(challenge: Mapping[str, Any], *, has_secret: bool) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What would never be a question, be one always, or have an answer that is never given."""
+    method, when = challenge.get("method", "POST"), str(challenge.get("when", ""))
+    if not when and method != "HEAD":
+        yield (), "needs 'when': without it only HEAD is always a question"
+    if when in ("headers", "payload", "query"):
+        yield ("when",), f"is true of every request: say which member of {when}"
+    if "sign" in challenge and not has_secret:
+        yield ("sign",), "needs the secret of 'hmac'"
+    answer = {
+        key: {name for text in texts_in(challenge[key]) for name in names_in(text)}
+        for key in ("reply", "sign", "visit")
+        if key in challenge
+    }
+    read = set[str]().union(*answer.values())
+    if ("signature" in answer.get("reply", ())) != ("sign" in challenge):
+        yield ("sign" if "sign" in challenge else "reply",), "signature in 'reply' and 'sign' belong together"
+    if method == "HEAD" and "reply" in challenge:
+        yield ("reply",), "is never sent: the answer to HEAD has no body"
+    with suppress(TemplateError):
+        if "payload" in read | set(root_names(when)) and method != "POST":
+            yield ("method",), f"{method} has no payload: use query or headers"
+        elif "payload" in read and "payload" not in root_names(when):
+            yield ("when",), "has to look at the payload: a question that does not is answered before it is read"
+    token = challenge.get("token", {})
+    if token and "env" not in token:
+        yield ("token",), "needs 'env': the variable with the token"
+    if "member" in token and method != "POST":
+        yield ("token", "member"), f"{method} has no payload: use query or header"
 
 
 def _signed_names(template: str, id: str) -> Iterator[str]:
@@ -153,8 +263,12 @@ def _signing_time_faults(proof: Mapping[str, Any], signed: str) -> Iterator[tupl
         yield ("signed",), "sees no timestamp: `timestamp` says which header holds it"
     if "tolerance" in proof and "timestamp" not in proof:
         yield ("tolerance",), "compares no time: `timestamp` says where that of signing is"
-    if "timestamp" in proof and not used & {"timestamp", "headers"}:
+    stamp = proof.get("timestamp", {})
+    is_signed = "timestamp" in used or ("headers" in used and stamp.get("header", "\0").lower() in signed)
+    if stamp and not is_signed:
         yield ("timestamp",), "is not signed, so that anybody can change it: put {timestamp} into `signed`"
+    if stamp and all(stamp.get(key) == proof.get(key) for key in ("header", "member", "prefix")):
+        yield ("timestamp",), "is found where the signature is: give it a header, or a prefix of its own"
 
 
 def event_findings(definitions: Definitions, event: Definition) -> Findings:
@@ -193,14 +307,83 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
             yield Finding(("on", place), f"{what} {word!r}{did_you_mean(word, named)}")
         elif not is_pattern(word) and word not in named and (meant := slip_of(word, named)):
             yield Finding(("on", place), f"unknown event type {word!r}, did you mean {meant!r}?{_OWN_TYPE}")
+    if "when" in route.table:
+        yield from (Finding(("when",), text) for text in comparison_faults(route.table["when"]))
+        wanted = [value for path, value in compared_paths(route.table["when"]) if path == "source"]
+        if sources and wanted and not {*sources} & {*wanted}:
+            yield Finding(("when",), f"source is {' or '.join(sources)} here, and never {wanted[0]!r}")
+    if route.table.get("order") in ("id", "headers", "payload"):
+        yield Finding(("order",), f"{route.table['order']} is another for each event: name what they share")
+    for place, word in enumerate(route.table.get("on", ())):
+        if _NO_TYPE.search(word) and word not in types:
+            yield Finding(
+                ("on", place), f"{word!r}: only *, ? and [...] are signs of a pattern; name each type by itself"
+            )
     names: set[str] = set()
     for place, table in enumerate(route.table["do"]):
-        if "name" in table and table["name"] in names:
-            yield Finding(("do", place, "name"), f"{table['name']!r} is the name of an earlier one")
-        names.add(table.get("name", ""))
+        name = table.get("name", str(place + 1))
+        if name in names:
+            text = f"{name!r} is the name of an earlier one"
+            yield Finding(("do", place, *(["name"] if "name" in table else [])), text)
+        names.add(name)
+        yield from (Finding(("do", place, *path), text) for path, text in _handler_faults(table))
         longest = _longest_wait(definitions, table)
         if "backoff" in table and longest and duration_seconds(table["backoff"]) > duration_seconds(longest):
             yield Finding(("do", place, "backoff"), f"is longer than backoff_max, {longest}")
+        if {"backoff", "give_up_after"} <= table.keys() and (
+            duration_seconds(table["backoff"]) >= duration_seconds(table["give_up_after"])
+        ):
+            yield Finding(("do", place, "give_up_after"), "is over before the first repetition: see 'backoff'")
+    yield from _result_findings(route.table)
+
+
+_NO_TYPE = re.compile(r"[\\|(){}^$%,]|^!")
+_SCRIPT_OPTIONS = ("-c", "-e", "--eval", "-Command", "/c", "/C")
+_OF_SHELLS = ("|", "||", "&&", ";", ">", ">>", "<", "&", "2>&1")
+
+
+def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """What no shell reads, and what one would run."""
+    words = table["run"] if isinstance(table.get("run"), list) else []
+    for text in comparison_faults(table.get("success", "`null`")):
+        yield ("success",), text
+    for place, word in enumerate(words):
+        if not place and re.match(r"[\w.-]+ ", word):
+            yield ("run", place), f"{word!r} is the name of one program: write each argument by itself"
+        elif place and words[place - 1] in _SCRIPT_OPTIONS and any(names_in(word)):
+            text = 'a value inside a script is run as part of it: hand it over as a further argument, and read "$1"'
+            yield ("run", place), text
+        elif word in _OF_SHELLS:
+            yield (
+                ("run", place),
+                f'{word!r} is an argument here: no shell reads it. run = ["sh", "-c", "..."] starts one',
+            )
+        elif re.fullmatch(r"\$\{?\w+\}?", word):
+            yield ("run", place), f"{word!r} stays as it is: no shell reads it; placeholders are {{id}}, {{body.name}}"
+    if "#" in str(table.get("url", "")):
+        yield ("url",), "what is behind a # is never sent"
+
+
+def _result_findings(route: Mapping[str, Any]) -> Findings:
+    """Members of `result` that a handler never gives."""
+    for place, table in enumerate(route["do"]):
+        kind = REGISTRIES["handler"].get(table["handler"])
+        members: tuple[str, ...] | None = None if kind is None else cast("Any", resolve_entry(kind)).result_members
+        if members is None:
+            continue
+        texts: dict[Path, Any] = {("do", place, "success"): table.get("success")}
+        if len(route["do"]) == 1:
+            texts |= {("reply", key): value for key, value in route.get("reply", {}).items()}
+        for path, text in texts.items():
+            for name in dict.fromkeys(_RESULT.findall(json.dumps(text, ensure_ascii=False))):
+                if name not in members:
+                    has = f"has {', '.join(members)}" if members else "has nothing"
+                    yield Finding(
+                        path, f"result.{name}: what {table['handler']} gives {has}{did_you_mean(name, members)}"
+                    )
+
+
+_RESULT = re.compile(r"\bresult\.(\w+)")
 
 
 def _longest_wait(definitions: Definitions, table: Mapping[str, Any]) -> str | None:

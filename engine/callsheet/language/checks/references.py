@@ -24,11 +24,11 @@ from pydantic import TypeAdapter
 
 from ...errors import did_you_mean
 from ...registry import REGISTRIES
+from ..conditions import fixed_truth
 from ..problem import Finding, Findings
 from ..scopes import (
     begins_in_all,
     expressions_in,
-    is_always_true,
     is_constant,
     marked_names,
     names_in,
@@ -546,11 +546,12 @@ def _place_faults(place: ShapePlace) -> Iterator[str]:
             yield f"holds the control character U+{ord(odd):04X}"
         if form := _FORMS.get(str(schema.get("format"))):
             yield from form(value, schema)
-        if place.path[-1:] in _CONDITIONS and schema.get("format") == "jmespath" and is_always_true(value):
-            yield "is always true"
+        truth = fixed_truth(value) if place.path[-1:] in _CONDITIONS and schema.get("format") == "jmespath" else None
+        if truth is not None:
+            yield "is always true" if truth else "is never true"
 
 
-_CONDITIONS = (("when",), ("last",), ("failed",), ("where",))  # the last keys of what holds one
+_CONDITIONS = tuple((key,) for key in ("when", "last", "failed", "where", "success", "requires"))
 
 
 def _control_character_fault(text: str, *, single_line: bool) -> str | None:

@@ -40,9 +40,10 @@ Wait = Annotated[
     fitting(r"^\d+(\.\d+)?(ms|s|m|h|d)$", "a number and a unit: 0s, 250ms, 10s"),
     Field(description="A number and a unit, or 0s for no time at all."),
 ]
+_SEGMENT = r"[^/:?#*{}\s][^/?#*{}\s]*"
 UrlPath = Annotated[
     str,
-    fitting(r"^/[^?#\s]*$", "a path that begins with /, without blanks, ? and #"),
+    fitting(rf"^/(?:{_SEGMENT}(?:/{_SEGMENT})*/?)?$", "a path that begins with /, without patterns and parameters"),
     Field(description="Path of the URL, exactly as it is asked for."),
 ]
 Count = Annotated[int, Field(ge=1)]
@@ -170,7 +171,7 @@ class BrokerDefinition(Shape, total=False):
 
 Member = Annotated[
     str,
-    fitting(r"^[^.\s]+(\.[^.\s]+)*$", "names with dots between: signature.value"),
+    fitting(r"^[^.\s$\[\]]+(\.[^.\s$\[\]]+)*$", "names with dots between: signature.value, items.0.token"),
     Field(
         description="Or the member of the JSON body that holds it: names and places of lists, with dots between.",
     ),
@@ -215,11 +216,6 @@ class Signed(SignedParts, total=False):
 
     signed: Annotated[
         Template, seeing_names("headers", "timestamp", "url", "body", "form", "payload"), Field(description=_SIGNED)
-    ]
-    send: Annotated[
-        dict[HeaderName, Template],
-        seeing_names("signature", "timestamp", "headers"),
-        Field(description="Headers of a delivery made here; see signature, timestamp."),
     ]
 
 
@@ -331,8 +327,8 @@ class Jwt(Shape, total=False):
         str, Field(description="Option of the listener that chooses the vendor's key set. Default: it is used.")
     ]
     unquote: Annotated[bool, Field(description="The token may stand in JSON quotes.")]
-    issuer: list[str]
-    audience: list[str]
+    issuer: Annotated[list[str], Field(min_length=1)]
+    audience: Annotated[list[str], Field(min_length=1)]
     registered: Annotated[list[str], Field(description="Claims that are never part of an event's body.")]
 
 
@@ -344,7 +340,7 @@ class SourceDefinition(Shape, total=False):
 
     title: Required[HelpText]
     path: Required[UrlPath]
-    type: Required[Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]]
+    type: Required[Annotated[Expression, Field(json_schema_extra={"sees": list(_OF_A_DELIVERY), "constant": True})]]
     id: Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]
     time: Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]
     body: Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]
@@ -391,7 +387,11 @@ class EventDefinition(Shape, total=False):
     """One type of event, or several by a pattern."""
 
     source: Required[Annotated[str, reference_to("source", description="Where it comes from.")]]
-    type: Annotated[str, Field(description="What the source calls it, or a pattern with *; default: the id.")]
+    type: Annotated[
+        str,
+        fitting(r"^[^\\|,]+$", "one type, or a pattern with *: order.*"),
+        Field(description="What the source calls it, or a pattern with *; default: the id."),
+    ]
     category: Required[HelpText]
     summary: Annotated[Template, Field(description="One line about an event; sees its body.")]
     requires: Annotated[
@@ -441,7 +441,7 @@ class HandlerDefinition(RetryKeys, total=False):
     concurrency: Annotated[Count, Field(description="Runs at the same time.")]
     rate: Annotated[
         str,
-        fitting(r"^[1-9]\d*/(\d+(\.\d+)?)?(ms|s|m|h|d)$", "runs in a time: 10/s, 100/5m"),
+        fitting(r"^[1-9]\d*/(0*[1-9]\d*(\.\d+)?|0+\.\d*[1-9]\d*)?(ms|s|m|h|d)$", "runs in a time: 10/s, 100/5m"),
         Field(description="Runs in a time, evenly spread: 10/s, 100/5m."),
     ]
     circuit: CircuitDefinition
@@ -499,6 +499,7 @@ RULES: Rules = {
         KeyRule("env", without=("vendor",)),
         KeyRule("switch", needs=("vendor",)),
         KeyRule("prefix", needs=("header",)),
+        KeyRule("unquote", without=("header",)),
     ),
 }
 

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 class Base:
     """A handler, made from its table. `shape` is that of the table, or where it is found, since shapes load pydantic.
 
+    `result_members` are all that a result of it has; nothing where that is anything.
     Its limits are entered before `run`, in order. Where it does not `needs_task`, `start_without_task` does the same.
     """
 
     kind = ""
     shape: Any = ".language.shape.listener:HandlerDefinition"
     needs_task = True
+    result_members: tuple[str, ...] | None = ()
 
     def __init__(self, table: HandlerDefinition, context: HandlerContext) -> None:
         self.kind = table["handler"]

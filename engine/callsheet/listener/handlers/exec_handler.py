@@ -198,6 +198,7 @@ class Executable:
 class HandlerProgram(Base):
     """Runs a program; the event is JSON on its standard input."""
 
+    result_members = ("exit_code", "output")
     shape = ".language.shape.listener:RunsProgram"
 
     def __init__(self, table: RunsProgram, context: HandlerContext) -> None:

@@ -49,6 +49,7 @@ _DEEPEST = 100
 class Forward(Base):
     """Sends the event on to an address."""
 
+    result_members = ("status", "headers", "body")
     shape = ".language.shape.listener:ForwardsEvent"
 
     def __init__(self, table: ForwardsEvent, context: HandlerContext) -> None:

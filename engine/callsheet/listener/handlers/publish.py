@@ -28,6 +28,7 @@ _PYTHON_OBJECT = re.compile(r"<[\w.]+ object at 0x[\da-fA-F]+>")
 class Publish(Base):
     """One connection, made for the first event and again after a failure."""
 
+    result_members = ("id", "partition", "offset")
     shape = ".language.shape.listener:PublishesEvent"
 
     def __init__(self, table: PublishesEvent, context: HandlerContext) -> None:

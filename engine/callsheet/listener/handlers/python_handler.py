@@ -162,6 +162,7 @@ class Python(Base):
     Where the table names a program, that is its second argument.
     """
 
+    result_members = None
     shape = ".language.shape.listener:CallsFunction"
 
     def __init__(self, table: CallsFunction, context: HandlerContext) -> None:

@@ -124,6 +124,17 @@ class SentValues:
         return [part[len(self._prefix) :] for part in given if part.startswith(self._prefix)] if self._prefix else given
 
 
+def _sent_headers(definition: Mapping[str, Any]) -> dict[str, str]:
+    """The templates of the headers that hold the time and the signature, as these are found in them."""
+    found: dict[str, str] = {}
+    for place, value in ((definition.get("timestamp", {}), "{timestamp}"), (definition, "{signature}")):
+        if "header" in place:
+            before = found.get(place["header"])
+            text = place.get("prefix", "") + value
+            found[place["header"]] = text if before is None else before + place.get("separator", "") + text
+    return found
+
+
 class SignedMessage:
     """Finds the signatures of a delivery, and the bytes that they must be of."""
 
@@ -136,8 +147,7 @@ class SignedMessage:
         self.reads_payload, self.reads_form = "payload" in names, "form" in names
         self._stamp = SentValues(definition["timestamp"]) if "timestamp" in definition else None
         self.tolerance = duration_seconds(definition.get("tolerance", "5m"))
-        sent = {} if "member" in definition else {self.name: definition.get("prefix", "") + "{signature}"}
-        self.sent: dict[str, str] = definition.get("send", sent)  # type: ignore[assignment]
+        self.sent = _sent_headers(definition)
         self.is_body = signed == _BODY and self._stamp is None
 
     def sent_signatures(self, headers: Headers, body: bytes) -> list[bytes]:
@@ -172,6 +182,8 @@ class SignedMessage:
         """The headers of a delivery made here, with what `sign` makes of the message; `headers` are its other ones."""
         scope: dict[str, Any] = {"headers": {name.lower(): value for name, value in headers.items()}}
         scope["timestamp"] = str(int(now))
+        beside = {name.lower(): text for name, text in self.sent.items() if "{signature}" not in text}
+        scope["headers"] |= {name: to_text(fill_text(text, scope)) for name, text in beside.items()}
         scope["signature"] = sign(self._message_of_template(body, scope, request))
         return {name: to_text(fill_text(text, scope)) for name, text in self.sent.items()}
 

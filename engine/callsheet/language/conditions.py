@@ -1,0 +1,135 @@
+"""Conditions that are always or never true, and comparisons that can never hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from .scopes import Node, syntax_tree
+from .template import evaluate, is_true
+
+
+def compared_paths(expression: str) -> Iterator[tuple[str, Any]]:
+    """Plain paths and the texts, numbers and yes or no that they are compared with: `body.score` and 60."""
+    waiting = [syntax_tree(expression)]
+    while waiting:
+        node = waiting.pop()
+        waiting += node.get("children", ())
+        if node["type"] == "comparator":
+            left, right = node["children"]
+            names = [each.get("value") for each in (left["children"] if left["type"] == "subexpression" else [left])]
+            is_path = all(isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name) for name in names)
+            is_plain = right["type"] == "literal" and not isinstance(right["value"], list | dict | type(None))
+            is_plain = is_plain and (node["value"] in _SAME or not isinstance(right["value"], bool))  # else no order
+            if is_path and is_plain and left["type"] in ("field", "subexpression"):
+                yield ".".join(names), right["value"]
+
+
+@lru_cache(maxsize=4096)
+def fixed_truth(expression: str) -> bool | None:
+    """What a condition is whatever it sees, as `a == a` and `a == 'x' && a == 'y'`; nothing where that depends."""
+    tree = syntax_tree(expression)
+    return None if tree["type"] == "literal" else _truth_of(tree)
+
+
+def _truth_of(node: Node) -> bool | None:
+    kind: str = node["type"]
+    children: list[Node] = node.get("children", [])
+    if kind == "literal":
+        return bool(is_true(node["value"]))
+    if kind == "not_expression":
+        inner = _truth_of(children[0])
+        return None if inner is None else not inner
+    if kind == "comparator":
+        return _truth_of_comparison(node["value"], *children)
+    if kind not in ("and_expression", "or_expression"):
+        return None
+    decides = kind == "or_expression"  # one part that is true is enough there, one that is false here
+    parts = list(_parts_of(node, kind))
+    truths = [_truth_of(part) for part in parts]
+    if decides in truths or _exclude_each_other(parts, "ne" if decides else "eq"):
+        return decides
+    return None if None in truths else not decides
+
+
+def _parts_of(node: Node, kind: str) -> Iterator[Node]:
+    if node["type"] == kind:
+        for child in node["children"]:
+            yield from _parts_of(child, kind)
+    else:
+        yield node
+
+
+def _exclude_each_other(parts: list[Node], comparator: str) -> bool:
+    """Whether one thing is compared with two values: it is never both, and always another than one of them."""
+    seen: list[tuple[Node, Any]] = []
+    for part in parts:
+        if part["type"] == "comparator" and part["value"] == comparator and part["children"][1]["type"] == "literal":
+            thing, value = part["children"][0], part["children"][1]["value"]
+            if any(thing == other and value != known for other, known in seen):
+                return True
+            seen.append((thing, value))
+    return False
+
+
+def _truth_of_comparison(comparator: str, left: Node, right: Node) -> bool | None:
+    if left == right:
+        return _SAME.get(comparator)
+    if left["type"] == "literal":
+        left, right = right, left
+    known = _TYPES_OF.get(left["value"]) if left["type"] == "function_expression" else None
+    known = "boolean" if left["type"] in ("not_expression", "comparator") else known
+    if right["type"] != "literal" or right["value"] is None or known is None:  # a number may be null
+        return None
+    value = right["value"]
+    is_type_word = left.get("value") == "type"
+    differs = value not in _TYPE_WORDS if is_type_word else type_word(value) != known
+    return _OTHER.get(comparator) if differs else None
+
+
+_SAME, _OTHER = {"eq": True, "ne": False}, {"eq": False, "ne": True}
+
+
+_TYPE_WORDS = ("string", "number", "array", "object", "boolean", "null")
+_TYPES_OF = {
+    **dict.fromkeys(("length", "sum", "to_number", "abs", "ceil", "floor"), "number"),
+    **dict.fromkeys(("contains", "starts_with", "ends_with"), "boolean"),
+    **dict.fromkeys(("join", "to_string", "type"), "string"),
+    **dict.fromkeys(("keys", "values", "to_array", "map", "sort", "reverse"), "array"),
+}
+
+
+def type_word(value: Any) -> str:
+    """What the function `type` says of a value."""
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else "boolean"
+    return next(
+        word
+        for word, kinds in (("string", str), ("number", (int, float)), ("array", list), ("object", dict))
+        if isinstance(value, kinds)
+    )
+
+
+# What is always of one type: first names, and whole paths.
+_TYPES = {
+    **dict.fromkeys(("headers", "query", "event_type", "source"), "string"),
+    **dict.fromkeys(("result.exit_code", "result.status"), "number"),
+}
+
+
+def comparison_faults(condition: str, bodies: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
+    """Comparisons with a value that what is compared never has: by its type, or by `bodies`, samples of events."""
+    if _TYPES.get(condition) == "number":
+        yield "is always true: a number is, 0 too"
+    for path, value in compared_paths(condition):
+        known = _TYPES.get(path) or _TYPES.get(path.partition(".")[0])
+        found = [each for body in bodies if (each := evaluate(path, {"body": body})) is not None]
+        kinds = {known} if known else {type_word(each) for each in found}
+        if kinds and type_word(value) not in kinds:
+            yield f"{path} is {' or '.join(sorted(kinds))}, and never {value!r}"
+        elif isinstance(value, str) and (value[1:].endswith("*") or re.fullmatch(r"/.+/", value)):
+            yield f"{value!r} is compared as it stands: starts_with({path}, ...) tells how a text begins"
+        elif path.endswith(".length") and not found:
+            yield f"{path}: lists and texts have no member `length`: write length({path.removesuffix('.length')})"

@@ -1,0 +1,195 @@
+# ruff: noqa: E501 - one row a line
+"""Sources, questions and routes that would never work, or would believe anybody: `definitions check` says so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from callsheet.catalog.catalog import open_catalog
+from callsheet.cli.builtin.definitions import trial_problems
+from callsheet.language.check import problems_in
+from callsheet.language.layers import Layer, layers_with
+from callsheet.language.load import load_definitions
+from callsheet.listener.simulated_deliveries import make_payload, plain_delivery
+from callsheet.listener.source_trials import trial_findings
+from callsheet.registry import registered_names
+
+LAYERS = layers_with("lms", ["listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
+SOURCE = """\
+[source.shop]
+title = "Shop"
+path  = "/shop"
+type  = "payload.kind"
+id    = "payload.id"
+HMAC
+[event."shop.any"]
+source   = "shop"
+type     = "*"
+category = "Shop"
+"""
+HMAC = 'hmac = { header = "X-Sig", algorithm = "sha256", encoding = "hex", env = "SHOP_SECRET" }'
+TIMED = HMAC.replace(" }", ', signed = "{timestamp}.{body}", timestamp = { header = "X-Time" } }')
+CERTIFICATE = """certificate = { header = "X-Sig", encoding = "base64", env = "SHOP_ID", signed = "{secret}.{body}", \
+address = { header = "X-Cert" }, allowed = 'ALLOWED' }"""
+JWT = 'jwt = { header = "Authorization", prefix = "Bearer ", algorithms = ["HS256"], env = "SHOP_SECRET" }'
+ROUTE = "[route.a]\nWHEN\ndo = [DO]\n"
+EXEC = '{ handler = "exec", run = ["cat"] }'
+
+
+def checked(folder: Path, text: str) -> list[str]:
+    """What `definitions check` says of these, beside all that `lms` has."""
+    (folder / "own.toml").write_text(f"language = 2\n{text}", encoding="utf-8")
+    definitions = load_definitions([*LAYERS, Layer(str(folder))])
+    own = {key for key, each in definitions.items() if not each.files[-1].shipped}
+    found = problems_in(definitions, {}, registered_names(), own)
+    return [each.finding.text for each in (*found, *(() if found else trial_problems(definitions)))]
+
+
+def of_source(more: str = HMAC, *, old: str = "", new: str = "") -> str:
+    return SOURCE.replace("HMAC", more).replace(old, new) if old else SOURCE.replace("HMAC", more)
+
+
+def of_route(do: str = EXEC, when: str = "", after: str = "") -> str:
+    return ROUTE.replace("WHEN", when).replace("DO", do) + after
+
+
+def hmac(**changes: str) -> str:
+    return HMAC.replace(" }", "".join(f", {key} = {value}" for key, value in changes.items()) + " }")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        of_source(),
+        of_source(TIMED),
+        of_source(
+            hmac(
+                prefix='"v1="',
+                separator='","',
+                timestamp='{ header = "X-Sig", prefix = "t=", separator = "," }',
+                signed='"{timestamp}.{body}"',
+            )
+        ),
+        of_source(hmac(tolerance='"3d"', timestamp='{ header = "X-Time" }', signed="'{headers.\"x-time\"}.{body}'")),
+        of_source(CERTIFICATE.replace("ALLOWED", r"https://[a-z0-9-]+\.shop\.example(\.cn)?/.+\.pem")),
+        of_source(JWT.replace(" }", ', issuer = ["shop"], constants = { iss = "shop" } }')),
+        of_source('token = { header = "Authorization", prefix = "Bearer ", env = "SHOP_SECRET" }'),
+        of_source(old='"payload.kind"', new="\"'order'\""),
+        of_source(old='"payload.kind"', new='"to_string(payload.code)"'),
+        of_source(HMAC + '\nbody = "payload.data"', old='"payload.kind"', new='"payload.data.kind"'),
+        of_source(HMAC + '\nevents = "payload.events"'),
+        of_source(HMAC + '\nevents = "map(&@, payload.events)"'),
+        of_source(HMAC + '\nbody = "{total: sum(payload.items[].price)}"'),
+        of_source(HMAC + '\nchallenge = [{ when = "payload.challenge", reply = "{payload.challenge}" }]'),
+        of_route('{ handler = "exec", run = ["echo", "--tag", "a", "--tag", "b"] }'),
+        of_route('{ handler = "exec", run = ["sh", "-c", "printf %s \\"$1\\"", "sh", "{body.ref}"] }'),
+        of_route(when="when = \"query.page == '1' && contains(body.tags, 'new*')\""),
+        of_route('{ handler = "exec", run = ["cat"], success = "contains([`0`, `3`], result.exit_code)" }'),
+        of_route(
+            after='[route.a.reply]\nstatus = "{result.exit_code == `0` && `200` || `503`}"\nbody = "{result.output}"\n'
+        ),
+        of_route('{ handler = "exec", run = ["cat"], name = "1" }, { handler = "exec", run = ["cat"] }'),
+    ],
+)
+def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
+    assert checked(tmp_path, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # Proofs that no delivery, or any, would pass.
+        (of_source(hmac(prefix='"v1="', separator='","', timestamp='{ header = "X-Sig", prefix = "v1=" }', signed='"{timestamp}.{body}"')), "is found where the signature is"),
+        (of_source(hmac(prefix='",v1="', separator='","')), "refuses the delivery of type 'made' that `webhook trigger` makes"),
+        (of_source(hmac(separator='"a"')), "refuses the delivery of type 'made'"),
+        (of_source(HMAC.replace('header = "X-Sig"', 'member = "signature"')), "holds the signature itself"),
+        (of_source(hmac(timestamp='{ header = "X-Time" }', signed="'{headers.\"x-request-id\"}.{body}'")), "is not signed"),
+        (of_source(hmac(timestamp='{ header = "X-Time" }', signed='"{timestamp}.{body}"', tolerance='"300ms"')), "300ms keeps nearly all"),
+        (of_source(hmac(timestamp='{ header = "X-Time" }', signed='"{timestamp}.{body}"', tolerance='"300d"')), "300d keeps nearly all"),
+        (of_source(CERTIFICATE.replace("ALLOWED", r"https://.*\.shop\.example/.*")), "so other hosts fit"),
+        (of_source(CERTIFICATE.replace("ALLOWED", "https://keys.shop.example/.*")), "so other hosts fit"),
+        (of_source(CERTIFICATE.replace("ALLOWED", r"http://keys\.shop\.example/.*")), "begins with https://"),
+        (of_source(CERTIFICATE.replace("ALLOWED", r"https://keys\.shop\.example")), "without a path"),
+        (of_source(CERTIFICATE.replace("ALLOWED", r"https://k\.example/.+").replace("X-Cert", "X-Sig")), "is found where the signature is"),
+        (of_source('token = { header = "Authorization", prefix = "Bearer", env = "S" }'), "needs the blank"),
+        (of_source('token = { header = "X-Token", prefix = "X-Token: ", env = "S" }'), "is the header's name"),
+        (of_source('token = { member = "items[0].token", env = "S" }'), "names with dots between"),
+        (of_source(JWT.replace("HS256", "RS256")), "HS256 is for secrets"),
+        (of_source(JWT.replace(" }", ', issuer = ["a"], constants = { iss = "b" } }')), "is none of 'issuer'"),
+        (of_source(JWT.replace(" }", ", unquote = true }")), "unquote"),
+        # What is read of a delivery.
+        (of_source(old='"payload.kind"', new='"payload"'), "is a table"),
+        (of_source(old='"payload.kind"', new="\"payload.kind == 'paid'\""), "is true or false"),
+        (of_source(old='"payload.kind"', new='"payload.items[].kind"'), "is a list"),
+        (of_source(old='"payload.id"', new='"payload.kind"'), "is the same for two events"),
+        (of_source(old='"payload.id"', new='"headers.host"'), "is the same for many events"),
+        (of_source(HMAC + '\nform_field = "payload"'), "needs content = 'form' or 'any'"),
+        (of_source(HMAC + '\nsample = { event = "{type}" }'), "names no type"),
+        (of_source(old='"/shop"', new='"/shop/{id}"'), "a path that begins with /"),
+        (of_source(old='"/shop"', new='"/shop/*"'), "a path that begins with /"),
+        (of_source(old='type     = "*"', new='type     = "paid, made"'), "one type, or a pattern"),
+        (of_source(old='type     = "*"', new='type     = "paid"\nrequires = "event_type == \'made\'"\nsample = { a = 1 }'), "does not fit its own `requires`"),
+        (of_source().partition("[event")[0], "no event of it is defined"),
+        # Questions.
+        (of_source(HMAC + '\nchallenge = [{ when = "headers", reply = "x" }]'), "is true of every request"),
+        (of_source(HMAC + '\nchallenge = [{ when = "payload.id", reply = "x" }]'), "is taken for a question"),
+        (of_source(HMAC + '\nchallenge = [{ method = "GET", when = "query.c", reply = "{payload.c}" }]'), "GET has no payload"),
+        (of_source(HMAC + '\nchallenge = [{ when = "query.c", reply = "{payload.c}" }]'), "has to look at the payload"),
+        (of_source(HMAC + '\nchallenge = [{ method = "HEAD", reply = "x" }]'), "is never sent"),
+        (of_source(HMAC + '\nchallenge = [{ when = "payload.c", reply = "{signature}" }]'), "belong together"),
+        (of_source(HMAC + '\nchallenge = [{ method = "GET", when = "query.c", reply = "x", token = { query = "t" } }]'), "needs 'env'"),
+        # Routes.
+        (of_route(when='on = ["push"]\nwhen = "source == \'gitlab\'"\nsource = ["github"]'), "never 'gitlab'"),
+        (of_route(when="when = \"event_type == 'push' && event_type == 'ping'\""), "is never true"),
+        (of_route(when="when = \"event_type == 'push' || 'ping'\""), "is always true"),
+        (of_route(when="when = \"!(body.a) == 'x'\""), "is never true"),
+        (of_route(when="when = \"to_number(body.a) == '5'\""), "is never true"),
+        (of_route(when='when = "query.page == `1`"'), "query.page is string, and never 1"),
+        (of_route(when="on = [\"push\"]\nwhen = \"body.ref == 'refs/heads/release-*'\""), "is compared as it stands"),
+        (of_route(when='on = ["push"]\nwhen = "body.commits.length > `0`"'), "write length(body.commits)"),
+        (of_route(when='source = ["stripe"]\non = ["charge.(a|b)"]'), "only *, ? and [...] are signs of a pattern"),
+        (of_route(when='source = ["stripe"]\non = ["!charge.*"]'), "only *, ? and [...] are signs of a pattern"),
+        (of_route(when='order = "id"'), "is another for each event"),
+        (of_route('{ handler = "exec", run = ["cat"], name = "2" }, { handler = "exec", run = ["cat"] }'), "'2' is the name of an earlier one"),
+        (of_route('{ handler = "exec", run = ["cat"], rate = "10/0s" }'), "runs in a time"),
+        (of_route('{ handler = "exec", run = ["cat"], backoff = "10m", give_up_after = "1m" }'), "is over before the first repetition"),
+        (of_route('{ handler = "exec", run = ["sh", "-c", "echo {body.ref}"] }'), "hand it over as a further argument"),
+        (of_route('{ handler = "exec", run = ["cat", "|", "wc"] }'), "no shell reads it"),
+        (of_route('{ handler = "exec", run = ["echo", "$EVENT_ID"] }'), "no shell reads it"),
+        (of_route('{ handler = "exec", run = ["python3 handle.py"] }'), "write each argument by itself"),
+        (of_route('{ handler = "forward", url = "https://example.com/in#{id}" }'), "behind a # is never sent"),
+        (of_route('{ handler = "exec", run = ["cat"], success = "result.exit_code" }'), "is always true"),
+        (of_route('{ handler = "exec", run = ["cat"], success = "result.exit_code == \'0\'" }'), "result.exit_code is number"),
+        (of_route('{ handler = "exec", run = ["cat"], success = "result.status == `200`" }'), "what exec gives has exit_code, output"),
+        (of_route(after='[route.a.reply]\nbody = "{result.body}"\n'), "result.body: what exec gives has exit_code, output"),
+        (of_route('{ handler = "append", file = "f" }', after='[route.a.reply]\nbody = "{result.output}"\n'), "what append gives has nothing"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, said: str) -> None:
+    found = checked(tmp_path, text)
+    assert found, "nothing is said"
+    assert any(said in line for line in found), found
+
+
+def test_every_sender_that_comes_along_takes_what_is_made_for_it() -> None:
+    catalog = open_catalog("lms", {"CALLSHEET_HOME": os.devnull}, own=False)
+    events = catalog.events.all()
+    tried = {name: list(trial_findings(name, each, events)) for name, each in catalog.sources.all().items()}
+    assert len(tried) > 30
+    assert not any(tried.values()), tried
+
+
+@pytest.mark.parametrize("body", ["", "payload", "payload.data"])
+@pytest.mark.parametrize("events", ["", "payload", "payload.list"])
+def test_a_delivery_is_made_as_the_expressions_read_it(body: str, events: str) -> None:
+    definition = {"path": "/x", "type": "payload.meta.kind || 'none'", "id": 'headers."x-id"', "time": "payload.at"}
+    definition |= {key: text for key, text in (("body", body), ("events", events)) if text}
+    payload, headers = make_payload(definition, "paid", {"score": 1}, "7", [])
+    assert headers == {"x-id": "7"}
+    one = payload[0] if events == "payload" else payload["list"][0] if events else payload
+    assert one["meta"] == {"kind": "paid"}
+    assert {"": one, "payload": one, "payload.data": one.get("data")}[body].get("score") == (1 if body else None)
+    assert plain_delivery(definition, payload, headers, None, "http://x/x").body
