@@ -38,7 +38,7 @@ from .telemetry.metrics import Metrics
 from .telemetry.traces import delivery_spans
 from .verify.payload import Rejected
 from .verify.proof_kinds import variables_of
-from .verify.source import ProofSettings, Source, check_paths, check_proofs
+from .verify.source import ProofSettings, Source, check_proofs
 from .worker_process import Team
 
 if TYPE_CHECKING:
@@ -174,7 +174,6 @@ class Assembly:
         )
         dispatcher = self._make_intake(runner) if self.has_queue else SynchronousDispatcher(self._event_table(), runner)
         received = [] if self.options.works else self.sources
-        check_paths({source.name: source.definition for source in received})
         paths = {source.path: source for source in received}
         clients = ClientAddresses(self.options.trusted)
         table, pages = self.route_set.routing_table, self._make_pages()

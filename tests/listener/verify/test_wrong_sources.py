@@ -118,7 +118,7 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_source('token = { header = "X-Token", prefix = "X-Token: ", env = "S" }'), "is the header's name"),
         (of_source('token = { member = "items[0].token", env = "S" }'), "names with dots between"),
         (of_source(JWT.replace("HS256", "RS256")), "HS256 is for secrets"),
-        (of_source(JWT.replace(" }", ', issuer = ["a"], constants = { iss = "b" } }')), "is none of 'issuer'"),
+        (of_source(JWT.replace(" }", ', issuer = ["a"], constants = { iss = "b" } }')), "is not in 'issuer'"),
         (of_source(JWT.replace(" }", ", unquote = true }")), "unquote"),
         # What is read of a delivery.
         (of_source(old='"payload.kind"', new='"payload"'), "is a table"),

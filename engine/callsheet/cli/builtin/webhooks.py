@@ -259,13 +259,12 @@ def check_webhooks(context: Context, values: ParameterValues) -> None:
     from ...listener.handlers import HandlerContext
     from ...listener.route_set import RouteSelection, check_order, check_replies, read_routes, warnings_of_handlers
     from ...listener.routes import split_commas
-    from ...listener.verify.source import Source, check_paths
+    from ...listener.verify.source import Source
     from ..main import run_literally
 
     sources = {name: context.catalog.sources.get(name) for name in values["source"]}
     for name, definition in sources.items():
         Source(name, definition)
-    check_paths(sources)
     selection = RouteSelection(
         tuple(values["source"]), tuple(split_commas(values["events"] or ())), tuple(values["routes"] or ()), ()
     )

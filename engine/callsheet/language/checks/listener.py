@@ -114,7 +114,7 @@ def _trust_findings(table: SourceDefinition) -> Findings:
     jwt = table.get("jwt", {})
     issuer = jwt.get("constants", {}).get("iss")
     if issuer is not None and issuer not in jwt.get("issuer", [issuer]):
-        yield Finding(("jwt", "constants", "iss"), "is none of 'issuer'")
+        yield Finding(("jwt", "constants", "iss"), "is not in 'issuer'")
     if jwt and ("HS256" in jwt["algorithms"]) != ("env" in jwt):
         text = "HS256 is for secrets ('env'), and all others for key sets ('vendor', 'issuer')"
         yield Finding(("jwt", "algorithms"), text)

@@ -326,18 +326,6 @@ def _without_body(headers: Headers, query: bytes) -> dict[str, Any]:
     return {"payload": None, "headers": text_headers(headers), "query": query_values(query)}
 
 
-def check_paths(definitions: Mapping[str, shape.SourceDefinition]) -> None:
-    """Raises `UsageError` where a delivery could be of two sources."""
-    names: dict[str, str] = {}
-    for name, definition in definitions.items():
-        other = names.setdefault(definition["path"], name)
-        if other != name:
-            raise UsageError(
-                f"sources {other!r} and {name!r} have the same path, {definition['path']}",
-                hint="give one of them another path in your definitions, or serve it by another listener",
-            )
-
-
 def _is_text(text: str) -> bool:
     """Whether it can be written down: half of a surrogate pair cannot."""
     try:
