@@ -16,7 +16,7 @@ def compared_paths(expression: str) -> Iterator[tuple[str, Any]]:
     waiting = [syntax_tree(expression)]
     while waiting:
         node = waiting.pop()
-        waiting += node.get("children", ())
+        waiting += [child for child in node.get("children", ()) if isinstance(child, dict)]
         if node["type"] == "comparator":
             left, right = node["children"]
             names = [each.get("value") for each in (left["children"] if left["type"] == "subexpression" else [left])]
@@ -133,3 +133,28 @@ def comparison_faults(condition: str, bodies: Sequence[Mapping[str, Any]] = ()) 
             yield f"{value!r} is compared as it stands: starts_with({path}, ...) tells how a text begins"
         elif path.endswith(".length") and not found:
             yield f"{path}: lists and texts have no member `length`: write length({path.removesuffix('.length')})"
+
+
+# The words that functions take, where they are written out.
+_DATE_FORMS = ("date", "date-time")
+
+
+def word_faults(expression: str) -> Iterator[str]:
+    """Functions whose words can never do what they are for: a form of times without a %, a text in itself."""
+    waiting = [syntax_tree(expression)]
+    while waiting:
+        node = waiting.pop()
+        children = node.get("children", [])
+        waiting += [child for child in children if isinstance(child, dict)]
+        if node["type"] != "function_expression":
+            continue
+        words = [child["value"] if child["type"] == "literal" else None for child in children]
+        name, last = node["value"], words[-1] if words else None
+        if name in ("moment", "since") and isinstance(last, str) and "%" not in last:
+            yield f"{name}(..., {last!r}): a form has the signs of strftime, such as %Y-%m-%d"
+        if name == "iso" and isinstance(last, str) and last not in _DATE_FORMS:
+            yield f"iso(..., {last!r}): expected {' or '.join(map(repr, _DATE_FORMS))}"
+        if name in ("starts_with", "ends_with") and isinstance(words[0], str) and last is None:
+            yield f"{name}({words[0]!r}, ...): the text that is looked at stands first"
+        if name == "split" and isinstance(words[0], str) and last is None:
+            yield f"split({words[0]!r}, ...): the text that is split stands first"

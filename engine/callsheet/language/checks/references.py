@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 
 from ...errors import did_you_mean
 from ...registry import REGISTRIES
-from ..conditions import fixed_truth
+from ..conditions import fixed_truth, word_faults
 from ..problem import Finding, Findings
 from ..scopes import (
     begins_in_all,
@@ -608,8 +608,11 @@ def expression_fault(text: str) -> str | None:
     try:
         compile_expression(text)
     except TemplateError as error:
+        bare = text.strip().removeprefix("{").removesuffix("}")
+        if bare != text.strip() and expression_fault(bare) is None:
+            return f"this is an expression already: write {bare} without braces"
         return f"not an expression: {error}"
-    return None
+    return next(word_faults(text), None)
 
 
 def pattern_fault(pattern: Any, groups: int = 0) -> str | None:

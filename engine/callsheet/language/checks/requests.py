@@ -492,21 +492,43 @@ class CallChecker:
         for key in ("body", "over", "files"):
             if key in step and bodies and all(body is None for body in bodies):
                 yield (*at, key), f"{step['call']} takes no body", about
-        schema = operation.get("body", {}).get("schema")
-        if schema and "body" in step and "on" not in operation:
-            faults = body_faults(self.definitions, {"ref": schema}, step["body"], params=self.params)
-            yield from (((*at, "body", *path), text) for path, text in faults)
-        if schema and "on" not in operation and not {"over", "files", "edit"} & step.keys():
-            given_members: Any = step.get("body", {})
-            if "body" in step or not (self.sends_fields or operation["body"].get("optional")):
-                needed = resolved_schema(self.definitions, {"ref": schema}).get("required", ())
-                lacking = [name for name in needed if isinstance(given_members, dict) and name not in given_members]
-                if lacking:
-                    yield (*at, *(("body",) if "body" in step else ())), f"{step['call']} needs {', '.join(lacking)}"
+        if "files" in step and any(bodies) and all("schema" in body for body in bodies if body):  # JSON
+            yield (*at, "files"), f"{step['call']} takes no files", about
+        for key in ("body", "over"):
+            yield from self._member_problems(step, key, at)
+        # What is wrong on each deployment that has it: where only one takes it, the others never get it.
+        judged = [list(self._body_problems(step, body, at)) for body in bodies if body and body.get("schema")]
+        if judged and all(judged):
+            yield from judged[0]
         for here in self._deployment_variants(operation):
             missing = [name for name, required in _taken_parameters(here).items() if required and name not in given]
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
+
+    def _body_problems(self, step: Action, body: Mapping[str, Any], at: Path) -> Problems:
+        schema = {"ref": body["schema"]}
+        given: list[tuple[Path, Any]] = [(("body",), step["body"])] if "body" in step else []
+        given += [(("over", place), each) for place, each in enumerate(step.get("over", ())) if isinstance(each, dict)]
+        for where, value in given:
+            faults = body_faults(self.definitions, schema, value, params=self.params)
+            yield from (((*at, *where, *path), text) for path, text in faults)
+        if {"over", "files", "edit"} & step.keys():
+            return
+        given_members: Any = step.get("body", {})
+        if "body" in step or not (self.sends_fields or body.get("optional")):
+            needed = resolved_schema(self.definitions, schema).get("required", ())
+            lacking = [name for name in needed if isinstance(given_members, dict) and name not in given_members]
+            if lacking:
+                yield (*at, *(("body",) if "body" in step else ())), f"{step['call']} needs {', '.join(lacking)}"
+
+    def _member_problems(self, step: Action, key: str, at: Path) -> Problems:
+        """A parameter for any member of a body, given to another operation than the one whose members it has."""
+        given: Any = step.get(key, [])
+        for value in given if isinstance(given, list) else [given]:
+            param = self.params.get(value[1:-1].strip()) if isinstance(value, str) and value[:1] == "{" else None
+            of = param.get("members") if param else None
+            if of and self.operations.get(of, of) != self.operations.get(step["call"], step["call"]):
+                yield (*at, key), f"{value}: its values are members of {of}, and not of {step['call']}"
 
     def amount_problems(self, step: Action, at: Path) -> Problems:
         """So many items can only be read of a list that comes in pages."""

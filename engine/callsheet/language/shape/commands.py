@@ -191,8 +191,8 @@ OF_A_PARAM = (
     KeyRule("members", needs=("multiple",), without=("assign", "lookup", "convert", "split", "default")),
     KeyRule("split", (True,), without=("convert",)),
     KeyRule("lookup", without=("convert",)),
-    KeyRule("setting", without=("default", "required")),
-    KeyRule("required", (True,), without=("default",)),
+    KeyRule("setting", without=("default",)),
+    KeyRule("required", (True,), without=("default", "setting")),
 )
 
 
