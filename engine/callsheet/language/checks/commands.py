@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...durations import parse_typed_duration
 from ...errors import did_you_mean
+from ...jsontext import parse_json
 from ...registry import CONVERTERS, JOURNAL, OPTIONS, PAGING, REGISTRIES, SITE_SETTINGS
 from ..merge import ACTION, ON, deployment_variants
 from ..parameters import to_identifier
@@ -105,6 +106,11 @@ def value_misfit(param: Param | InputDefinition, value: Any) -> str | None:
         return f"expected {_A[kind]}, not {value!r}"
     if words is not None and value not in words:
         return f"{value!r} is not one of the choices{did_you_mean(str(value), words)}"
+    if param.get("convert") == "json" and isinstance(value, str) and value[:1] not in ("@", "-"):
+        try:
+            parse_json(value)
+        except ValueError:
+            return f"{value!r} is not JSON"
     return None
 
 

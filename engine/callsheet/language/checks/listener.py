@@ -18,7 +18,7 @@ from ..problem import Finding, Findings
 from ..scopes import names_in, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, fill_template, texts_in
-from .references import expression_fault
+from .references import expression_fault, prefix_fault
 
 if TYPE_CHECKING:
     from ...jsontext import JsonObject
@@ -101,7 +101,7 @@ def _trust_findings(table: SourceDefinition) -> Findings:
             if length is not None and not at_least <= duration_seconds(length) <= _LONGEST_TOLERANCE:
                 yield Finding((key, name), f"{length} keeps nearly all deliveries out, or old ones not: 5m is usual")
     for path, token in [(("jwt",), table.get("jwt", {})), *_placed_tokens(table)]:
-        if (fault := _prefix_fault(token.get("header", ""), token.get("prefix", ""))) is not None:
+        if (fault := prefix_fault(token.get("header", ""), token.get("prefix", ""))) is not None:
             yield Finding((*path, "prefix"), fault)
     for key in ("type", "id", "time"):
         if (fault := _value_fault(str(table.get(key, "''")))) is not None:
@@ -173,14 +173,6 @@ def _pattern_fault(pattern: str | None) -> str | None:
     if any(found[1] for found in _ANY_SIGN.finditer(host)):
         return "a dot in the host stands for any sign, so other hosts fit: write \\. for a dot"
     return None if slash and path not in ("", "$") else "names a host without a path, so no address fits"
-
-
-def _prefix_fault(header: str, prefix: str) -> str | None:
-    if header and prefix.lower().startswith(f"{header.lower()}:"):
-        return f"is what stands in the value: leave out {header!r}, which is the header's name"
-    if header.lower() == "authorization" and re.fullmatch(r"\w+", prefix):
-        return f"needs the blank behind it: {prefix + ' '!r}"
-    return None
 
 
 def _challenge_faults(challenge: Mapping[str, Any], *, has_secret: bool) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -16,7 +16,7 @@ from ..safety import by_method, class_of_operation
 from ..scopes import looks_at_all, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, fill_template
-from .references import pattern_fault
+from .references import pattern_fault, prefix_fault
 
 if TYPE_CHECKING:
     from ..shape.access import ConsentAuth, DeploymentDefinition
@@ -344,6 +344,8 @@ def _address_findings(table: Mapping[str, Any], at: Path) -> Findings:
         if name.lower() in OF_THE_CONNECTION:
             text = "the program sets this header: it decides where or how a request is sent"
             yield Finding((*at, "headers", name), text)
+        elif name.lower() == "content-type":
+            yield Finding((*at, "headers", name), "the body says it: `media` of the operation's body")
         elif name.lower() == _WHO_ASKS:
             yield Finding((*at, "headers", name), "the credential of a site is sent so: `auth` of the service says how")
         elif name.lower() in {
@@ -371,6 +373,8 @@ def auth_findings(_: Definitions, auth: Definition) -> Findings:
         place = (key, name.lower() if key == "header" else name)
         if name and seen.setdefault(place, at) != at:
             yield Finding(at, f"another secret is in the {key} {name!r} already")
+        if (fault := prefix_fault(name if key == "header" else "", part.get("prefix", ""))) is not None:
+            yield Finding((*at, "prefix"), fault)
         if key == "header" and name.lower() in OF_THE_CONNECTION:
             yield Finding((*at, key), "the program sets this header: it decides where or how a request is sent")
     for name in table.get("oauth", {}).get("params", ()):

@@ -615,6 +615,15 @@ def expression_fault(text: str) -> str | None:
     return next(word_faults(text), None)
 
 
+def prefix_fault(header: str, prefix: str) -> str | None:
+    """Why nothing that a header holds can begin so, or none."""
+    if header and prefix.lower().startswith(f"{header.lower()}:"):
+        return f"is what stands in the value: leave out {header!r}, which is the header's name"
+    if header.lower() == "authorization" and re.fullmatch(r"\w+", prefix):
+        return f"needs the blank behind it: {prefix + ' '!r}"
+    return None
+
+
 def pattern_fault(pattern: Any, groups: int = 0) -> str | None:
     """Why a text cannot be used as a regular expression with so many groups, or None."""
     try:

@@ -192,7 +192,7 @@ OF_A_PARAM = (
     KeyRule("split", (True,), without=("convert",)),
     KeyRule("lookup", without=("convert",)),
     KeyRule("setting", without=("default",)),
-    KeyRule("required", (True,), without=("default", "setting")),
+    KeyRule("required", (True,), without=("default", "setting", "hidden")),
 )
 
 

@@ -433,7 +433,10 @@ RULES: Rules = {
         KeyRule("beside", needs=("base_url",), without=("auth", "gateway")),
         KeyRule("credential", needs=("beside",)),
     ),
-    "OperationDefinition": (KeyRule("reply", ("binary", "none"), without=("view",)),),
+    "OperationDefinition": (
+        KeyRule("reply", ("binary", "none"), without=("view",)),
+        KeyRule("reply", ("none",), without=("paginate",)),
+    ),
     "BodyPart": (KeyRule("file", (True,), without=("type", "style", "media")),),
     "Body": (KeyRule("parts", without=("schema",)),),
 }
