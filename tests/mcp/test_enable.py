@@ -226,7 +226,7 @@ title = "Mine"
 format = "json"
 user   = { any = ["~/.bashrc"] }
 at     = ["servers"]
-entry  = { command = "{command}" }
+entry  = { command = "{command}", args = "{args}" }
 """
 OVERLAY = """
 [extend.host.cursor.servers]

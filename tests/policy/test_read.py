@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.policy import policy_sources as load
 from callsheet.policy.policy import DECISIONS, Facts, NamedThings, Policy
-from callsheet.policy.policy_sources import from_variable, load_policy, of_site
+from callsheet.policy.policy_sources import DocumentedRequest, from_variable, load_policy, of_site
 
 
 class Names:
@@ -22,8 +22,17 @@ class Names:
     def operations(self) -> Collection[str]:
         return ["getThing", "deleteThing"]
 
-    def kinds(self) -> Collection[str]:
-        return ["project"]
+    def requests(self) -> list[DocumentedRequest]:
+        return [
+            DocumentedRequest("getThing", "GET", "/api/3/thing/{thingId}", "read"),
+            DocumentedRequest("deleteThing", "DELETE", "/api/3/thing/{thingId}", "destroy"),
+        ]
+
+    def kinds(self) -> Mapping[str, Collection[str]]:
+        return {"project": ["([A-Za-z]+)(?:-[0-9]+)?"], "seen_by": ["(customers|agents)"], "shelf": ["(s-[0-9]{5})"]}
+
+    def programs(self) -> Collection[str]:
+        return ["shop", "bazaar"]
 
 
 NAMES = Names()
@@ -77,6 +86,38 @@ def test_things_are_known_by_their_kind() -> None:
     assert verdict == ("deny", "frozen", "rule 1 (project DEMO: deny)", "P")
 
 
+def rule(text: str, decision: str = "deny") -> str:
+    return f"[[rule]]\ndecision = '{decision}'\n{text}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*=deny",
+        "delete*=deny",
+        rule("path='/api/3/thing/DEMO-*'"),
+        rule("path='/api/2/thing/*'"),
+        rule("path='/gateway/api/3/thing/*'"),
+        rule("path='/thing/**'"),
+        rule("path='/api/**/7'"),
+        rule("path='/api/internal/**'"),
+        rule("path='/elsewhere'"),
+        rule("path='/thing/api/3/thing/**'"),
+        rule("method='PROPFIND'"),
+        rule("operation=['getThing', 'deleteThing']\nclass='destroy'\npath='/api/3/thing/7'"),
+        rule("operation='*'\nclass='write'"),
+        rule("project='D*'\nseen_by='CUSTOMERS'\nshelf='s-*'"),
+        rule("operation='deleteThing'", "allow") + rule("operation='*'"),
+        rule("operation='*'", "deny") + rule("operation='deleteThing'"),
+        'destroy="deny"\n' + rule("operation='*'", "allow"),
+        rule("path='/api/*'", "allow") + rule("path='/api/**'"),
+        rule("project='D*'", "allow") + rule("project=['DEMO', 'OPS']"),
+    ],
+)
+def test_what_may_fit_something_is_a_rule(text: str) -> None:
+    assert from_variable(text, "THE_POLICY", NAMES).rules
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -98,6 +139,40 @@ def test_things_are_known_by_their_kind() -> None:
         ("[[rule]]\ndecision='deny'\npath='rest'", "path: 'rest' does not start with a slash"),
         ("[[rule]]\ndecision='deny'\nmethod='/x'", "method: '/x' is not a method such as DELETE"),
         ("[[rule]]\ndecision='deny'\nreason=['a']", "reason: expected a text"),
+        ("delte*=deny", "unknown operation 'delte*', did you mean 'deleteThing'?"),
+        ("delete.*=deny", "unknown operation 'delete.*', did you mean 'delete*'?"),
+        ("shop.*=deny", "unknown operation 'shop.*'"),
+        (rule("path='/api/3/thing/{thingId}'"), "path: no path of a request has '{'"),
+        (rule("path='/api/3/thing?x=*'"), "path: no path of a request has '?'"),
+        (rule("path='/api/3/thng/*'"), "no operation has a path like '/api/3/thng/*', did you mean '/api/3/thing/*'?"),
+        (rule("path='/thngs/**'"), "did you mean '/thing/**'?"),
+        (rule("method='DELTE'"), "method: no method 'DELTE', did you mean 'DELETE'?"),
+        (rule("operation='getThing'\nclass='write'"), "'getThing' never has the class write, but read"),
+        (rule("operation='get*'\nmethod='PUT'"), "'get*' never has the method PUT, but GET"),
+        (
+            rule("operation='getThing'\npath='/api/*/shelf/*'"),
+            "never has the path /api/*/shelf/*, but /api/3/thing/{th",
+        ),
+        (
+            rule("operation=['getThing', 'deleteThing']\nclass='write'"),
+            "none of getThing, deleteThing has the class write, but destroy or read",
+        ),
+        (rule("program=['shop', 'bazar']"), "program: no program 'bazar', did you mean 'bazaar'?"),
+        (rule("seen_by='customer'"), "seen_by: 'customer' is the name of none, did you mean 'customers'?"),
+        (rule("seen_by='x*'"), "seen_by: 'x*' is the name of none (known: customers, agents)"),
+        (rule("project='DEMO-1'"), "project: 'DEMO-1' is the name of none, did you mean 'DEMO'?"),
+        (rule("project='DEMO-*'"), "project: 'DEMO-*' is the name of none, did you mean 'DEMO'?"),
+        (rule("project='demo project'"), "project: 'demo project' is the name of none"),
+        (
+            rule("operation='*'", "allow") + rule("operation='deleteThing'"),
+            "rule 2 (operation deleteThing: deny) is never reached: rule 1 (operation *: allow) stands before it",
+        ),
+        ("*=allow,deleteThing=deny", "rule 2 (operation deleteThing: deny) is never reached"),
+        ('destroy="deny"\n' + rule("", "allow"), 'destroy = "deny" is never reached: rule 1 (everything: allow)'),
+        (
+            rule("path='/api/**'\nclass=['read', 'write']") + rule("path='/api/*/thing'\nclass='read'", "ask"),
+            "rule 2 (class read, path /api/*/thing: ask) is never reached",
+        ),
         ("/nowhere/policy.toml", "cannot read /nowhere/policy.toml"),
         ("a = " + "[" * 5000 + "\n", "nested too deeply"),
     ],

@@ -185,7 +185,9 @@ def test_a_comment_is_written_in_the_editor(
 
 @pytest.mark.slow
 def test_a_policy_refuses_and_asks_as_on_the_command_line(suite: Context, issue: Callable[..., Any]) -> None:
-    suite.restrictions = (from_variable("destroy=deny,write=ask", "policy", CatalogNames(suite.catalog)),)
+    suite.restrictions = (
+        from_variable("destroy=deny,write=ask", "policy", CatalogNames(suite.catalog, suite.environ)),
+    )
 
     async def work(person: Mover) -> None:
         await person.press("x")

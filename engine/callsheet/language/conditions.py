@@ -89,6 +89,24 @@ def _truth_of_comparison(comparator: str, left: Node, right: Node) -> bool | Non
     return _OTHER.get(comparator) if differs else None
 
 
+def kind_of_result(expression: str) -> str:
+    """What an expression gives whenever it gives anything, as `type` calls it; nothing where that may differ."""
+    return _kind_of(syntax_tree(expression))
+
+
+def _kind_of(node: Node) -> str:
+    children, kind = [child for child in node.get("children", ()) if isinstance(child, dict)], node["type"]
+    if kind == "function_expression":
+        return _TYPES_OF.get(node["value"], "")
+    if kind == "or_expression":
+        first, second = map(_kind_of, children)
+        return first if first == second else ""
+    if kind in ("and_expression", "subexpression", "pipe"):
+        return _kind_of(children[-1])
+    kinds = dict(comparator="boolean", not_expression="boolean", multi_select_list="array", multi_select_dict="object")
+    return kinds.get(kind, "")
+
+
 _SAME, _OTHER = {"eq": True, "ne": False}, {"eq": False, "ne": True}
 
 

@@ -310,7 +310,7 @@ class Session:
     def add_restriction(self, policy: str) -> None:
         """Hold to a policy beside those of machine, site and environment."""
         with self.errors_for_scripts():
-            source = from_variable(policy, "policy", CatalogNames(self.catalog))
+            source = from_variable(policy, "policy", CatalogNames(self.catalog, self.base.environ))
         self.base.restrictions = (*self.base.restrictions, source)
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, get_args
 
 from ..errors import CallsheetError
 from ..language.safety import Safety
+from ..patterns import lazy_pattern
 from ..urls import url_origin
 
 # What is known of a request when it is judged.
@@ -83,7 +84,7 @@ class PolicyRule(NamedTuple):
         if self.safety is not None:
             yield RuleMatch.YES if facts.safety in self.safety else RuleMatch.NO
         if self.operations is not None:
-            yield _match_each(facts.operations, [_wildcard_pattern(text) for text in self.operations])
+            yield _match_each(facts.operations, [wildcard_pattern(text) for text in self.operations])
         if self.methods is not None:
             yield (
                 RuleMatch.MAYBE
@@ -116,7 +117,7 @@ def _match_of_share(fitting: list[bool]) -> RuleMatch:
 
 def _match_names(named: NamedThings, wanted: tuple[str, ...]) -> RuleMatch:
     """`unclear` ones may be of the wanted, and may be others."""
-    found = _match_each(named.names, [_wildcard_pattern(text) for text in wanted])
+    found = _match_each(named.names, [wildcard_pattern(text) for text in wanted])
     return RuleMatch.MAYBE if named.unclear else found
 
 
@@ -124,7 +125,7 @@ def _on_site(wanted: tuple[str, ...], known: Collection[str] | None) -> RuleMatc
     """A site by its name or by an address; one that fits is enough, since all of them are of the same site."""
     if known is None:
         return RuleMatch.MAYBE
-    patterns = [_wildcard_pattern(_normalized_address(text)) for text in wanted]
+    patterns = [wildcard_pattern(_normalized_address(text)) for text in wanted]
     return RuleMatch.YES if any(pattern.fullmatch(each) for each in known for pattern in patterns) else RuleMatch.NO
 
 
@@ -141,7 +142,7 @@ def _normalized_address(text: str) -> str:
 
 
 @cache
-def _wildcard_pattern(text: str) -> re.Pattern[str]:
+def wildcard_pattern(text: str) -> re.Pattern[str]:
     """`*` stands for any run of characters; case does not matter."""
     return re.compile(".*".join(map(re.escape, text.split("*"))), re.IGNORECASE | re.DOTALL)
 
@@ -151,6 +152,39 @@ def path_pattern(text: str) -> re.Pattern[str]:
     """`*` stands for one segment or a part of it, `**` for any number; what stands before the path does not matter."""
     parts = ["[^/]*".join(map(re.escape, part.split("*"))) for part in text.strip("/").split("**")]
     return re.compile("(?:.*/)?" + ".*".join(parts), re.IGNORECASE | re.DOTALL)
+
+
+VERSION = lazy_pattern(r"v?\d+(?:\.\d+)*|latest")  # a segment of a path; versions are alike
+
+
+def may_fit_template(path: str, template: str, *, within: bool = False) -> bool:
+    """Whether a path with wildcards, as a rule names it, fits a request to this path with {placeholders}.
+
+    In doubt it does. What stands before either does not matter, as where requests are judged; `within` one that is
+    longer than the template does not fit.
+    """
+    return _ends_alike(path.strip("/").split("/"), template.strip("/").split("/"), within=within)
+
+
+def _ends_alike(wanted: list[str], template: list[str], *, within: bool) -> bool:
+    if not wanted or not template:
+        return not wanted or not within
+    *before, last = wanted
+    if "**" in last:
+        starts = f"{last.partition('**')[0]}*"
+        return any(
+            _may_be_segment(starts, template[place]) and _ends_alike(before, template[:place], within=within)
+            for place in range(len(template))
+        )
+    if len(template) == 1 and template[0].startswith("{") and any("**" not in each for each in before):
+        return False  # a placeholder at the beginning has nothing before it
+    return _may_be_segment(last, template[-1]) and _ends_alike(before, template[:-1], within=within)
+
+
+def _may_be_segment(wanted: str, segment: str) -> bool:
+    if "{" in segment or wildcard_pattern(wanted).fullmatch(segment):
+        return True
+    return bool(VERSION.fullmatch(wanted) and VERSION.fullmatch(segment))
 
 
 # Several sources of rules and one verdict: the strictest of them decides, so no source loosens another.
@@ -232,6 +266,30 @@ class Policy(tuple[PolicySource, ...]):
 
     def _denials_of(self, facts: Facts) -> Iterator[PolicyVerdict]:
         return (verdict for source in self if (verdict := source.certainly_denies(facts)) is not None)
+
+
+def covers_rule(first: PolicyRule, later: PolicyRule) -> bool:
+    """Whether whatever fits a later rule fits an earlier one, so that the later one is never reached."""
+    return all(
+        wanted is None or (given is not None and all(any(fits(each, one) for one in wanted) for each in given))
+        for wanted, given, fits in (
+            (first.safety, later.safety, str.__eq__),
+            (first.operations, later.operations, is_within),
+            (first.methods, later.methods, str.__eq__),
+            (first.paths, later.paths, _is_path_within),
+            (first.sites, later.sites, is_within),
+            *((names, later.named.get(kind), is_within) for kind, names in first.named.items()),
+        )
+    )
+
+
+def is_within(inner: str, outer: str) -> bool:
+    """Whether a pattern with `*`, or a text without, fits nothing that another pattern does not fit."""
+    return wildcard_pattern(outer).fullmatch(inner) is not None
+
+
+def _is_path_within(inner: str, outer: str) -> bool:
+    return path_pattern(outer).fullmatch(inner.strip("/").replace("**", "*/*")) is not None
 
 
 def class_rules(decisions: dict[str, Decision], text: str = "") -> tuple[PolicyRule, ...]:

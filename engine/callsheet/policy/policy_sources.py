@@ -6,13 +6,27 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, cast
 
-from ..errors import NotAllowed, UsageError, closest_names, did_you_mean
+from ..errors import NotAllowed, UsageError, closest_names, did_you_mean, slip_of
 from ..files import open_regular
+from ..language.http_methods import METHODS
+from ..language.safety import Safety
 from ..patterns import lazy_pattern
-from .policy import CLASSES, DECISIONS, Decision, Policy, PolicyRule, PolicySource, class_rules, read_only
+from .policy import (
+    CLASSES,
+    DECISIONS,
+    Decision,
+    Policy,
+    PolicyRule,
+    PolicySource,
+    class_rules,
+    covers_rule,
+    is_within,
+    may_fit_template,
+    read_only,
+)
 
 # A policy as it is written, in a file or on one line, as a source of rules.
 
@@ -22,7 +36,20 @@ PROGRAM = "program"
 _OTHERS = 'a rule about another program says so: program = "NAME"'
 _PATTERNS = ("operation", "class", "method", "path", "site")
 _METHOD = lazy_pattern(r"[A-Za-z]+")
+_WORDS = lazy_pattern(r"\([\w-]+(\|[\w-]+)+\)")  # a pattern that is nothing but the words it fits
+_INSTANCES = ("", "A", "1", "A1")  # what a wildcard may stand for
+_NEVER_IN_PATHS = lazy_pattern(r"[{}?#\s]")
+_PATH_WILDCARDS = "* stands for one segment or a part of it, ** for any number"
 _SHORT = lazy_pattern(r"[\w.*-]+(=\w+)?([,\s]+[\w.*-]+(=\w+)?)*")
+
+
+class DocumentedRequest(NamedTuple):
+    """What an operation sends on one deployment: its method, its path with {placeholders}, and its class."""
+
+    operation: str
+    method: str
+    path: str
+    safety: Safety
 
 
 class KnownNames(Protocol):
@@ -38,7 +65,17 @@ class KnownNames(Protocol):
         ...
 
     def operations(self) -> Collection[str]: ...
-    def kinds(self) -> Collection[str]: ...
+    def requests(self) -> Iterable[DocumentedRequest]:
+        """Those of all operations, on each deployment."""
+        ...
+
+    def kinds(self) -> Mapping[str, Collection[str]]:
+        """Kinds of things, each with the patterns whose first group is the name of one."""
+        ...
+
+    def programs(self) -> Collection[str]:
+        """The programs that are here."""
+        ...
 
 
 def is_short(text: str) -> bool:
@@ -93,22 +130,35 @@ def from_table(table: Mapping[str, Any], name: str, names: KnownNames) -> Policy
     written = table.get(RULES, [])
     if not isinstance(written, list) or not all(isinstance(each, Mapping) for each in written):
         raise UsageError(f"{name}: {RULES}: expected tables, each begun with [[{RULES}]]")
-    here = [
-        (place, each)
-        for place, each in enumerate(written, 1)
-        if _is_for(names.program, each, f"{name}: {RULES} {place}")
-    ]
-    rules = [_read_rule(each, place, name, names) for place, each in here]
-    return PolicySource(name, (*rules, *class_rules(classes)))
+    here = [(place, each) for place, each in enumerate(written, 1) if _is_for(names, each, f"{name}: {RULES} {place}")]
+    rules = (*(_read_rule(each, place, name, names) for place, each in here), *class_rules(classes))
+    _refuse_unreached(rules, name)
+    return PolicySource(name, rules)
 
 
-def _is_for(program: str, table: Mapping[str, Any], where: str) -> bool:
-    return PROGRAM not in table or program in _read_texts(table[PROGRAM], f"{where}: {PROGRAM}")
+def _is_for(names: KnownNames, table: Mapping[str, Any], where: str) -> bool:
+    """A program that is not here may be on another machine that has the same policy; a misspelt one is on none."""
+    if PROGRAM not in table:
+        return True
+    programs = _read_texts(table[PROGRAM], f"{where}: {PROGRAM}")
+    known = {names.program} if set(programs) == {names.program} else {names.program, *names.programs()}
+    for each in programs:
+        if each not in known and (meant := slip_of(each, sorted(known))):
+            raise UsageError(f"{where}: {PROGRAM}: no program {each!r}, did you mean {meant!r}?")
+    return names.program in programs
+
+
+def _refuse_unreached(rules: Sequence[PolicyRule], name: str) -> None:
+    for place, later in enumerate(rules):
+        for first in rules[:place]:
+            if first.decision != later.decision and covers_rule(first, later):
+                text = f"{name}: {later.text} is never reached: {first.text} stands before it and fits all that it fits"
+                raise UsageError(text, hint="the first rule that fits decides: put the more special one before")
 
 
 def _read_rule(table: Mapping[str, Any], place: int, name: str, names: KnownNames) -> PolicyRule:
     where = f"{name}: {RULES} {place}"
-    kinds = list(names.kinds())
+    kinds = names.kinds()
     known = ("decision", "reason", PROGRAM, *_PATTERNS, *kinds)
     for key in table:
         if key not in known:
@@ -121,17 +171,44 @@ def _read_rule(table: Mapping[str, Any], place: int, name: str, names: KnownName
         raise UsageError(f"{where}: reason: expected a text")
     given = {key: _read_texts(table[key], f"{where}: {key}") for key in (*_PATTERNS, *kinds) if key in table}
     said = ", ".join(f"{key} {' or '.join(values)}" for key, values in given.items())
-    return PolicyRule(
+    for kind in kinds:
+        _refuse_impossible_names(given.get(kind, ()), kinds[kind], f"{where}: {kind}")
+    rule = PolicyRule(
         decision,
         f"rule {place} ({said or 'everything'}: {decision})",
         reason,
         _read_classes(given.get("class"), where),
         _read_operations(given.get("operation"), where, names),
         _read_methods(given.get("method"), where),
-        _read_paths(given.get("path"), where),
+        _read_paths(given.get("path"), where, names),
         given.get("site"),
         {kind: given[kind] for kind in kinds if kind in given},
     )
+    if rule.operations is not None:
+        _refuse_impossible_requests(rule, where, names)
+    return rule
+
+
+def _refuse_impossible_requests(rule: PolicyRule, where: str, names: KnownNames) -> None:
+    """Its operations have the class, the method and the path that it names; one that has them is enough."""
+    operations, paths = rule.operations or (), rule.paths
+    if not (rule.safety or rule.methods or paths) or not all(text.strip("*") for text in operations):
+        return
+    found = [each for each in names.requests() if any(is_within(each.operation, one) for one in operations)]
+    whose = repr(operations[0]) if len(operations) == 1 else f"none of {', '.join(operations)}"
+    said: tuple[tuple[str, Collection[str] | None, Callable[[str, str], bool]], ...] = (
+        ("safety", rule.safety, str.__eq__),
+        ("method", rule.methods, str.__eq__),
+        ("path", paths, lambda has, wanted: may_fit_template(wanted, has)),
+    )
+    for key, wanted, fits in said:
+        there = sorted({str(getattr(each, key)) for each in found})
+        found = [each for each in found if wanted is None or any(fits(getattr(each, key), one) for one in wanted)]
+        if wanted is not None and there and not found:
+            called = "class" if key == "safety" else key
+            never = "has" if len(operations) > 1 else "never has"
+            text = f"{whose} {never} the {called} {' or '.join(sorted(wanted))}, but {' or '.join(there[:3])}"
+            raise UsageError(f"{where}: {text}")
 
 
 def _read_decision(value: Any, where: str) -> Decision:
@@ -164,26 +241,75 @@ def _read_operations(values: tuple[str, ...] | None, where: str, names: KnownNam
 
 def _known_operations(values: tuple[str, ...], where: str, names: KnownNames) -> Iterator[str]:
     for each in values:
-        found = each if "*" in each else names.operation_id(each)
+        found = each if _fits_operations(each, names) else names.operation_id(each)
         if found is None:
-            near = closest_names(each, names.operations())
+            plain = each.replace(".*", "*")
+            near = [plain] if _fits_operations(plain, names) else closest_names(each, names.operations())
             meant = f", did you mean {near[0]!r}?" if near else ""
             raise UsageError(f"{where}: unknown operation {each!r}{meant}", hint=None if near else _OTHERS)
         yield found
+
+
+def _fits_operations(text: str, names: KnownNames) -> bool:
+    """Whether a text with `*` fits an operation, or there are none."""
+    known = names.operations() if text.strip("*") else ()
+    return "*" in text and (not known or any(is_within(each, text) for each in known))
+
+
+def _refuse_impossible_names(values: tuple[str, ...], patterns: Collection[str], where: str) -> None:
+    """A name that no request can have protects nothing: `demo project` where names are letters."""
+    words = (
+        [word for text in patterns for word in text[1:-1].split("|")] if all(map(_WORDS.fullmatch, patterns)) else []
+    )
+    for value in values:
+        tried = words or [value.replace("*", letters) for letters in _INSTANCES]
+        found = {
+            (each, match[1])
+            for each in tried
+            for text in patterns
+            if (match := re.fullmatch(text, each, re.IGNORECASE)) and match[1] is not None
+        }
+        if any(is_within(named, value) for _, named in found) or ("*" in value and not found):
+            continue
+        meant = min((named for _, named in found), key=len, default="") if not words else ""
+        near = f", did you mean {meant!r}?" if meant else did_you_mean(value, words)
+        known = f" (known: {', '.join(words)})" if words and not near else ""
+        raise UsageError(f"{where}: {value!r} is the name of none{near}{known}")
 
 
 def _read_methods(values: tuple[str, ...] | None, where: str) -> frozenset[str] | None:
     for each in values or ():
         if not _METHOD.fullmatch(each):
             raise UsageError(f"{where}: method: {each!r} is not a method such as DELETE")
+        if each.upper() not in METHODS and (meant := slip_of(each, METHODS)):
+            raise UsageError(f"{where}: method: no method {each!r}, did you mean {meant!r}?")
     return frozenset(each.upper() for each in values) if values else None
 
 
-def _read_paths(values: tuple[str, ...] | None, where: str) -> tuple[str, ...] | None:
+def _read_paths(values: tuple[str, ...] | None, where: str, names: KnownNames) -> tuple[str, ...] | None:
+    documented = frozenset(each.path for each in names.requests()) if values else frozenset[str]()
     for each in values or ():
         if not each.startswith("/"):
             raise UsageError(f"{where}: path: {each!r} does not start with a slash")
+        if sign := _NEVER_IN_PATHS.search(each):
+            raise UsageError(f"{where}: path: no path of a request has {sign[0]!r}", hint=_PATH_WILDCARDS)
+        if meant := _meant_path(each, documented):
+            raise UsageError(f"{where}: path: no operation has a path like {each!r}, did you mean {meant!r}?")
     return values
+
+
+def _meant_path(path: str, documented: Collection[str]) -> str | None:
+    """A documented path with one segment spelled otherwise. Any other may be of a request that is not documented."""
+    if any(may_fit_template(path, each, within=True) for each in documented):
+        return None
+    segments = path.split("/")
+    words = {word for each in documented for word in each.split("/") if "{" not in word}
+    for place, segment in enumerate(segments):
+        for near in closest_names(segment, words, 3, 0.75) if segment.strip("*") else ():
+            meant = "/".join([*segments[:place], near, *segments[place + 1 :]])
+            if any(may_fit_template(meant, each, within=True) for each in documented):
+                return meant
+    return None
 
 
 # The policy of a machine: a file that only its administrator can write, so that nobody else loosens it.

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from ..catalog.catalog import Catalog
 from ..errors import CallsheetError, UsageError
+from ..language.merge import deployment_variants
+from ..language.safety import by_method, class_for_policies
 from ..language.template import fill_template
 from ..policy.policy import Policy, PolicySource
-from ..policy.policy_sources import load_policy, of_site
+from ..policy.policy_sources import DocumentedRequest, load_policy, of_site
 from ..urls import base_url, url_origin
 from .credentials.secrets import (
     Credential,
@@ -44,8 +46,10 @@ VARIABLE = "POLICY"
 class CatalogNames:
     """What the rules of a policy may mention, out of the definitions."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, environ: Mapping[str, str]) -> None:
         self._catalog = catalog
+        self._environ = environ
+        self._requests: list[DocumentedRequest] = []
 
     @property
     def program(self) -> str:
@@ -58,8 +62,31 @@ class CatalogNames:
     def operations(self) -> Collection[str]:
         return self._catalog.operations.ids()
 
-    def kinds(self) -> Collection[str]:
-        return self._catalog.containers.ids()
+    def requests(self) -> list[DocumentedRequest]:
+        if not self._requests:
+            self._requests = [*self._all_requests()]
+        return self._requests
+
+    def _all_requests(self) -> Iterator[DocumentedRequest]:
+        for id, operation in self._catalog.operations.all().items():
+            for table in (operation, *deployment_variants(operation).values()):
+                method, _, path = str(table["http"]).partition(" ")
+                for safety in {class_for_policies(table), *([by_method(method)] if operation.get("own") else [])}:
+                    yield DocumentedRequest(id, method, path, safety)
+        for http, safety, id in self._catalog.shipped_paths():
+            method, _, path = http.partition(" ")
+            yield DocumentedRequest(id, method, path, safety)
+
+    def kinds(self) -> Mapping[str, Collection[str]]:
+        return {
+            id: [each["pattern"], *filter(None, [each.get("query_pattern")])]
+            for id, each in self._catalog.containers.all().items()
+        }
+
+    def programs(self) -> Collection[str]:
+        from ..language.load import program_names
+
+        return program_names(self._environ)
 
 
 def policy_here(
@@ -75,7 +102,7 @@ def policy_here(
 
     Raises `UsageError` or `NotAllowed` where it cannot be known what is forbidden.
     """
-    names = CatalogNames(catalog)
+    names = CatalogNames(catalog, environ)
     own = [source for name, settings in sites.items() for source in of_site(name, settings, names)]
     return load_policy(variables.name(VARIABLE), environ, names, own=[*own, *restrictions], warn=warn)
 

@@ -42,7 +42,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
 
 @pytest.fixture(scope="module")
 def gate(catalog: Catalog) -> Gate:
-    return Gate(Policy([from_text(RULES, "here", CatalogNames(catalog))]), catalog)
+    return Gate(Policy([from_text(RULES, "here", CatalogNames(catalog, {}))]), catalog)
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +214,7 @@ def test_who_sees_a_comment_is_found(
 
 def test_a_rule_forbids_comments_that_customers_see(builder: Builder, catalog: Catalog) -> None:
     text = '[[rule]]\nproject = "HELP"\nseen_by = "customers"\ndecision = "deny"\n'
-    gate = Gate(Policy([from_text(text, "here", CatalogNames(catalog))]), catalog)
+    gate = Gate(Policy([from_text(text, "here", CatalogNames(catalog, {}))]), catalog)
     help_desk = COMMENT.replace("DEMO", "HELP")
     assert gate.judge_request(raw(builder, "POST", help_desk, {"body": "x"})).decision == "deny"
     assert (
@@ -259,6 +259,6 @@ def test_a_fence_around_projects(
 
 def test_what_no_operation_has_can_be_left_out(builder: Builder, catalog: Catalog) -> None:
     text = 'write = "deny"\n[[rule]]\noperation = "*"\nclass = "write"\ndecision = "allow"\n'
-    gate = Gate(Policy([from_text(text, "here", CatalogNames(catalog))]), catalog)
+    gate = Gate(Policy([from_text(text, "here", CatalogNames(catalog, {}))]), catalog)
     paths = {COMMENT: "allow", "/gateway/api/graphql": "deny", "/rest/api/3/issue/DEMO-1/undocumented": "deny"}
     assert {path: gate.judge_request(raw(builder, "POST", path, {})).decision for path in paths} == paths

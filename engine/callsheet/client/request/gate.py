@@ -16,7 +16,7 @@ from ...errors import CallsheetError, NotAllowed, UsageError
 from ...language.merge import deployment_variants
 from ...language.safety import Safety, by_method, class_for_policies, removes_something, worst_safety
 from ...language.template import TemplateError, evaluate
-from ...policy.policy import Facts, NamedThings, Policy, PolicyVerdict, path_pattern
+from ...policy.policy import VERSION, Facts, NamedThings, Policy, PolicyVerdict, path_pattern
 from ...urls import url_origin
 from .http_request import Body, Form, Json, Multipart, Raw, Request, query_text
 
@@ -268,7 +268,6 @@ def _strings_of(value: Any) -> list[str]:
 # What a request may do: read, write or destroy. The one place that judges it, however the request was spelled.
 
 
-_VERSION = re.compile(r"v?\d+(?:\.\d+)*|latest")
 _HOLE = "{}"
 
 
@@ -424,13 +423,13 @@ def _path_ending(segment: str) -> str:
     """What the last segments of two paths share when they may be the same."""
     if _is_placeholder(segment):
         return _HOLE
-    return "v" if _VERSION.fullmatch(segment) else segment.casefold()
+    return "v" if VERSION.fullmatch(segment) else segment.casefold()
 
 
 def _segments_match(wanted: str, segment: str) -> bool:
     if _is_placeholder(wanted) or wanted.casefold() == segment.casefold():
         return True
-    return bool(_VERSION.fullmatch(wanted) and _VERSION.fullmatch(segment))
+    return bool(VERSION.fullmatch(wanted) and VERSION.fullmatch(segment))
 
 
 # Which projects, spaces and the like a request names, as far as it tells: in its path, its query and its body.

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ...errors import did_you_mean
 from ...paths import stays_below
 from ...registry import FOR_AGENTS, PAGING, READ_MORE
+from ..conditions import fixed_truth, kind_of_result
 from ..load import shipped_table
 from ..merge import ON, deployment_variants
 from ..parameters import to_identifier, tool_name
 from ..problem import Finding, Findings
 from ..safety import CHANGES, class_of_operation
-from ..scopes import names_in
+from ..scopes import looks_at_all, names_in, root_names
 from ..shape import KINDS
 from ..source_file import PARTS, RESOURCE, Definition, Definitions, Path
 from ..template import texts_in
@@ -22,7 +23,7 @@ from .references import allowed_keys, unusable_names, value_faults
 from .requests import CallChecker, class_of_command, resolved_schema
 
 if TYPE_CHECKING:
-    from ..shape.agents import AgentsTable, Suggestion
+    from ..shape.agents import AgentsTable, GuardDefinition, ServerList, Suggestion
     from ..shape.resources import ResourceHere
 
 
@@ -219,6 +220,8 @@ def _param_names(command: Definition) -> set[str]:
 
 def host_findings(_definitions: Definitions, host: Definition) -> Findings:
     """A shared definition names no file of the home, and says nothing of what is written into one."""
+    yield from _guard_findings(host.table.get("guard", {}))
+    yield from _server_findings(host.table.get("servers", {}))
     for at, path in _places_below(host):
         if not stays_below(path):
             yield Finding(at, f"{path!r} has to stay below the directory: names with / between them, none of them ..")
@@ -230,6 +233,42 @@ def host_findings(_definitions: Definitions, host: Definition) -> Findings:
     elif own and "user" in host.table.get("servers", {}):
         text = "only definitions that come with the program name files of the home directory; `project` names others"
         yield Finding(("servers", "user"), text)
+
+
+def _guard_findings(guard: GuardDefinition) -> Findings:
+    """What the host sends is recognized, its line is found in that, and it is told to ask at all."""
+    files = guard.get("files", ())
+    written = [template for file in files for key in ("set", "entry", "text") if (template := file.get(key))]
+    named = {name for template in written for name in names_in(template)} & {"hook", "quoted_hook"}
+    if "payload" not in guard or "command" not in guard:
+        if named:
+            yield Finding(("guard",), "needs 'payload' and 'command': a file enters the hook, which has to read a line")
+        return
+    payload, command = guard["payload"], guard["command"]
+    known = list(dict.fromkeys(root_names(payload)))
+    if not named:
+        yield Finding(("guard", "files"), "none of them has {hook} or {quoted_hook} in it: the host would ask nothing")
+    if fixed_truth(payload) or not known:
+        text = "is true of whatever is sent: name what only this host sends"
+        yield Finding(("guard", "payload"), text)
+    elif not looks_at_all(payload) and not looks_at_all(command) and not {*known} & {*root_names(command)}:
+        text = f"reads nothing that `payload` asks for ({', '.join(known)}): every line would run unasked"
+        yield Finding(("guard", "command"), text)
+    if (kind := kind_of_result(command)) not in ("", "string", "array"):
+        yield Finding(("guard", "command"), f"is the line that the agent runs, not a {kind}")
+    if guard.get("asks") and "answer" in guard and "decision" not in names_in(guard.get("answer")):
+        yield Finding(("guard", "answer"), "has no {decision} in it: a host that can ask has to know whether it should")
+    if "decisions" in guard and not any("decision" in names_in(file.get("each")) for file in files):
+        yield Finding(("guard", "decisions"), "no file has {decision} in its `each`: nothing uses these words")
+
+
+def _server_findings(servers: ServerList) -> Findings:
+    named = set(names_in(servers.get("entry")))
+    for name in ("command", "args") if servers else ():
+        if name not in named:
+            yield Finding(
+                ("servers", "entry"), f"has no {{{name}}} in it: the server would not be started as it has to"
+            )
 
 
 def _places_below(host: Definition) -> Iterator[tuple[Path, str]]:

@@ -192,9 +192,12 @@ RULES: Rules = {
         KeyRule("payload", needs=("command",)),
         KeyRule("command", needs=("payload",)),
         KeyRule("answer", needs=("payload",)),
+        KeyRule("asks", (True,), needs=("answer",)),
     ),
+    "HostDefinition": (KeyRule("title", needs=("servers", "guard")),),
     "GuardFile": (
         KeyRule("format", ("json",), needs=("at",), without=("text",)),
+        KeyRule("at", needs=("entry", "each")),
         KeyRule("entry", without=("each",)),
         KeyRule("format", ("text",), needs=("text",), without=("at", "entry", "set")),
     ),

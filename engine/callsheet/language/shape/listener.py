@@ -103,6 +103,10 @@ OwnFile = Annotated[
 ]
 
 
+_Scheme = Annotated[str, fitting("^[a-z][a-z0-9+.-]*$", "the scheme of an address: https")]
+_Schemes = Annotated[list[_Scheme], Field(min_length=1)]
+
+
 class QueueTls(Shape, total=False):
     """Files (PEM) for TLS with a queue's server."""
 
@@ -115,7 +119,7 @@ class QueueDefinition(Shape, total=False):
     """A kind of queue beyond this machine. A queue that is made gets these limits; one that exists keeps its own."""
 
     driver: Required[Annotated[str, reference_to("engine:queue", description="What speaks with the server.")]]
-    schemes: Required[Annotated[list[str], Field(min_length=1, description="How its addresses begin.")]]
+    schemes: Required[Annotated[_Schemes, Field(description="How its addresses begin.")]]
     subject: Required[
         Annotated[
             str,
@@ -145,8 +149,6 @@ class QueueDefinition(Shape, total=False):
 
 
 Variable = Annotated[str, fitting("^[A-Za-z_][A-Za-z0-9_]*$", "the name of a variable: MY_SECRET")]
-_Scheme = Annotated[str, fitting("^[a-z][a-z0-9+.-]*$", "the scheme of an address: https")]
-_Schemes = Annotated[list[_Scheme], Field(min_length=1)]
 
 
 class BrokerDefinition(Shape, total=False):
@@ -493,6 +495,7 @@ RULES: Rules = {
         KeyRule("member", without=("prefix",)),
     ),
     "HandlerDefinition": (KeyRule("send", without=("input", "envelope")), KeyRule("envelope", without=("input",))),
+    "QueueTls": (KeyRule("key", needs=("cert",)),),
     "LoginDefinition": (KeyRule("env", without=("secret",)),),
     "ChallengeDefinition": (KeyRule("visit", needs=("allowed",)), KeyRule("allowed", needs=("visit",))),
     "Jwt": (
