@@ -103,8 +103,7 @@ def _kind_of(node: Node) -> str:
         return first if first == second else ""
     if kind in ("and_expression", "subexpression", "pipe"):
         return _kind_of(children[-1])
-    kinds = dict(comparator="boolean", not_expression="boolean", multi_select_list="array", multi_select_dict="object")
-    return kinds.get(kind, "")
+    return _TYPES_OF_NODES.get(kind, "")
 
 
 _SAME, _OTHER = {"eq": True, "ne": False}, {"eq": False, "ne": True}
@@ -128,6 +127,13 @@ def type_word(value: Any) -> str:
         for word, kinds in (("string", str), ("number", (int, float)), ("array", list), ("object", dict))
         if isinstance(value, kinds)
     )
+
+
+_TYPES_OF_NODES = {
+    **dict.fromkeys(("comparator", "not_expression"), "boolean"),
+    "multi_select_list": "array",
+    "multi_select_dict": "object",
+}
 
 
 # What is always of one type: first names, and whole paths.

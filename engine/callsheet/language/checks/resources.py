@@ -281,6 +281,7 @@ def _places_below(host: Definition) -> Iterator[tuple[Path, str]]:
 # Whether what is said of a thing holds together: its calls, its parents, what can be sent back of it.
 
 
+_WITH_A_YEAR = re.compile(r"%-?[YyGDFxcs]")
 _OF_A_LIST = frozenset({"since", "query", "site"})
 _OF_A_THING = frozenset({"id", "found", "site"})
 _SEES: dict[str, frozenset[str]] = {
@@ -336,6 +337,18 @@ class _Resource:
             yield Finding(("list",), "needs one of: call, inside")
         yield from self._field_findings()
         yield from self._identity_findings()
+        yield from self._change_findings()
+
+    def _change_findings(self) -> Findings:
+        """What tells one thing from another, and what tells when it was changed, can tell that."""
+        if (kind := kind_of_result(self.table.get("id", ""))) not in ("", "string", "number"):
+            yield Finding(("id",), f"is {kind}, which does not tell one thing from another")
+        changed = self.table.get("changed", {})
+        if (kind := kind_of_result(changed.get("at", ""))) not in ("", "string", "number"):
+            yield Finding(("changed", "at"), f"is {kind}, and not a time")
+        if "format" in changed and not _WITH_A_YEAR.search(changed["format"]):
+            text = f"{changed['format']!r} says no day of a year: it is written with the signs of strftime, as %Y-%m-%d"
+            yield Finding(("changed", "format"), text)
 
     def _identity_findings(self) -> Findings:
         """What was applied can be kept, and found again for all things at once."""
