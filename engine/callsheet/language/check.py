@@ -66,6 +66,7 @@ from .checks.resources import (
     tools_by_name,
     toolset_findings,
 )
+from .checks.sandbox import entity_findings
 from .desugar import is_derived
 from .merge import ON, idle_removals
 from .problem import Finding, Findings, Key, Problem, spot_with_bases, stale_by, word_problem
@@ -332,6 +333,7 @@ def _further_problems(
         "toolset": (toolset_findings,),
         "resource": (partial(resource_findings, aliases=operations, addresses=first_at_addresses(definitions)),),
         "host": (host_findings,),
+        "entity": (partial(entity_findings, aliases=operations),),
         "source": (source_findings, companion_findings),
         "event": (event_findings,),
         "route": (route_findings,),
