@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from .scopes import Node, syntax_tree
+from .functions import Functions
+from .scopes import RELATIVE, Node, syntax_tree
 from .template import evaluate, is_true
 
 
@@ -182,3 +183,37 @@ def word_faults(expression: str) -> Iterator[str]:
             yield f"{name}({words[0]!r}, ...): the text that is looked at stands first"
         if name == "split" and isinstance(words[0], str) and last is None:
             yield f"split({words[0]!r}, ...): the text that is split stands first"
+
+
+_INSIDE = ("subexpression", "index_expression")
+_A_TYPE = {"string": "a text", "number": "a number", "boolean": "true or false", "array": "a list"}
+
+
+def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
+    """What names of these types are never good for: a member of a text, a function of lists with a number."""
+    waiting = [syntax_tree(expression)]
+    while waiting:
+        node = waiting.pop()
+        children = [child for child in node.get("children", ()) if isinstance(child, dict)]
+        waiting += () if node["type"] == "expref" else children[:1] if node["type"] in RELATIVE else children
+        names = [child["value"] if child["type"] == "field" and child["value"] in types else None for child in children]
+        first = names[0] if names else None
+        if node["type"] == "function_expression":
+            yield from _argument_faults(node["value"], names, types)
+        elif node["type"] == "comparator" and first is not None and children[1]["type"] == "literal":
+            value = children[1]["value"]
+            if value is not None and types[first] == "array" and not isinstance(value, list):
+                yield f"{first!r} is a list, and never {value!r}: write contains({first}, ...)"
+            elif types[first] == "string" and isinstance(value, int | float):
+                yield f"{first!r} is a text, and never {value!r}: write to_number({first})"
+        elif node["type"] in _INSIDE and first is not None and types[first] != "array" and children[1:]:
+            yield f"{first!r} is {_A_TYPE[types[first]]}: there is nothing inside"
+
+
+def _argument_faults(function: str, names: Sequence[str | None], types: Mapping[str, str]) -> Iterator[str]:
+    signature = Functions.FUNCTION_TABLE.get(function, {}).get("signature", ())
+    for name, argument in zip(names, signature, strict=False):
+        wanted = argument["types"]
+        if name is not None and wanted and not any(each.partition("-")[0] == types[name] for each in wanted):
+            said = " or ".join(dict.fromkeys(_A_TYPE.get(each.partition("-")[0], each) for each in wanted))
+            yield f"{function}: {name!r} is {_A_TYPE[types[name]]}, and {function} takes {said}"

@@ -11,7 +11,7 @@ from .functions import ROOT, paths_in_expression
 from .template import TemplateError, expressions_in_text, texts_in
 
 _CHOSEN = {"key_val_pair", "multi_select_list"}  # `items[].{id: id}`: plainly parts of an item
-_RELATIVE = {"subexpression", "index_expression", "pipe", "projection", "value_projection", "filter_projection"}
+RELATIVE = {"subexpression", "index_expression", "pipe", "projection", "value_projection", "filter_projection"}
 
 Node = dict[str, Any]
 
@@ -109,7 +109,7 @@ def _roots_of(node: Node) -> Iterator[str]:
     children = list(_syntax_nodes(node.get("children", [])))
     if node["type"] == "field":
         yield node["value"].removeprefix(ROOT)
-    elif node["type"] in _RELATIVE or node["type"] == "key_val_pair":
+    elif node["type"] in RELATIVE or node["type"] == "key_val_pair":
         yield from _roots_of(children[0])
         for child in children[1:]:
             yield from _marked_below(child)
@@ -125,7 +125,7 @@ def _comparisons_below(node: Node) -> Iterator[tuple[str, Any]]:
     if node["type"] == "comparator" and {child["type"] for child in children} == {"field", "literal"}:
         name, literal = sorted(children, key=lambda child: str(child["type"]))
         yield name["value"].removeprefix(ROOT), literal["value"]
-    for child in children[:1] if node["type"] in _RELATIVE or node["type"] == "key_val_pair" else children:
+    for child in children[:1] if node["type"] in RELATIVE or node["type"] == "key_val_pair" else children:
         yield from _comparisons_below(child)
 
 
@@ -141,7 +141,7 @@ def _looks_at_all(node: Node) -> bool:
         return True
     if node["type"] == "expref":
         return False
-    seen = children[:1] if node["type"] in _RELATIVE or node["type"] == "key_val_pair" else children
+    seen = children[:1] if node["type"] in RELATIVE or node["type"] == "key_val_pair" else children
     return any(map(_looks_at_all, seen))
 
 
@@ -163,7 +163,7 @@ def _of_items(node: Node, *, within: bool) -> Iterator[str]:
         yield from _of_items(children[0], within=within)
         yield from _names_behind(children[1])
         yield from _of_items(children[2], within=True)
-    elif kind in _RELATIVE:
+    elif kind in RELATIVE:
         yield from _of_items(children[0], within=within)
         for child in children[1:]:
             yield from _names_behind(child)
@@ -179,7 +179,7 @@ def _names_behind(node: Node) -> Iterator[str]:
     """What follows something: a path of its own is a part of that, anything else begins anew with its names."""
     if node["type"] == "field":
         return
-    if node["type"] in _RELATIVE:
+    if node["type"] in RELATIVE:
         children = list(_syntax_nodes(node["children"]))
         yield from _names_behind(children[0])
         if node["type"] == "filter_projection":

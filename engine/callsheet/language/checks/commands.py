@@ -10,6 +10,7 @@ from ...durations import parse_typed_duration
 from ...errors import did_you_mean
 from ...jsontext import parse_json
 from ...registry import CONVERTERS, JOURNAL, OPTIONS, PAGING, REGISTRIES, SITE_SETTINGS
+from ..conditions import type_faults
 from ..merge import ACTION, ON, deployment_variants
 from ..parameters import to_identifier
 from ..problem import Finding, Findings
@@ -624,7 +625,10 @@ def expression_findings(_: Definitions, command: Definition) -> Findings:
     text = str(command.table)
     params = _known_params(command.table) if _COMPARING.search(text) else {}
     members = _known_members(command.table) if any(word in text for word in _MEMBERS) else {}
-    for path, expression in _expressions_of(command) if params or members else ():
+    types = _types_of_params(command.table)
+    for path, expression in _expressions_of(command) if params or members or types else ():
+        if "ask" not in path:  # those are of what is asked for
+            yield from (Finding(path, fault) for fault in type_faults(expression, types))
         for name, value in comparisons_in(expression) if params else ():
             fault = _fault_for_params(params.get(name, ()), name, value)
             if fault is not None:
@@ -632,6 +636,28 @@ def expression_findings(_: Definitions, command: Definition) -> Findings:
         for name, *rest in plain_paths(expression) if members else ():
             if rest and name in members and rest[0] not in members[name]:
                 yield Finding(path, f"{name!r} has no {rest[0]!r}{did_you_mean(rest[0], members[name])}")
+
+
+def _types_of_params(table: Any) -> dict[str, str]:
+    """What those are that nothing makes something else of, by the names that expressions have for them."""
+    found: dict[str, str] = {}
+    hidden: set[str] = set()
+    for here in (table, *deployment_variants(table).values()):
+        hidden |= added_by(here.get("step", ()))
+        for param in here.get("params", ()):
+            word = _type_of_param(param)
+            name = to_identifier(param["name"])
+            hidden |= {name} if found.setdefault(name, word) != word or not word else set()
+    return {name: word for name, word in found.items() if name not in hidden}
+
+
+def _type_of_param(param: Mapping[str, Any]) -> str:
+    if any(key in param for key in ("lookup", "convert", "assign", "removes", "excludes", "members")):
+        return ""
+    if param.get("multiple") or param.get("split"):
+        return "array"
+    kinds = {"integer": "number", "number": "number", "duration": "number"}
+    return "boolean" if param.get("kind") == "flag" else kinds.get(param.get("type", "text"), "string")
 
 
 def _known_members(table: CommandDefinition) -> dict[str, tuple[str, ...]]:
