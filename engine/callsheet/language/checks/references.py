@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 
 from ...errors import did_you_mean
 from ...registry import REGISTRIES
-from ..conditions import fixed_truth, word_faults
+from ..conditions import fixed_truth, kind_of_result, word_faults
 from ..problem import Finding, Findings
 from ..scopes import (
     begins_in_all,
@@ -549,6 +549,10 @@ def _place_faults(place: ShapePlace) -> Iterator[str]:
         truth = fixed_truth(value) if place.path[-1:] in _CONDITIONS and schema.get("format") == "jmespath" else None
         if truth is not None:
             yield "is always true" if truth else "is never true"
+        if place.path[-1:] == ("items",) and schema.get("format") == "jmespath":
+            kind = kind_of_result(value)
+            if kind in ("boolean", "number", "string"):
+                yield f"is a {kind}, and never a list of items"
 
 
 _CONDITIONS = tuple((key,) for key in ("when", "last", "failed", "where", "success", "requires"))

@@ -385,9 +385,27 @@ class _Resource:
         about = (("operation", call["call"]),)
         if key in _CHANGING and operation is not None and class_of_operation(operation) == "read":
             yield Finding((key, "call"), f"this changes something: {call['call']} only reads", about)
+        if key == "list" and operation is not None:
+            yield from self._since_findings(call, operation)
         names = {name for part in _TEMPLATES for name in names_in(call.get(part))}
         if key in _OF_ONE and not names & {"id", "found"} and names <= _SEES[key] | self.parents:
             yield Finding((key,), "is the same call for every thing: use {id} or {found} in it", about)
+
+    def _since_findings(self, call: Any, operation: Any) -> Findings:
+        """A parameter that is handed a time takes one, as it is written."""
+        seconds = self.table.get("changed", {}).get("format", "").startswith("%s")
+        params = {param.get("name"): param for param in operation.get("params", ())}
+        for name, value in call.get("args", {}).items():
+            param = params.get(name, {})
+            if value != "{since}":
+                continue
+            if "enum" in param:
+                yield Finding(("list", "args", name), f"takes one of {', '.join(map(str, param['enum']))}, and no time")
+            elif param.get("type", "string") != "string" and not (seconds and param["type"] in ("integer", "number")):
+                text = (
+                    f"is of the type {param['type']}: say by `changed.format` how a time is written as one, such as %s"
+                )
+                yield Finding(("list", "args", name), text)
 
     def _field_findings(self) -> Findings:
         """What is given can be sent, and what is sent can be given."""
