@@ -126,7 +126,7 @@ def derived_sample(definition: shape.SourceDefinition, values: Mapping[str, Any]
 
     Nothing where these do not say where the type is.
     """
-    payload: Any = copy.deepcopy(values["body"]) if definition.get("body") == "payload" else {}
+    payload: Any = copy.deepcopy(values["body"]) if definition.get("body", "payload") == "payload" else {}
     headers: dict[str, str] = {}
     for key in ("body", "time", "id", "type"):
         root, *names = _members_read(str(definition.get(key, ""))) or [""]

@@ -92,6 +92,47 @@ def test_events_of_every_type_are_sent_signed(tmp_path: Path) -> None:
         assert "hint: it was sent without a signature" in unsigned.stderr
 
 
+SHOP = """language = 2
+[source.shop]
+title = "Shop"
+path  = "/shop"
+type  = "payload.kind"
+id    = 'headers."x-shop-id"'
+[source.shop.hmac]
+header    = "X-Sig"
+algorithm = "sha256"
+encoding  = "hex"
+env       = "SHOP_SECRET"
+signed    = "{timestamp}.{body}"
+timestamp = { header = "X-Time" }
+[event."shop.any"]
+source   = "shop"
+type     = "*"
+category = "Shop"
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_source_of_ones_own_needs_no_sample(tmp_path: Path) -> None:
+    """What a delivery looks like follows from what the source reads; and `check` tells what would never do."""
+    own = {"SHOP_SECRET": SECRET}
+    with listening(tmp_path, "--source", "shop", "--log", definitions=SHOP, environ=own) as listener:
+        to = ("--source", "shop", "--to", f"http://127.0.0.1:{listener.port}/shop")
+        environ = {**own, "LMS_DEFINITIONS": str(tmp_path / "own")}
+        sent = run(tmp_path, "trigger", "paid", *to, "--data", '{"score": 5}', **environ)
+        assert sent.returncode == 0, sent.stderr
+        until(lambda: '{"score": 5, "kind": "paid"}' in listener.out, "the event")
+        assert f"ID: {sent.stdout.strip()}" in listener.out
+    (tmp_path / "own" / "own.toml").write_text(SHOP.replace('"payload.kind"', '"payload"'), encoding="utf-8")
+    done = run(tmp_path, "check", "--source", "shop", **environ)
+    assert "type: is a table" in done.stderr
+    split = SHOP.replace('"X-Sig"', '"X-Sig"\nseparator = "a"')
+    (tmp_path / "own" / "own.toml").write_text(split, encoding="utf-8")
+    done = run(tmp_path, "check", "--source", "shop", **environ)
+    assert done.returncode == 0, done.stderr
+    assert 'warning: source "shop": refuses the delivery of type' in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),

@@ -191,5 +191,5 @@ def test_a_delivery_is_made_as_the_expressions_read_it(body: str, events: str) -
     assert headers == {"x-id": "7"}
     one = payload[0] if events == "payload" else payload["list"][0] if events else payload
     assert one["meta"] == {"kind": "paid"}
-    assert {"": one, "payload": one, "payload.data": one.get("data")}[body].get("score") == (1 if body else None)
+    assert {"": one, "payload": one, "payload.data": one.get("data")}[body].get("score") == 1
     assert plain_delivery(definition, payload, headers, None, "http://x/x").body

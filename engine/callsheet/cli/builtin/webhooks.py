@@ -259,6 +259,7 @@ def check_webhooks(context: Context, values: ParameterValues) -> None:
     from ...listener.handlers import HandlerContext
     from ...listener.route_set import RouteSelection, check_order, check_replies, read_routes, warnings_of_handlers
     from ...listener.routes import split_commas
+    from ...listener.source_trials import trial_findings
     from ...listener.verify.source import Source
     from ..main import run_literally
 
@@ -275,7 +276,13 @@ def check_webhooks(context: Context, values: ParameterValues) -> None:
     asyncio.run(close_handlers(rules))
     check_order(rules, 1, shares_queue=values.get("queue") is not None)
     check_replies(rules, keeps_events=values.get("queue") is not None)
-    found = warnings_of_handlers(rules, selection.events)
+    events = context.catalog.events.all()
+    found = [
+        f'source "{name}": {" ".join(map(str, (*finding.path, finding.text)))}'
+        for name, definition in sources.items()
+        for finding in trial_findings(name, definition, events)
+    ]
+    found += warnings_of_handlers(rules, selection.events)
     found += _check_queue(context, values)
     for text in found:
         context.say(f"warning: {text}")
