@@ -391,7 +391,7 @@ class EventDefinition(Shape, total=False):
     source: Required[Annotated[str, reference_to("source", description="Where it comes from.")]]
     type: Annotated[
         str,
-        fitting(r"^[^\\|,]+$", "one type, or a pattern with *: order.*"),
+        fitting(r"^[^\\|,]+$", "one type, or a pattern for several"),
         Field(description="What the source calls it, or a pattern with *; default: the id."),
     ]
     category: Required[HelpText]
