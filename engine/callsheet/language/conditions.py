@@ -152,12 +152,12 @@ def comparison_faults(condition: str, bodies: Sequence[Mapping[str, Any]] = ()) 
         known = _TYPES.get(path) or _TYPES.get(path.partition(".")[0])
         found = [each for body in bodies if (each := evaluate(path, {"body": body})) is not None]
         kinds = {known} if known else {type_word(each) for each in found}
+        whole, _, member = path.rpartition(".")
+        holders = [evaluate(whole, {"body": body}) for body in bodies] if member == "length" else []
         if kinds and type_word(value) not in kinds:
             yield f"{path} is {' or '.join(sorted(kinds))}, and never {value!r}"
-        elif isinstance(value, str) and (value[1:].endswith("*") or re.fullmatch(r"/.+/", value)):
-            yield f"{value!r} is compared as it stands: starts_with({path}, ...) tells how a text begins"
-        elif path.endswith(".length") and not found:
-            yield f"{path}: lists and texts have no member `length`: write length({path.removesuffix('.length')})"
+        elif any(isinstance(holder, list | str) for holder in holders):
+            yield f"{path}: lists and texts have no member `length`: write length({whole})"
 
 
 # The words that functions take, where they are written out.

@@ -331,26 +331,33 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
 
 _NO_TYPE = re.compile(r"[\\|(){}^$%,]|^!")
 _SCRIPT_OPTIONS = ("-c", "-e", "--eval", "-Command", "/c", "/C")
-_OF_SHELLS = ("|", "||", "&&", ";", ">", ">>", "<", "&", "2>&1")
+_INTERPRETERS = re.compile(
+    r"(?:.*[/\\])?(?:(?:ba|da|k|z|fi)?sh|python[\d.]*|node|perl|ruby|php|pwsh|powershell|cmd)(?:\.exe)?"
+)
+_OF_SHELLS = ("||", "&&", ">>", "2>&1")
+_MAY_BE_ARGUMENTS = ("|", ";", ">", "<", "&")  # of an option, as in `cut -d ";"`
 
 
 def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """What no shell reads, and what one would run."""
     words = table["run"] if isinstance(table.get("run"), list) else []
+    runs_scripts = any(map(_INTERPRETERS.fullmatch, words))
     for text in comparison_faults(table.get("success", "`null`")):
         yield ("success",), text
     for place, word in enumerate(words):
         if not place and re.match(r"[\w.-]+ ", word):
             yield ("run", place), f"{word!r} is the name of one program: write each argument by itself"
-        elif place and words[place - 1] in _SCRIPT_OPTIONS and any(names_in(word)):
+        elif place and runs_scripts and words[place - 1] in _SCRIPT_OPTIONS and any(names_in(word)):
             text = 'a value inside a script is run as part of it: hand it over as a further argument, and read "$1"'
             yield ("run", place), text
-        elif word in _OF_SHELLS:
+        elif word in _OF_SHELLS or (
+            place and word in _MAY_BE_ARGUMENTS and not words[place - 1].startswith("-") and words[place + 1 :]
+        ):
             yield (
                 ("run", place),
                 f'{word!r} is an argument here: no shell reads it. run = ["sh", "-c", "..."] starts one',
             )
-        elif re.fullmatch(r"\$\{?\w+\}?", word):
+        elif re.fullmatch(r"\$\{?[A-Z][A-Z\d_]*\}?", word):
             yield ("run", place), f"{word!r} stays as it is: no shell reads it; placeholders are {{id}}, {{body.name}}"
     if "#" in str(table.get("url", "")):
         yield ("url",), "what is behind a # is never sent"
