@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -177,9 +178,9 @@ def test_what_is_wrong_is_said(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_every_sender_that_comes_along_takes_what_is_made_for_it() -> None:
-    catalog = open_catalog("lms", {"CALLSHEET_HOME": os.devnull}, own=False)
-    events = catalog.events.all()
-    tried = {name: list(trial_findings(name, each, events)) for name, each in catalog.sources.all().items()}
+    with closing(open_catalog("lms", {"CALLSHEET_HOME": os.devnull}, own=False)) as catalog:
+        events = catalog.events.all()
+        tried = {name: list(trial_findings(name, each, events)) for name, each in catalog.sources.all().items()}
     assert len(tried) > 30
     assert not any(tried.values()), tried
 
