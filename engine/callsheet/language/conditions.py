@@ -17,7 +17,7 @@ def compared_paths(expression: str) -> Iterator[tuple[str, Any]]:
     waiting = [syntax_tree(expression)]
     while waiting:
         node = waiting.pop()
-        waiting += [child for child in node.get("children", ()) if isinstance(child, dict)]
+        waiting += _parts_of_scope(node)
         if node["type"] == "comparator":
             left, right = node["children"]
             names = [each.get("value") for each in (left["children"] if left["type"] == "subexpression" else [left])]
@@ -26,6 +26,12 @@ def compared_paths(expression: str) -> Iterator[tuple[str, Any]]:
             is_plain = is_plain and (node["value"] in _SAME or not isinstance(right["value"], bool))  # else no order
             if is_path and is_plain and left["type"] in ("field", "subexpression"):
                 yield ".".join(names), right["value"]
+
+
+def _parts_of_scope(node: Node) -> list[Node]:
+    """The parts of a node that look at the whole scope, and not at an item of a list or a part of something."""
+    children = [child for child in node.get("children", ()) if isinstance(child, dict)]
+    return [] if node["type"] == "expref" else children[:1] if node["type"] in RELATIVE else children
 
 
 @lru_cache(maxsize=4096)
@@ -80,7 +86,7 @@ def _truth_of_comparison(comparator: str, left: Node, right: Node) -> bool | Non
         return _SAME.get(comparator)
     if left["type"] == "literal":
         left, right = right, left
-    known = _TYPES_OF.get(left["value"]) if left["type"] == "function_expression" else None
+    known = _TYPES_OF_FUNCTIONS.get(left["value"]) if left["type"] == "function_expression" else None
     known = "boolean" if left["type"] in ("not_expression", "comparator") else known
     if right["type"] != "literal" or right["value"] is None or known is None:  # a number may be null
         return None
@@ -98,7 +104,7 @@ def kind_of_result(expression: str) -> str:
 def _kind_of(node: Node) -> str:
     children, kind = [child for child in node.get("children", ()) if isinstance(child, dict)], node["type"]
     if kind == "function_expression":
-        return _TYPES_OF.get(node["value"], "")
+        return _TYPES_OF_FUNCTIONS.get(node["value"], "")
     if kind == "or_expression":
         first, second = map(_kind_of, children)
         return first if first == second else ""
@@ -111,7 +117,7 @@ _SAME, _OTHER = {"eq": True, "ne": False}, {"eq": False, "ne": True}
 
 
 _TYPE_WORDS = ("string", "number", "array", "object", "boolean", "null")
-_TYPES_OF = {
+_TYPES_OF_FUNCTIONS = {
     **dict.fromkeys(("length", "sum", "to_number", "abs", "ceil", "floor"), "number"),
     **dict.fromkeys(("contains", "starts_with", "ends_with"), "boolean"),
     **dict.fromkeys(("join", "to_string", "type"), "string"),
@@ -134,11 +140,12 @@ _TYPES_OF_NODES = {
     **dict.fromkeys(("comparator", "not_expression"), "boolean"),
     "multi_select_list": "array",
     "multi_select_dict": "object",
+    **dict.fromkeys(("projection", "value_projection", "filter_projection"), "array"),
 }
 
 
 # What is always of one type: first names, and whole paths.
-_TYPES = {
+_TYPES_OF_PATHS = {
     **dict.fromkeys(("headers", "query", "event_type", "source"), "string"),
     **dict.fromkeys(("result.exit_code", "result.status"), "number"),
 }
@@ -146,10 +153,10 @@ _TYPES = {
 
 def comparison_faults(condition: str, bodies: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
     """Comparisons with a value that what is compared never has: by its type, or by `bodies`, samples of events."""
-    if _TYPES.get(condition) == "number":
+    if _TYPES_OF_PATHS.get(condition) == "number":
         yield "is always true: a number is, 0 too"
     for path, value in compared_paths(condition):
-        known = _TYPES.get(path) or _TYPES.get(path.partition(".")[0])
+        known = _TYPES_OF_PATHS.get(path) or _TYPES_OF_PATHS.get(path.partition(".")[0])
         found = [each for body in bodies if (each := evaluate(path, {"body": body})) is not None]
         kinds = {known} if known else {type_word(each) for each in found}
         whole, _, member = path.rpartition(".")
@@ -195,7 +202,7 @@ def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
     while waiting:
         node = waiting.pop()
         children = [child for child in node.get("children", ()) if isinstance(child, dict)]
-        waiting += () if node["type"] == "expref" else children[:1] if node["type"] in RELATIVE else children
+        waiting += _parts_of_scope(node)
         names = [child["value"] if child["type"] == "field" and child["value"] in types else None for child in children]
         first = names[0] if names else None
         if node["type"] == "function_expression":

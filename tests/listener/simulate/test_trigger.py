@@ -116,13 +116,17 @@ category = "Shop"
 def test_a_source_of_ones_own_needs_no_sample(tmp_path: Path) -> None:
     """What a delivery looks like follows from what the source reads; and `check` tells what would never do."""
     own = {"SHOP_SECRET": SECRET}
-    with listening(tmp_path, "--source", "shop", "--log", definitions=SHOP, environ=own) as listener:
+    routes = '[route.all]\nwhen = "body.score > `4`"\ndo = [{ handler = "append", file = "lines" }]\n'
+    with listening(tmp_path, "--source", "shop", "--log", routes=routes, definitions=SHOP, environ=own) as listener:
         to = ("--source", "shop", "--to", f"http://127.0.0.1:{listener.port}/shop")
         environ = {**own, "LMS_DEFINITIONS": str(tmp_path / "own")}
         sent = run(tmp_path, "trigger", "paid", *to, "--data", '{"score": 5}', **environ)
         assert sent.returncode == 0, sent.stderr
         until(lambda: '{"score": 5, "kind": "paid"}' in listener.out, "the event")
         assert f"ID: {sent.stdout.strip()}" in listener.out
+        lines = tmp_path / "lines"
+        until(lambda: lines.exists() and lines.read_bytes().endswith(b"\n"), "the line of the route")
+        assert json.loads(lines.read_text(encoding="utf-8"))["body"] == {"score": 5, "kind": "paid"}
     (tmp_path / "own" / "own.toml").write_text(SHOP.replace('"payload.kind"', '"payload"'), encoding="utf-8")
     done = run(tmp_path, "check", "--source", "shop", **environ)
     assert "type: is a table" in done.stderr

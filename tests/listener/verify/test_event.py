@@ -47,7 +47,7 @@ def test_what_is_seen_by_conditions_and_by_placeholders() -> None:
     named = {name: made.scope[name] for name in ("id", "event_type", "event_time", "source", "query")}
     assert named == {"id": "7", "event_type": "t", "event_time": "now", "source": "s", "query": {"q": "2", "e": ""}}
     assert made.scope["headers"]["x-id"] == "9"
-    assert made.scope["body"] == {}
+    assert made.scope["body"] == made.scope["payload"]
     assert made.attempt == 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,13 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 from ...durations import duration_seconds
 from ...errors import did_you_mean, slip_of
 from ...registry import REGISTRIES, resolve_entry
-from ..compiled_jmespath import expression_tree
-from ..conditions import compared_paths, comparison_faults
+from ..conditions import compared_paths, comparison_faults, kind_of_result
 from ..problem import Finding, Findings
-from ..scopes import names_in, root_names
+from ..scopes import names_in, paths_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, fill_template, texts_in
-from .references import expression_fault, prefix_fault
+from .references import prefix_fault
 
 if TYPE_CHECKING:
     from ...jsontext import JsonObject
@@ -98,8 +96,11 @@ def _trust_findings(table: SourceDefinition) -> Findings:
     for key in ("hmac", "public_key", "certificate", "jwt"):
         for name, at_least in (("tolerance", 1.0), ("leeway", 0.0)):
             length = _table_at(table, (key,)).get(name)
-            if length is not None and not at_least <= duration_seconds(length) <= _LONGEST_TOLERANCE:
-                yield Finding((key, name), f"{length} keeps nearly all deliveries out, or old ones not: 5m is usual")
+            seconds = at_least if length is None else duration_seconds(length)
+            if seconds < at_least:
+                yield Finding((key, name), f"{length} would refuse nearly every delivery: 5m is usual")
+            elif seconds > _LONGEST_TOLERANCE:
+                yield Finding((key, name), f"{length} would take deliveries that somebody kept: 5m is usual")
     for path, token in [(("jwt",), table.get("jwt", {})), *_placed_tokens(table)]:
         if (fault := prefix_fault(token.get("header", ""), token.get("prefix", ""))) is not None:
             yield Finding((*path, "prefix"), fault)
@@ -141,13 +142,12 @@ _OF_SENDERS = ("content-type", "content-length", "host", "user-agent", "accept")
 
 def _value_fault(expression: str) -> str | None:
     """Why an expression can never be one value of an event, or none."""
-    tree = (None if expression_fault(expression) else expression_tree(expression)) or {"type": ""}
-    if tree["type"] in ("comparator", "not_expression"):
-        return "is true or false, whatever the event is"
-    if tree["type"].endswith("projection") or tree["type"] == "multi_select_list":
-        return "is a list: name one value"
-    if tree["type"] == "multi_select_dict" or expression in ("payload", "headers", "query"):
+    if expression in ("payload", "headers", "query"):
         return "is a table: name one value in it"
+    if (kind := kind_of_result(expression)) in ("boolean", "array", "object"):
+        return {"boolean": "is true or false, whatever the event is", "array": "is a list: name one value"}.get(
+            kind, "is a table: name one value in it"
+        )
     header = expression.removeprefix("headers.").strip('"')
     return f"{header!r} is the same for many events" if header in _OF_SENDERS else None
 
@@ -370,19 +370,18 @@ def _result_findings(route: Mapping[str, Any]) -> Findings:
         members: tuple[str, ...] | None = None if kind is None else cast("Any", resolve_entry(kind)).result_members
         if members is None:
             continue
-        texts: dict[Path, Any] = {("do", place, "success"): table.get("success")}
+        read: dict[Path, list[str]] = {
+            ("do", place, "success"): list(map(".".join, plain_paths(table.get("success", "`null`"))))
+        }
         if len(route["do"]) == 1:
-            texts |= {("reply", key): value for key, value in route.get("reply", {}).items()}
-        for path, text in texts.items():
-            for name in dict.fromkeys(_RESULT.findall(json.dumps(text, ensure_ascii=False))):
+            read |= {("reply", key): list(paths_in(value)) for key, value in route.get("reply", {}).items()}
+        for path, paths in read.items():
+            for name in dict.fromkeys(each.split(".")[1] for each in paths if each.startswith("result.")):
                 if name not in members:
                     has = f"has {', '.join(members)}" if members else "has nothing"
                     yield Finding(
                         path, f"result.{name}: what {table['handler']} gives {has}{did_you_mean(name, members)}"
                     )
-
-
-_RESULT = re.compile(r"\bresult\.(\w+)")
 
 
 def _longest_wait(definitions: Definitions, table: Mapping[str, Any]) -> str | None:

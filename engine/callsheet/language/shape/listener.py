@@ -345,7 +345,13 @@ class SourceDefinition(Shape, total=False):
     type: Required[Annotated[Expression, Field(json_schema_extra={"sees": list(_OF_A_DELIVERY), "constant": True})]]
     id: Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]
     time: Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]
-    body: Annotated[Expression, seeing_names(*_OF_A_DELIVERY)]
+    body: Annotated[
+        Expression,
+        Field(
+            description="What an event is about. Default: all of the payload; of a token's claims those of its own.",
+            json_schema_extra={"sees": list(_OF_A_DELIVERY)},
+        ),
+    ]
     events: Annotated[
         Expression,
         seeing_names(*_OF_A_DELIVERY),

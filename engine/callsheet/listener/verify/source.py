@@ -156,7 +156,8 @@ class Source:
         self._type = compile_fast(definition["type"])
         self._id = compile_fast(definition.get("id", "`null`"))
         self.time_of: Callable[[Any], Any] = compile_fast(definition.get("time", "`null`"))
-        self.body_of: Callable[[Any], Any] = compile_fast(definition.get("body", "`null`"))
+        has_claims = "jwt" in definition and "header" not in definition["jwt"]  # of which those of its own are the body
+        self.body_of: Callable[[Any], Any] = compile_fast(definition.get("body", "`null`" if has_claims else "payload"))
 
     def _names_read(self, *keys: str) -> set[str]:
         texts = (self.definition.get(key) for key in keys)
