@@ -31,6 +31,7 @@ BOOK = {
     },
 }
 CHANGED_BOOK = {"type": "object", "properties": {"title": TEXT}}
+CHANGED_NAME = {"type": "object", "properties": {"name": TEXT}}
 
 
 def call(id: str, answer: Any, body: Any = None) -> dict[str, Any]:
@@ -190,3 +191,48 @@ def test_a_name_with_a_digit_keeps_its_thing(tmp_path: Path) -> None:
     addresses = [each["agents"]["uri"] for each in resources.values() if "agents" in each]
     assert len(addresses) == 2
     assert all(re.fullmatch(r"[a-z0-9-]+/\{id\}", address) for address in addresses)
+
+
+def test_a_thing_is_known_by_its_path_whatever_its_parameters_are_called(tmp_path: Path) -> None:
+    paths = {
+        "/shelf": PATHS["/shelf"],
+        "/shelf/{id}": PATHS["/shelf/{shelfId}"],
+        "/shelf/{shelfId}/books": PATHS["/shelf/{shelfId}/books"],
+        "/shelf/{number}/books/{isbn}": PATHS["/shelf/{shelfId}/books/{isbn}"],
+    }
+    book = made(paths, tmp_path)["resource"]["book"]
+    assert book["parent"] == {"shelf": "`null`"}
+    assert book["list"] == {"call": "listBooks", "args": {"shelfId": "{shelf}"}}
+    assert book["read"]["args"] == {"number": "{shelf}", "isbn": "{id}"}
+
+
+def test_a_list_of_what_belongs_to_something_else_is_no_list_of_a_thing(tmp_path: Path) -> None:
+    paths = {**PATHS, "/notes/{noteId}": {"get": call("getNote", SHELF)}}
+    paths["/shelf/{shelfId}/notes"] = {"get": call("listNotes", listed(SHELF))}
+    note = made(paths, tmp_path)["resource"]["note"]
+    assert note["read"]["call"] == "getNote"
+    assert "list" not in note
+
+
+def test_what_no_change_can_send_is_no_field(tmp_path: Path) -> None:
+    """Without a call that reads a thing there is nothing to compare a change with."""
+    paths = {"/shelf": {"get": call("listShelf", listed(SHELF)), "post": call("addShelf", SHELF, CHANGED_NAME)}}
+    paths["/shelf/{shelfId}"] = {"patch": call("changeShelf", SHELF, SHELF)}
+    shelf = made(paths, tmp_path)["resource"]["shelf"]
+    assert "update" not in shelf
+    assert shelf["fields"] == ["name"]
+
+
+def test_a_put_that_needs_what_no_thing_has_is_no_change_of_it(tmp_path: Path) -> None:
+    needs_more = {**SHELF, "properties": {**SHELF["properties"], "secret": TEXT}, "required": ["secret"]}
+    paths = {"/shelf": PATHS["/shelf"]}
+    paths["/shelf/{shelfId}"] = {"get": call("getShelf", SHELF), "put": call("replaceShelf", SHELF, needs_more)}
+    shelf = made(paths, tmp_path)["resource"]["shelf"]
+    assert shelf.keys() >= {"list", "read", "create"}
+    assert "update" not in shelf
+
+
+def test_a_member_without_a_name_is_no_column(tmp_path: Path) -> None:
+    odd = {**SHELF, "properties": {"": TEXT, **SHELF["properties"]}}
+    view = made({"/shelf": {"get": call("listShelf", listed(odd))}}, tmp_path)["view"]["shelf"]
+    assert [column["value"] for column in view["columns"]] == ["id", "name", "note"]

@@ -29,7 +29,7 @@ _WIDEST = 60
 
 def view_of(fields: Mapping[str, Mapping[str, Any]], noun: str) -> JsonObject | None:
     """None where the document names no field that a column can show."""
-    names = [name for name, facts in fields.items() if _column_kind(facts)]
+    names = [name for name, facts in fields.items() if name and _column_kind(facts)]
     if not names:
         return None
     first = [id_of(names, noun), *_NAMES, *_STATES]
@@ -430,18 +430,28 @@ def add_resources(
             if free and free not in taken and free not in named and to_identifier(free) not in _TAKEN:
                 named[free] = thing
                 break
-    owners: dict[str | None, str] = {thing.item: id for id, thing in named.items() if thing.item}
-    tables: dict[str, dict[str, Any]] = {}
-    for id, thing in named.items():
-        table = thing.resource_table(owners)
-        if table is not None:
-            tables[id] = table
-    for id in [id for id, table in tables.items() if any(owner not in tables for owner in table.get("parent", ()))]:
+    owners = {_way_of(thing.item): id for id, thing in named.items() if thing.item}
+    made = ((id, thing.resource_table(owners)) for id, thing in named.items())
+    tables = {id: table for id, table in made if table is not None}
+    for id in without_owners(tables, named.keys() - tables.keys()):
         del tables[id]
     addresses: set[str] = set()
     for id, table in tables.items():
         named[id].add_to_commands(id, table, commands, addresses)
     return [(named[id].resource, id, table) for id, table in tables.items()]
+
+
+def without_owners(tables: Mapping[str, Mapping[str, Any]], gone: Collection[str]) -> set[str]:
+    """The resources that belong to one that is gone, and those that belong to these."""
+    lost = {
+        id for id, table in tables.items() if id not in gone and not table.get("parent", {}).keys().isdisjoint(gone)
+    }
+    return lost and lost | without_owners(tables, {*gone, *lost})
+
+
+def _way_of(path: str) -> str:
+    """A path without the names of its parameters, which differ from operation to operation."""
+    return _HOLE.sub("{}", path)
 
 
 class _Thing:
@@ -459,28 +469,26 @@ class _Thing:
         self.id = key if key in names else id_of(names, noun)
         self.name = next((name for name in [name_of(names)] if name != self.id), "")
 
-    def resource_table(self, owners: Mapping[str | None, str]) -> dict[str, Any] | None:
+    def resource_table(self, owners: Mapping[str, str]) -> dict[str, Any] | None:
         """None where its things have no id, or belong to what is no resource."""
-        calls = {_CALLS[verb]: call for verb in self.paths if (call := self._verb_call(verb, owners)) is not None}
+        chain = self._owner_chain(owners)
+        above = {way: owners[way] for way, _ in chain}
+        calls = {_CALLS[verb]: call for verb in self.paths if (call := self._verb_call(verb, above)) is not None}
         if not self.id or not {"list", "read"} & calls.keys():
             return None
         sent = {verb: self._sent_members(verb) for verb in ("create", "update") if verb in calls}
+        for key in [key for key in sent if not sent[key] or (key == "update" and "read" not in calls)]:
+            del calls[key], sent[key]
         fields = list(dict.fromkeys(name for names in sent.values() for name in names))
-        for key in ("create", "update"):
-            if key in calls and (not sent[key] or (key == "update" and "read" not in calls)):
-                del calls[key]
         fixed = [name for name in fields if name not in sent.get("update", fields)] if "update" in calls else []
         changed = next((name for name in self.fields if command_word(name) in _CHANGED), None)
-        parent = {
-            owners[way]: jmespath_field(name) if name in self.fields else "`null`"
-            for way, name in self._owner_chain(owners)
-        }
+        parent = {above[way]: jmespath_field(name) if name in self.fields else "`null`" for way, name in chain}
         table = {
             "id": jmespath_field(self.id) if self.id != "id" else None,
             "name": jmespath_field(self.name) if self.name else None,
             "parent": parent,
             **calls,
-            "fields": fields if {"create", "update"} & calls.keys() else None,
+            "fields": fields,
             "fixed": fixed,
             "changed": {"at": jmespath_field(changed)} if changed and "list" in calls else None,
         }
@@ -533,14 +541,14 @@ class _Thing:
         # Without `sole` a change would read the whole list first, in case that something is called by this number.
         return {**find, **({"pattern": pattern, "sole": "`false`"} if pattern else {})}
 
-    def _owner_chain(self, owners: Mapping[str | None, str]) -> list[tuple[str, str]]:
+    def _owner_chain(self, owners: Mapping[str, str]) -> list[tuple[str, str]]:
         """The path of what it belongs to and the parameter that names it, the nearest first."""
         whole = self.item.rpartition("/")[0] if self.item else next(iter(self.paths.values()))
-        ways = [(whole[: hole.end()], hole[1]) for hole in _HOLE.finditer(whole)]
+        ways = [(_way_of(whole[: hole.end()]), hole[1]) for hole in _HOLE.finditer(whole)]
         return [(way, name) for way, name in reversed(ways) if way in owners]
 
-    def _verb_call(self, verb: str, owners: Mapping[str | None, str]) -> dict[str, Any] | None:
-        """None for a call that needs more than ids and fields."""
+    def _verb_call(self, verb: str, owners: Mapping[str, str]) -> dict[str, Any] | None:
+        """None for a call that needs more than ids and fields, or belongs to something else than the things do."""
         id = self.resource.verbs[verb]
         operation, where = self.api.operations[id], self.paths[verb]
         holes = list(_HOLE.finditer(where))
@@ -549,14 +557,18 @@ class _Thing:
             return None
         args = {own[1]: "{id}"} if own else {}
         for hole in holes:
-            if where[: hole.end()] not in owners:
+            way = _way_of(where[: hole.end()])
+            if way not in owners:
                 return None
-            args[hole[1]] = f"{{{to_identifier(owners[where[: hole.end()]])}}}"
+            args[hole[1]] = f"{{{to_identifier(owners[way])}}}"
         params = (param for param in operation.get("params", ()) if param["name"] not in args)
         if any(param.get("required") for param in params) or operation.get("reply") == "binary":
             return None
         body, reply = operation.get("body"), self.api.replies.get(id)
         if body is not None and (not is_json(body.get("media", JSON)) or verb not in ("create", "update")):
+            return None
+        needed = _body_members(body, self.api.schemas)[1] if body is not None and verb == "update" else set()
+        if needed and self._replaces_whole() and not needed <= {*self._sent_members(verb)}:
             return None
         if verb == "list" and (reply is None or not reply.is_list):
             return None

@@ -21,7 +21,7 @@ from ..openapi.operation_definitions import file_slug
 from ..openapi.security import CredentialPlace
 from ..openapi.sound import SoundImport, without_unsound_operations
 from ..reach import ITSELF, KEYS, OPTIONS, REACH, Reach
-from .api_resources import Api
+from .api_resources import Api, without_owners
 from .everyday import TakenNames, everyday_definitions, shared_views
 from .installed import NO_MANIFEST, Manifest, changes_of_files, is_untouched
 from .naming import prefix_of, words_of
@@ -178,7 +178,10 @@ def _command_definitions(
     )
     api = Api(result.operations, result.schemas, result.replies, paginators, taken.naming.nouns)
     made = everyday_definitions(api, taken)
-    return {group: _keep_definitions(kinds, without) for group, kinds in made.items()} if without else made
+    resources = {id: table for kinds in made.values() for id, table in kinds["resource"].items()}
+    gone = {id for kind, id in without if kind == "resource"}
+    left_out = {*without, *(("resource", id) for id in without_owners(resources, gone))}
+    return {group: _keep_definitions(kinds, left_out) for group, kinds in made.items()} if without else made
 
 
 def _keep_definitions(kinds: Mapping[str, Mapping[str, Any]], without: Collection[Key]) -> dict[str, dict[str, Any]]:
