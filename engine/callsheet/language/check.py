@@ -39,6 +39,7 @@ from .checks.commands import (
     paging_options,
     param_findings,
     reorder_findings,
+    shown_findings,
     snapshot_problems,
     unused_findings,
 )
@@ -303,6 +304,7 @@ def _further_problems(
             expression_findings,
             partial(safety_findings, aliases=operations),
             reorder_findings,
+            partial(shown_findings, shared=shared),
         ),
         "group": (place_problems, partial(alias_problems, words=words), default_problems, suggested),
         "program": (options, params, program_problems, examples, suggested, reading),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from ..jsontext import parse_json
 from .functions import Functions
 from .scopes import RELATIVE, Node, syntax_tree
 from .template import evaluate, is_true
@@ -144,6 +145,21 @@ _TYPES_OF_NODES = {
 }
 
 
+def written_results(expression: str) -> Iterator[Any]:
+    """What an expression can give that is written out in it: 'open' and 'all' in `active && 'open' || 'all'`."""
+    yield from _written_below(syntax_tree(expression))
+
+
+def _written_below(node: Node) -> Iterator[Any]:
+    if node["type"] == "literal":
+        yield node["value"]
+    elif node["type"] == "and_expression":
+        yield from _written_below(node["children"][-1])
+    elif node["type"] == "or_expression":
+        for child in node["children"]:
+            yield from _written_below(child)
+
+
 # What is always of one type: first names, and whole paths.
 _TYPES_OF_PATHS = {
     **dict.fromkeys(("headers", "query", "event_type", "source"), "string"),
@@ -173,11 +189,15 @@ _DATE_FORMS = ("date", "date-time")
 
 def word_faults(expression: str) -> Iterator[str]:
     """Functions whose words can never do what they are for: a form of times without a %, a text in itself."""
+    yield from _broken_literals(expression)
     waiting = [syntax_tree(expression)]
     while waiting:
         node = waiting.pop()
         children = node.get("children", [])
         waiting += [child for child in children if isinstance(child, dict)]
+        if node["type"] == "comparator" and _truth_of_comparison("eq", *children) is False:
+            left, right = children if children[1]["type"] == "literal" else children[::-1]
+            yield f"{_spoken(left)} is never {right['value']!r}"
         if node["type"] != "function_expression":
             continue
         words = [child["value"] if child["type"] == "literal" else None for child in children]
@@ -190,6 +210,24 @@ def word_faults(expression: str) -> Iterator[str]:
             yield f"{name}({words[0]!r}, ...): the text that is looked at stands first"
         if name == "split" and isinstance(words[0], str) and last is None:
             yield f"split({words[0]!r}, ...): the text that is split stands first"
+
+
+_QUOTED = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`((?:\\`|[^`])*)`""")
+
+
+def _broken_literals(expression: str) -> Iterator[str]:
+    """What stands between backticks and is no JSON is a text for jmespath, and so never false, 0 or null."""
+    for found in _QUOTED.finditer(expression) if "`" in expression else ():
+        if found[1] is None:
+            continue
+        try:
+            parse_json(found[1].replace("\\`", "`"))
+        except ValueError:
+            yield f"{found[0]} is no JSON: a text is written {found[1].strip()!r}"
+
+
+def _spoken(node: Node) -> str:
+    return f"{node['value']}(...)" if node["type"] == "function_expression" else "true or false"
 
 
 _INSIDE = ("subexpression", "index_expression")

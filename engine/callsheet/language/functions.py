@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import os
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import isfinite
@@ -43,6 +45,17 @@ class _RootLexer(Lexer):
                     raise exceptions.LexerError(token["start"], "$", "a name has to follow $")
                 token["value"] = ROOT + token["value"][1:]
             yield token
+
+    def _consume_literal(self) -> dict[str, Any]:
+        """As jmespath does, without its warning: who knows `aws` writes a text between backticks, too."""
+        lexer: Any = self  # its types leave out what a lexer is made of
+        start = lexer._position  # noqa: SLF001 - as above
+        lexeme = lexer._consume_until("`").replace("\\`", "`")  # noqa: SLF001 - as above
+        for text in (lexeme, f'"{lexeme.lstrip()}"'):
+            with suppress(ValueError):
+                end = lexer._position - start  # noqa: SLF001 - as above
+                return {"type": "literal", "value": json.loads(text), "start": start, "end": end}
+        raise exceptions.LexerError(start, lexeme, f"Bad token {lexeme}")
 
 
 class RootParser(Parser):

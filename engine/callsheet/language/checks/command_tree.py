@@ -362,11 +362,24 @@ class CommandLines:
             return f"does not give {', '.join(lacking)}"
         shared = [param for param in self.shared if param["name"] not in known]
         faults = (
-            _misfit_of_word(param, value)
+            _misfit_of_word(param, value) or self._unknown_operation(param, value)
             for param in [*own, *usual, *shared]
             for value in _each_value(values.get(param["name"]))
         )
         return next((fault for fault in faults if fault), None)
+
+    def _unknown_operation(self, param: Param, word: str) -> str | None:
+        """A word in capitals stands for any."""
+        if (
+            param.get("complete") != "operation"
+            or word.isupper()
+            or "." in word
+            or ("operation", word) in self.definitions
+        ):
+            return None
+        return (
+            f"no operation {word!r}{did_you_mean(word, [id for kind, id in self.definitions if kind == 'operation'])}"
+        )
 
     def causes_of_fault(self, line: str) -> tuple[Key, ...]:
         """What may be the cause where a line is not taken: the commands that it can mean, and the program."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...durations import parse_typed_duration
@@ -428,6 +428,8 @@ class Checker(CallChecker):
         if "batch" in step:
             yield from self._list_problems(step["batch"], names, (*at, "batch"))
             sent = [step.get(key) for key in _PLACEHOLDERS]
+            if not {"batch", "item"} & {*names_in(sent)}:
+                yield (*at, "batch"), "nothing of the step uses `batch`: each would be sent the same"
             if step["batch"]["size"] > 1 and "item" in names_in(sent) and "item" not in names:
                 yield (*at, "batch", "size"), "'item' is the one of a batch of size 1: of several it sees `batch`"
         if "each" in step:
@@ -636,6 +638,8 @@ def expression_findings(_: Definitions, command: Definition) -> Findings:
         for name, *rest in plain_paths(expression) if members else ():
             if rest and name in members and rest[0] not in members[name]:
                 yield Finding(path, f"{name!r} has no {rest[0]!r}{did_you_mean(rest[0], members[name])}")
+            elif name == "named" and rest[1:]:
+                yield Finding(path, f"'named.{rest[0]}' is a text: there is nothing inside")
 
 
 def _types_of_params(table: Any) -> dict[str, str]:
@@ -723,6 +727,34 @@ def _why_never_that_value(param: Mapping[str, Any], name: str, value: Any) -> st
     if words is None or value in words:
         return None
     return f"{name!r} is never {value!r}{did_you_mean(str(value), words)}"
+
+
+# Whether what a command says of its parameters, its columns and the options of the program is about one that there is,
+# and whether its view shows what it gives.
+
+
+def shown_findings(definitions: Definitions, command: Definition, *, shared: Collection[str]) -> Findings:
+    """`shared` are the options of the programs."""
+    table = command.table
+    params = [
+        param["name"] for here in (table, *deployment_variants(table).values()) for param in here.get("params", ())
+    ]
+    named: list[tuple[Path, str, Collection[str], str]] = [
+        (("renamed", option), option, shared, "the program has no option") for option in table.get("renamed", {})
+    ]
+    named += [(("renamed", key), name, params, "no parameter") for key, name in table.get("renamed", {}).items()]
+    if "asked" in table.get("columns", {}):
+        named.append((("columns", "asked"), table["columns"]["asked"], params, "no parameter"))
+    for path, name, known, said in named:
+        if name not in known:
+            yield Finding(path, f"{said} {name!r}{did_you_mean(name, known)}")
+    view, result = definitions.get(("view", str(table.get("view")))), table.get("result")
+    if view is not None and isinstance(result, dict) and "convert" not in table:
+        for place, column in enumerate(view.table["columns"]):
+            read = dict.fromkeys(root_names(column.get("value", "")))
+            if read and not read.keys() & result.keys():
+                text = f"column {place} of view {view.id!r} is always empty: it reads {', '.join(read)}, which it lacks"
+                yield Finding(("result",), text, (("view", view.id),))
 
 
 # What the columns of a view need of commands: those that print it ask for it, and those that change it take it.

@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 
 from ...errors import did_you_mean
 from ...registry import REGISTRIES
-from ..conditions import fixed_truth, kind_of_result, word_faults
+from ..conditions import compared_paths, fixed_truth, kind_of_result, word_faults
 from ..problem import Finding, Findings
 from ..scopes import (
     begins_in_all,
@@ -516,14 +516,27 @@ def _is_plain(text: str, schema: Schema) -> bool:
     return "reference" not in schema and schema.get("format") not in _FORMS and text.isprintable()
 
 
+_DEPLOYMENT = "site.deployment"
+
+
 def _reference_findings(place: ShapePlace, known: Known) -> Findings:
     target = place.schema.get("reference")
     if isinstance(target, str) and isinstance(place.value, str):
         yield from _reference_finding(place, place.value, target, known)
+    if isinstance(place.value, str) and _DEPLOYMENT in place.value and place.schema.get("format") in _FORMS:
+        yield from _deployment_findings(place, known)
     target = place.schema.get("keys")
     if isinstance(target, str) and isinstance(place.value, dict):
         for key in place.value:
             yield from _reference_finding(place._replace(path=(*place.path, key)), key, target, known)
+
+
+def _deployment_findings(place: ShapePlace, known: Known) -> Findings:
+    """What a site's deployment is compared with is one that there is."""
+    texts = [place.value] if place.schema["format"] == "jmespath" else expressions_in(place.value)
+    for path, word in (found for text in texts for found in compared_paths(text)):
+        if path == _DEPLOYMENT and isinstance(word, str):
+            yield from _reference_finding(place, word, "deployment", known)
 
 
 def _reference_finding(place: ShapePlace, name: str, target: str, known: Known) -> Findings:
@@ -544,9 +557,11 @@ def _place_faults(place: ShapePlace) -> Iterator[str]:
     elif isinstance(value, str):
         if odd := _control_character_fault(value, single_line=bool(schema.get("single_line"))):
             yield f"holds the control character U+{ord(odd):04X}"
-        if form := _FORMS.get(str(schema.get("format"))):
-            yield from form(value, schema)
-        truth = fixed_truth(value) if place.path[-1:] in _CONDITIONS and schema.get("format") == "jmespath" else None
+        form = _FORMS.get(str(schema.get("format")))
+        told = [*form(value, schema)] if form else []
+        yield from told
+        is_condition = place.path[-1:] in _CONDITIONS and schema.get("format") == "jmespath"
+        truth = fixed_truth(value) if is_condition and not told else None
         if truth is not None:
             yield "is always true" if truth else "is never true"
         if place.path[-1:] == ("items",) and schema.get("format") == "jmespath":

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import islice, product
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain, islice, product
 from operator import gt, lt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import did_you_mean
 from ...registry import EDITED
+from ..conditions import written_results
 from ..merge import ON, deployment_variants
 from ..problem import Finding, Findings
 from ..safety import Safety, class_of_operation, is_milder, worst_safety
 from ..source_file import Definition, Definitions, Path
-from ..template import TemplateError, expressions_in_text, texts_in
+from ..template import TemplateError, compile_template, expressions_in_text, texts_in
 from .operations import argument_misfit
 from .references import PYTHON_TYPES, pattern_fault, shape_places
 
@@ -49,6 +50,9 @@ def body_faults(
         param = params.get(body[1:-1].strip()) if isinstance(body, str) else None
         if param is not None and schema:
             yield from islice(_param_faults(definitions, schema, param, path), 1)
+        elif schema and isinstance(body, str):
+            written = (body_faults(definitions, schema, each, path) for each in _written_values(body))
+            yield from islice(chain.from_iterable(written), 1)
         return
     if kinds and not any(fits_kind(kind, body) for kind in kinds):
         yield path, f"expected {' or '.join(kinds)}, not {body!r}"
@@ -553,7 +557,7 @@ class CallChecker:
             if param and _is_list(param) and params[name].get("type", "string") not in ("array", "object"):
                 yield (*at, "args", name), f"takes one value, and {param['name']!r} is a list of values"
                 continue
-            for each in (_sent_words(param) if param else ()) or (() if _has_placeholders(value) else (value,)):
+            for each in (_sent_words(param) if param else ()) or _written_values(value):
                 if fault := argument_misfit(params[name], each):
                     yield (*at, "args", name), fault
                     break
@@ -583,6 +587,18 @@ def _sent_words(param: Param) -> list[Any]:
     words = [*param.get("choices", [True] if param.get("kind") == "flag" else [])]
     default: Any = param.get("default", [])
     return [*words, *(default if isinstance(default, list) else [default])]
+
+
+def _written_values(value: Any) -> Sequence[Any]:
+    """What a value can be, as far as it is written out: itself, or what stands in the one placeholder that it is."""
+    if not _has_placeholders(value):
+        return (value,)
+    try:
+        parts = compile_template(value) if isinstance(value, str) else ()
+    except TemplateError:
+        return ()
+    whole = len(parts) == 1 and value[:1] == "{" and value[-1:] == "}"
+    return [each for each in written_results(value[1:-1]) if each is not None] if whole else ()
 
 
 def _has_placeholders(value: Any) -> bool:

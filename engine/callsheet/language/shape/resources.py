@@ -280,6 +280,7 @@ _OF_A_LIST = (
 )
 RULES: Rules = {
     "ResourceList": _OF_A_LIST,
+    "ResourceChanged": (KeyRule("oldest_first", (True,), without=("newest_first",)),),
     "ResourceDefinition": (
         KeyRule("fixed", needs=("fields",)),
         KeyRule("update", needs=("read",)),
