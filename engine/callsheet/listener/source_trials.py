@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from ..errors import CallsheetError
 from ..language.problem import Finding
+from ..language.scopes import names_in
 from ..language.template import TemplateError, evaluate
 from .simulated_deliveries import derived_sample, make_payload, plain_delivery
 from .verify.payload import Rejected
@@ -62,11 +63,17 @@ def _find_fault(name: str, definition: SourceDefinition, event: EventDefinition,
             return Finding(("type",), f"is {received.type!r} for a delivery that is made of type {type_!r}")
         if {"requires", "sample"} <= event.keys() and not is_met:
             return Finding((), f"the sample of event {type_!r} does not fit its own `requires`")
+        if "sample" in event and (lacking := _lacking_names(event.get("summary", ""), received.scope["body"])):
+            return Finding((), f"the sample of event {type_!r} has no {', '.join(lacking)}, which its `summary` shows")
         ids.append(received.id)
     if "id" in definition and ids[0] is not None and ids[0] == ids[1]:
         text = "is the same for two events, so the second would be taken for a repetition and left out"
         return Finding(("id",), text)
     return None
+
+
+def _lacking_names(text: str, body: Any) -> list[str]:
+    return [name for name in dict.fromkeys(names_in(text)) if name not in body] if isinstance(body, dict) else []
 
 
 def _receive_delivery(name: str, definition: SourceDefinition, body: Any, type_: str, id: str) -> Event:

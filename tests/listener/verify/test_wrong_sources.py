@@ -139,6 +139,7 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_source(old='"/shop"', new='"/shop/*"'), "a path that begins with /"),
         (of_source(old='type     = "*"', new='type     = "paid, made"'), "one type, or a pattern"),
         (of_source(old='type     = "*"', new='type     = "paid"\nrequires = "event_type == \'made\'"\nsample = { a = 1 }'), "does not fit its own `requires`"),
+        (of_source(old='type     = "*"', new='type     = "paid"\nsummary = "{nmae} of {a}"\nsample = { a = 1, name = "x" }'), "has no nmae, which its `summary` shows"),
         (of_source().partition("[event")[0], "no event of it is defined"),
         # Questions.
         (of_source(HMAC + '\nchallenge = [{ when = "headers", reply = "x" }]'), "is true of every request"),
