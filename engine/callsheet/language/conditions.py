@@ -197,7 +197,7 @@ def word_faults(expression: str) -> Iterator[str]:
         waiting += [child for child in children if isinstance(child, dict)]
         if node["type"] == "comparator" and _truth_of_comparison("eq", *children) is False:
             left, right = children if children[1]["type"] == "literal" else children[::-1]
-            yield f"{_spoken(left)} is never {right['value']!r}"
+            yield f"{_spoken_kind(left)}, and never {right['value']!r}"
         if node["type"] != "function_expression":
             continue
         words = [child["value"] if child["type"] == "literal" else None for child in children]
@@ -226,8 +226,14 @@ def _broken_literals(expression: str) -> Iterator[str]:
             yield f"{found[0]} is no JSON: a text is written {found[1].strip()!r}"
 
 
-def _spoken(node: Node) -> str:
-    return f"{node['value']}(...)" if node["type"] == "function_expression" else "true or false"
+def _spoken_kind(node: Node) -> str:
+    """What it is, and what it gives."""
+    if node["type"] != "function_expression":
+        return "this is true or false"
+    kind = (
+        _A_TYPE[_TYPES_OF_FUNCTIONS[node["value"]]] if node["value"] != "type" else f"one of {', '.join(_TYPE_WORDS)}"
+    )
+    return f"{node['value']}(...) is {kind}"
 
 
 _INSIDE = ("subexpression", "index_expression")
