@@ -42,6 +42,7 @@ from .checks.commands import (
     shown_findings,
     snapshot_problems,
     unused_findings,
+    width_findings,
 )
 from .checks.listener import event_findings, listener_findings, route_findings, signin_findings, source_findings
 from .checks.operations import (
@@ -55,12 +56,19 @@ from .checks.operations import (
     product_findings,
 )
 from .checks.references import ShapePlace, adapter_of, allowed_keys, place_findings, together_findings
-from .checks.requests import endless_schemas, reading_findings, safety_findings, schema_problems
+from .checks.requests import (
+    body_example_findings,
+    endless_schemas,
+    reading_findings,
+    safety_findings,
+    schema_problems,
+)
 from .checks.resources import (
     container_findings,
     first_at_addresses,
     host_findings,
     name_findings,
+    page_address_findings,
     rename_findings,
     resource_findings,
     tool_findings,
@@ -309,7 +317,7 @@ def _further_problems(
         "group": (place_problems, partial(alias_problems, words=words), default_problems, suggested),
         "program": (options, params, program_problems, examples, suggested, reading),
         "input": (input_findings,),
-        "view": (need_findings, change_findings),
+        "view": (need_findings, change_findings, width_findings),
         "node": (node_findings,),
         "renamed": (rename_findings,),
         "part": (reading,),
@@ -319,6 +327,7 @@ def _further_problems(
         "operation": (
             operation_problems,
             body_findings,
+            body_example_findings,
             address_problems,
             header_findings,
             partial(fetch_findings, operations=operations),
@@ -334,6 +343,7 @@ def _further_problems(
         "snapshot": (reading, partial(snapshot_problems, operations=operations)),
         "toolset": (toolset_findings,),
         "resource": (partial(resource_findings, aliases=operations, addresses=first_at_addresses(definitions)),),
+        "address": (page_address_findings,),
         "host": (host_findings,),
         "entity": (partial(entity_findings, aliases=operations),),
         "source": (source_findings, companion_findings),

@@ -59,6 +59,8 @@ def _truth_of(node: Node) -> bool | None:
     truths = [_truth_of(part) for part in parts]
     if decides in truths or _exclude_each_other(parts, "ne" if decides else "eq"):
         return decides
+    if _no_number_between(parts, negated=decides):
+        return decides
     return None if None in truths else not decides
 
 
@@ -80,6 +82,26 @@ def _exclude_each_other(parts: list[Node], comparator: str) -> bool:
                 return True
             seen.append((thing, value))
     return False
+
+
+_OPPOSITE = {"lt": "gte", "gte": "lt", "gt": "lte", "lte": "gt"}
+
+
+def _no_number_between(parts: list[Node], *, negated: bool) -> bool:
+    """Whether one thing is held between bounds that leave no number, as `n < 1 && n > 5`; `negated`, none outside."""
+    bounds: list[tuple[Node, str, float]] = []
+    for part in parts:
+        if part["type"] == "comparator" and part["value"] in _OPPOSITE:
+            thing, value = part["children"]
+            if value["type"] == "literal" and type(value["value"]) in (int, float):
+                bounds.append((thing, _OPPOSITE[part["value"]] if negated else part["value"], value["value"]))
+    return any(
+        thing == other and (low > high or (low == high and {sign, below} != {"gte", "lte"}))
+        for thing, sign, low in bounds
+        if sign in ("gt", "gte")
+        for other, below, high in bounds
+        if below in ("lt", "lte")
+    )
 
 
 def _truth_of_comparison(comparator: str, left: Node, right: Node) -> bool | None:
@@ -223,7 +245,7 @@ def _broken_literals(expression: str) -> Iterator[str]:
         try:
             parse_json(found[1].replace("\\`", "`"))
         except ValueError:
-            yield f"{found[0]} is no JSON: a text is written {found[1].strip()!r}"
+            yield f"{found[0]} is not JSON: a text is written {found[1].strip()!r}"
 
 
 def _spoken_kind(node: Node) -> str:

@@ -14,6 +14,7 @@ from callsheet.cli.builtin.definitions import trial_problems
 from callsheet.language.check import problems_in
 from callsheet.language.layers import Layer, layers_with
 from callsheet.language.load import load_definitions
+from callsheet.listener.route_trials import trial_problems_of_routes
 from callsheet.listener.simulated_deliveries import make_payload, plain_delivery
 from callsheet.listener.source_trials import trial_findings
 from callsheet.registry import registered_names
@@ -46,7 +47,8 @@ def checked(folder: Path, text: str) -> list[str]:
     definitions = load_definitions([*LAYERS, Layer(str(folder))])
     own = {key for key, each in definitions.items() if not each.files[-1].shipped}
     found = problems_in(definitions, {}, registered_names(), own)
-    return [each.finding.text for each in (*found, *(() if found else trial_problems(definitions)))]
+    tried = () if found else (*trial_problems(definitions), *trial_problems_of_routes(definitions, {}))
+    return [each.finding.text for each in (*found, *tried)]
 
 
 def of_source(more: str = HMAC, *, old: str = "", new: str = "") -> str:
@@ -141,6 +143,27 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_source(old='type     = "*"', new='type     = "paid"\nrequires = "event_type == \'made\'"\nsample = { a = 1 }'), "does not fit its own `requires`"),
         (of_source(old='type     = "*"', new='type     = "paid"\nsummary = "{nmae} of {a}"\nsample = { a = 1, name = "x" }'), "has no nmae, which its `summary` shows"),
         (of_source().partition("[event")[0], "no event of it is defined"),
+        (of_source(HMAC + '\nevents = "join(\',\', payload.items)"'), "is a string, and never a list"),
+        (of_source(hmac(prefix='"X-Sig: sha256="')), "is what stands in the value: leave out 'X-Sig'"),
+        (of_source('jwt = { header = "Authorization", prefix = "Bearer ", algorithms = ["RS256"], vendor = "https://x.example/k", issuer = ["x"], cache = "1h", grace = "5m" }'), "is over before the key set is fetched again"),
+        # What cannot be made.
+        (of_route(after="reply = { status = 304 }"), "expected a status of HTTP"),
+        (of_route('{ handler = "exec", run = ["cat"] }, { handler = "exec", run = ["true"] }', after='reply = { body = "{result.output}" }'), "the route must have one handler"),
+        (of_route('{ handler = "publish", url = "amqp://localhost" }'), "expected queue or exchange"),
+        (of_route('{ handler = "publish", url = "amqp://localhost", topic = "a" }'), "expected queue or exchange, not topic"),
+        (of_route('{ handler = "publish", url = "ampq://localhost", queue = "a" }'), "did you mean 'amqp'?"),
+        (of_route('{ handler = "append", file = "{event_type}.ndjson" }'), "cannot be taken out of an event"),
+        (of_route('{ handler = "append", file = "~/events.ndjson" }'), "~ and $NAME stay as they are"),
+        (of_route('{ handler = "append", file = "$HOME/events.ndjson" }'), "~ and $NAME stay as they are"),
+        (of_route('{ handler = "exec", run = ["~/bin/notify"] }'), "~ and $NAME stay as they are"),
+        (of_route('{ handler = "exec", run = ["cat"], dir = "~/work" }'), "~ and $NAME stay as they are"),
+        (of_route('{ handler = "exec", run = "notify {id}" }'), "expected a list"),
+        (of_route('{ handler = "exec", run = ["cat"], max_attempts = 1, backoff = "1m" }'), "is never looked at: there is one attempt"),
+        (of_route('{ handler = "forward", url = "https://{body.host}/" }'), "must be written out"),
+        (of_route('{ handler = "forward", url = "x.example/hook" }'), "must be written out"),
+        (of_route('{ handler = "forward", url = "https://u:p@x.example/" }'), "must not hold a user name or password"),
+        (of_route('{ handler = "forward", url = "https://x.example/", login = {} }'), "expected env or secret"),
+        (of_route('{ handler = "forward", url = "https://x.example/", headers = { Content-Length = "5" } }'), "is set by the program"),
         # Questions.
         (of_source(HMAC + '\nchallenge = [{ when = "headers", reply = "x" }]'), "is true of every request"),
         (of_source(HMAC + '\nchallenge = [{ when = "payload.id", reply = "x" }]'), "is taken for a question"),

@@ -35,7 +35,7 @@ def check_definitions(context: Context, values: ParameterValues) -> None:
         found.append(Layer(os.path.abspath(values["path"])))
     definitions = load_definitions(found)
     checks.check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
-    checks.refuse_problems(list(trial_problems(definitions)), definitions)
+    checks.refuse_problems([*trial_problems(definitions), *_route_problems(context, definitions)], definitions)
     for text in definitions.notes:
         context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
     files = sum(len(files_of(layer)) for layer in found)
@@ -52,6 +52,14 @@ def trial_problems(definitions: Definitions) -> Iterator[Problem]:
     events = {event.id: event.table for event in definitions.of_kind("event")}
     for source in sources:
         yield from (Problem(source, finding) for finding in trial_findings(source.id, source.table, events))
+
+
+def _route_problems(context: Context, definitions: Definitions) -> Iterator[Problem]:
+    """What cannot be made of routes."""
+    if any(True for _ in definitions.of_kind("route")):
+        from ...listener.route_trials import trial_problems_of_routes
+
+        yield from trial_problems_of_routes(definitions, context.environ)
 
 
 def show_definition(context: Context, values: ParameterValues) -> None:

@@ -461,6 +461,10 @@ def suggestion_findings(definitions: Definitions, definition: Definition, lines:
 
 def _instead_findings(definitions: Definitions, definition: Definition, lines: CommandLines) -> Findings:
     for word, suggested in definition.table.get("instead", {}).items():
+        taken = f"{definition.id} {word}" if definition.kind == "group" else word
+        if " " not in word and taken in lines.names:
+            text = f"{word!r} is a command or a group of its own: this is never shown"
+            yield Finding(("instead", word), text, (("command", taken),))
         for place, line in enumerate(suggested):
             if ("group", line) in definitions:
                 continue

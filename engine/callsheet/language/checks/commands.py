@@ -16,7 +16,7 @@ from ..parameters import to_identifier
 from ..problem import Finding, Findings
 from ..safety import class_of_operation
 from ..scopes import comparisons_in, names_in, plain_paths, root_names
-from ..source_file import Definition, Definitions, Path
+from ..source_file import RESOURCE, Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, texts_in
 from .references import (
     RESERVED,
@@ -265,11 +265,31 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
         checker = Checker(definitions, operations, applies)
         for path, part in _calls_of_lookup(here):
             yield from checker.argument_problems(part, (*at, *path))
+        yield from _unseen_names(definitions, definition, here, at)
         if "every" in here and "call" in here:
             for path, *found in checker.argument_problems({**here, "args": here["every"]}, at):
                 yield (tuple("every" if key == "args" else key for key in path), *found)
         if "suggest" in here:
             yield from checker.suggestion_problems(here, (*at, "suggest"))
+
+
+def _unseen_names(definitions: Definitions, lookup: Definition, here: LookupHere, at: Path) -> Problems:
+    """What a look-up that no command uses needs of one: of the others it is told there."""
+    resource = definitions.get((RESOURCE, lookup.id))
+    parents = map(to_identifier, resource.table.get("parent", ()) if resource is not None else ())
+    known = {"word", *RESERVED, *parents}
+    needed = {*names_in(here.get("args")), *names_in(here.get("every"))} - known
+    params = [*_all_params(definitions)] if needed else []
+    if not any(param.get("lookup") == lookup.id for param in params):
+        known |= {to_identifier(param["name"]) for param in params if "name" in param}
+        for name in sorted(needed - known):
+            yield (*at, "args"), f"{name!r} is not a parameter of any command{did_you_mean(name, known)}"
+
+
+def _all_params(definitions: Definitions) -> Iterator[Param]:
+    for command in definitions.of_kind("command"):
+        for here in (command.table, *deployment_variants(command.table).values()):
+            yield from here.get("params", ())
 
 
 def snapshot_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
@@ -442,6 +462,7 @@ class Checker(CallChecker):
         if "call" in step:
             yield from self.argument_problems(step, at)
             yield from self.amount_problems(step, at)
+            yield from self.answer_problems(step, at)
             yield from value_problems(step, at)
         if "edit" in step:
             yield from format_problems(step["edit"], (*at, "edit"))
@@ -749,11 +770,17 @@ def shown_findings(definitions: Definitions, command: Definition, *, shared: Col
         if name not in known:
             yield Finding(path, f"{said} {name!r}{did_you_mean(name, known)}")
     view, result = definitions.get(("view", str(table.get("view")))), table.get("result")
+    called = definitions.get(("operation", str(table.get("call"))))
+    if view is not None and result is None and called is not None and called.table.get("reply") == "none":
+        yield Finding(
+            ("view",), f"{called.id} answers nothing: say a `result` that it shows", (("operation", called.id),)
+        )
     if view is not None and isinstance(result, dict) and "convert" not in table:
-        for place, column in enumerate(view.table["columns"]):
-            read = dict.fromkeys(root_names(column.get("value", "")))
+        columns = [(f"column {place}", each.get("value", "")) for place, each in enumerate(view.table["columns"])]
+        for what, expression in (("the id", view.table.get("id", "")), *columns):
+            read = dict.fromkeys(root_names(expression))
             if read and not read.keys() & result.keys():
-                text = f"column {place} of view {view.id!r} is always empty: it reads {', '.join(read)}, which it lacks"
+                text = f"{what} of view {view.id!r} is always empty: it reads {', '.join(read)}, which this lacks"
                 yield Finding(("result",), text, (("view", view.id),))
 
 
@@ -796,6 +823,12 @@ def change_findings(definitions: Definitions, view: Definition) -> Findings:
             yield from _value_findings(definitions, column["change"], ("columns", place, "change"))
 
 
+def width_findings(_: Definitions, view: Definition) -> Findings:
+    columns = view.table["columns"]
+    if columns and all(column.get("wide") for column in columns):
+        yield Finding(("columns",), "each of them is wide: nothing is shown until --columns asks for one")
+
+
 def reorder_findings(definitions: Definitions, command: Definition) -> Findings:
     """The commands that move a row of a list take the other row by the parameter that it names."""
     for side, change in command.table.get("reorder", {}).items():
@@ -806,7 +839,10 @@ def _value_findings(definitions: Definitions, change: ChangeByCommand, path: Pat
     command = definitions.get(("command", change["command"]))
     if command is None:  # one that there is not is told as any reference is
         return
-    known = [param["name"] for param in command.table.get("params", ())]
+    params, about = command.table.get("params", ()), (("command", command.id),)
+    known = [param["name"] for param in params]
     if (name := change["value"]) not in known:
         text = f"command {command.id!r} has no parameter {name!r}{did_you_mean(name, known)}"
-        yield Finding((*path, "value"), text, (("command", command.id),))
+        yield Finding((*path, "value"), text, about)
+    elif all(param.get("kind") != "argument" or param["name"] == name for param in params):
+        yield Finding((*path, "command"), f"command {command.id!r} has no argument that could be the thing", about)

@@ -59,6 +59,8 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
                 if not {"header", "member"} & pick.keys()
             )
             yield from (Finding((key, *path), text) for path, text in _signing_time_faults(table, signed))
+            if (fault := prefix_fault(table.get("header", ""), table.get("prefix", ""))) is not None:
+                yield Finding((key, "prefix"), fault)
             if "member" in table and "{body}" in signed:
                 yield Finding(
                     (key, "signed"), "holds the signature itself, which stands in the body: sign members of it"
@@ -104,6 +106,9 @@ def _trust_findings(table: SourceDefinition) -> Findings:
     for path, token in [(("jwt",), table.get("jwt", {})), *_placed_tokens(table)]:
         if (fault := prefix_fault(token.get("header", ""), token.get("prefix", ""))) is not None:
             yield Finding((*path, "prefix"), fault)
+    jwt = table.get("jwt", {})
+    if {"cache", "grace"} <= jwt.keys() and duration_seconds(jwt["grace"]) < duration_seconds(jwt["cache"]):
+        yield Finding(("jwt", "grace"), f"is over before the key set is fetched again: cache = {jwt['cache']!r}")
     for key in ("type", "id", "time"):
         if (fault := _value_fault(str(table.get(key, "''")))) is not None:
             yield Finding((key,), fault)
@@ -359,8 +364,19 @@ def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int,
             )
         elif re.fullmatch(r"\$\{?[A-Z][A-Z\d_]*\}?", word):
             yield ("run", place), f"{word!r} stays as it is: no shell reads it; placeholders are {{id}}, {{body.name}}"
+    for key in ("file", "dir", "run"):
+        for place in [table[key]] if isinstance(table.get(key), str) else words[:1] if key == "run" else ():
+            if _OF_A_HOME.match(place):
+                yield (key,), f"{place!r}: no shell reads it, so ~ and $NAME stay as they are: write the whole path"
+    if table.get("max_attempts") == 1:
+        for key in ("backoff", "backoff_max", "give_up_after"):
+            if key in table:
+                yield (key,), "is never looked at: there is one attempt"
     if "#" in str(table.get("url", "")):
         yield ("url",), "what is behind a # is never sent"
+
+
+_OF_A_HOME = re.compile(r"~\w*/|\$\w+/|\$\{\w+\}")
 
 
 def _result_findings(route: Mapping[str, Any]) -> Findings:

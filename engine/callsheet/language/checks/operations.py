@@ -98,6 +98,8 @@ def _param_faults(param: OperationParam) -> Iterator[tuple[Path, str]]:
         yield ("name",), f"{param['name']!r} cannot be the name of a header"
     if param.get("in") == "header" and param["name"].lower() in {*OF_THE_CONNECTION, _WHO_ASKS}:
         yield ("name",), "the program sets this header: it decides where or how a request is sent"
+    if param.get("in") == "header" and param["name"].lower() == "content-type":
+        yield ("name",), "the body says it: `media` of the operation's body"
     if param.get("in") == "path" and param.get("required") is False:
         yield ("required",), "what stands in the path is always needed"
     if "pattern" in param and kind not in ("string", "array"):
@@ -208,7 +210,8 @@ def _paging_findings(definitions: Definitions, table: CompiledOperation, at: Pat
 def _unread_paginator_keys(paginator: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """What a way of paging never looks at, and what headers never have."""
     kind: Any = resolve_entry(PAGINATION[paginator["kind"]]) if paginator["kind"] in PAGINATION else None
-    for key, is_read in (("next", "next" in kind.needs), ("first", kind.numbered)) if kind else ():
+    reads = {"next": "next" in kind.needs, "root": "send" not in kind.needs, "first": kind.numbered} if kind else {}
+    for key, is_read in reads.items():
         if key in paginator and not is_read:
             yield (), f"a paginator of kind {paginator['kind']!r} never reads {key!r}"
     for key in _OF_HEADERS if paginator.get("reads") != "headers" else ():
@@ -249,15 +252,18 @@ def paginator_findings(definitions: Definitions, paginator: Definition) -> Findi
     size = table.get("size")
     if size is not None and size == table.get("send"):
         yield Finding(("size",), f"{size!r} says where a page starts already")
-    if size is None or paginator.files[-1].shipped:  # a shared one may be used by no operation of this length
+    if paginator.files[-1].shipped:  # a shared one may be used by no operation of this length
         return
     using = [
         here
         for operation in definitions.of_kind("operation")
         for here in (operation.table, *deployment_variants(operation.table).values())
-        if (here.get("paginate") or {}).get("using") == paginator.id and "size" not in here["paginate"]
+        if (here.get("paginate") or {}).get("using") == paginator.id
     ]
-    if using and not any(_takes_parameter(definitions, here, size) for here in using):
+    if not using:  # else it is told of them
+        yield from (Finding(path, text) for path, text in _unread_paginator_keys(table))
+    using = [here for here in using if "size" not in here["paginate"]]
+    if using and size is not None and not any(_takes_parameter(definitions, here, size) for here in using):
         names = {param["name"] for here in using for param in here.get("params", ())}
         yield Finding(("size",), f"no operation that uses it has a parameter {size!r}{did_you_mean(size, names)}")
 

@@ -564,7 +564,7 @@ def _place_faults(place: ShapePlace) -> Iterator[str]:
         truth = fixed_truth(value) if is_condition and not told else None
         if truth is not None:
             yield "is always true" if truth else "is never true"
-        if place.path[-1:] == ("items",) and schema.get("format") == "jmespath":
+        if place.path[-1:] in (("items",), ("events",)) and schema.get("format") == "jmespath":
             kind = kind_of_result(value)
             if kind in ("boolean", "number", "string"):
                 yield f"is a {kind}, and never a list of items"

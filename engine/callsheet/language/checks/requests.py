@@ -37,6 +37,15 @@ _CHANGED = ("lookup", "convert", "assign", "removes", "excludes")
 _SAMPLES: dict[str, Any] = {"integer": 1, "number": 0.5, "text": "a", "path": "a"}
 
 
+def body_example_findings(definitions: Definitions, operation: Definition) -> Findings:
+    """A body that is shown as one that could be meant, and could not."""
+    for at, here in ((), operation.table), *(((ON, word), each) for word, each in operation.table.get(ON, {}).items()):
+        body = here.get("body", {})
+        if "example" in body and "schema" in body:
+            faults = body_faults(definitions, {"ref": body["schema"]}, body["example"])
+            yield from (Finding((*at, "body", "example", *path), text) for path, text in faults)
+
+
 def body_faults(
     definitions: Definitions, schema: Any, body: Any, path: Path = (), *, params: Params = _NO_PARAMS
 ) -> Iterator[tuple[Path, str]]:
@@ -542,6 +551,15 @@ class CallChecker:
             if not paged:
                 about = (("operation", self.operations.get(step["call"], step["call"])),)
                 yield (*at, "limit"), f"{step['call']} has no pages", about
+
+    def answer_problems(self, step: Action, at: Path) -> Problems:
+        """What is taken out of an answer, of a call that answers nothing."""
+        operation: OperationDefinition | None = self.table_of("operation", step["call"])
+        if operation is not None and operation.get("reply") == "none":
+            for key in ("save", "hold", "value"):
+                if key in step:
+                    text = f"{step['call']} answers nothing"
+                    yield (*at, key), text, (("operation", self.operations.get(step["call"], step["call"])),)
 
     def _value_problems(self, operation: OperationDefinition, given: Mapping[str, Any], at: Path) -> Problems:
         """Constants, and the choices of a parameter that is handed on, against what the operation documents."""

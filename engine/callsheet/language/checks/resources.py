@@ -19,11 +19,13 @@ from ..scopes import looks_at_all, names_in, root_names
 from ..shape import KINDS
 from ..source_file import PARTS, RESOURCE, Definition, Definitions, Path
 from ..template import texts_in
+from .commands import value_misfit
 from .references import allowed_keys, unusable_names, value_faults
 from .requests import CallChecker, class_of_command, resolved_schema
 
 if TYPE_CHECKING:
     from ..shape.agents import AgentsTable, GuardDefinition, ServerList, Suggestion
+    from ..shape.commands import Param
     from ..shape.resources import ResourceHere
 
 
@@ -143,15 +145,33 @@ def _value_findings(
     command: Definition, values: Mapping[str, Any], names: set[str], at: tuple[str, ...]
 ) -> Iterator[Finding]:
     known = _param_names(command)
-    choices = {param["name"]: param.get("choices") for param in command.table.get("params", ())}
+    params = {param["name"]: param for param in command.table.get("params", ())}
     for name, value in values.items():
-        if (words := choices.get(name)) and isinstance(value, str) and "{" not in value and value not in words:
-            yield Finding((*at, "values", name), f"{value!r} is not an allowed value{did_you_mean(value, words)}")
         if name not in known:
             yield Finding((*at, "values", name), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
+        elif (fault := _fault_of_value(params.get(name), value)) is not None:
+            yield Finding((*at, "values", name), fault)
         for used in dict.fromkeys(names_in(value)):
             if used not in names:
                 yield Finding((*at, "values", name), f"{used!r} is not known here{did_you_mean(used, names)}")
+
+
+def _fault_of_value(param: Param | None, value: Any) -> str | None:
+    """Why a parameter cannot have a value that is written out."""
+    if param is None or any(isinstance(text, str) and "{" in text for text in texts_in(value)):
+        return None
+    if param.get("kind") == "flag":
+        return None if isinstance(value, bool) else f"expected true or false, not {value!r}"
+    values = value if isinstance(value, list) and param.get("multiple") else [value]
+    return next((fault for each in values if (fault := value_misfit(param, each))), None)
+
+
+def page_address_findings(_: Definitions, address: Definition) -> Findings:
+    """The page of a thing is another for each."""
+    table = address.table
+    for at, here in ((), table), *(((ON, word), each) for word, each in table.get(ON, {}).items()):
+        if "url" in here and not {*names_in(here["url"])}:
+            yield Finding((*at, "url"), "is the same page for every thing: use {word} in it")
 
 
 def _needed_names(command: Definition) -> list[str]:
@@ -335,6 +355,10 @@ class _Resource:
             yield from self._call_findings(key, call)
         if "list" in self.table and not {"call", "inside"} & self.table["list"].keys():
             yield Finding(("list",), "needs one of: call, inside")
+        for place, id in enumerate(self.table.get("made_by", ())):
+            maker = self.checker.table_of("operation", id)
+            if maker is not None and class_of_operation(maker) == "read":
+                yield Finding(("made_by", place), f"{id} only reads: nothing is made by it", (("operation", id),))
         yield from self._field_findings()
         yield from self._identity_findings()
         yield from self._change_findings()
@@ -387,6 +411,10 @@ class _Resource:
             yield Finding((key, "call"), f"this changes something: {call['call']} only reads", about)
         if key == "list" and operation is not None:
             yield from self._since_findings(call, operation)
+        if key == "content" and operation is not None and operation.get("reply", "json") not in ("binary", "location"):
+            yield Finding(
+                (key, "call"), f'{call["call"]} answers no bytes: reply = "binary" says so of one that does', about
+            )
         names = {name for part in _TEMPLATES for name in names_in(call.get(part))}
         if key in _OF_ONE and not names & {"id", "found"} and names <= _SEES[key] | self.parents:
             yield Finding((key,), "is the same call for every thing: use {id} or {found} in it", about)
@@ -414,12 +442,11 @@ class _Resource:
             (("fixed", place), name) for place, name in enumerate(self.table.get("fixed", ()))
         ]
         named += [(("refers", name), name) for name in self.table.get("refers", ())]
+        named += [(("body", "field"), self.table["body"]["field"])] if "body" in self.table else []
+        named += [(("hash",), self.table["hash"])] if "hash" in self.table else []
         for path, name in named:
             if name not in fields:
                 yield Finding(path, f"no field {name!r}{did_you_mean(name, fields)}")
-        body = self.table.get("body", {}).get("field")
-        if body is not None and body not in fields:
-            yield Finding(("body", "field"), f"no field {body!r}{did_you_mean(body, fields)}")
         sent: set[str] = set()
         for key in ("create", "update"):
             for path, name in self._fields_picked(key):

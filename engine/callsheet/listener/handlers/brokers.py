@@ -49,6 +49,10 @@ class BrokerTarget(NamedTuple):
     definition: BrokerDefinition
 
 
+class ClientMissing(UsageError):
+    """What is wrong is this machine, and not the definition."""
+
+
 class Broker:
     """`modules` are those of the client: none of them logs anything unless a person has set up logging."""
 
@@ -64,7 +68,7 @@ class Broker:
             try:
                 import_module(name)
             except ImportError:
-                raise UsageError(f"the client {name} is not installed", hint=how_to_add(extra="brokers")) from None
+                raise ClientMissing(f"the client {name} is not installed", hint=how_to_add(extra="brokers")) from None
 
     async def connect(self) -> None: ...
 

@@ -104,6 +104,7 @@ class Command(Base):
     """Where `run` is a text it holds the command's words, and `params` the values of its arguments and options."""
 
     result_members = ("exit_code", "output")
+    depends_on_machine = True
     shape = ".language.shape.listener:RunsCommand"
 
     def __init__(self, table: RunsCommand, context: HandlerContext) -> None:

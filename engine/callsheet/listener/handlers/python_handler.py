@@ -163,6 +163,7 @@ class Python(Base):
     """
 
     result_members = None
+    depends_on_machine = True
     shape = ".language.shape.listener:CallsFunction"
 
     def __init__(self, table: CallsFunction, context: HandlerContext) -> None:
