@@ -273,6 +273,7 @@ def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
         first = names[0] if names else None
         if node["type"] == "function_expression":
             yield from _argument_faults(node["value"], names, types)
+            yield from _word_in_list_faults(node["value"], children, names, types)
         elif node["type"] == "comparator" and first is not None and children[1]["type"] == "literal":
             value = children[1]["value"]
             if value is not None and types[first] == "array" and not isinstance(value, list):
@@ -281,6 +282,21 @@ def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
                 yield f"{first!r} is a text, and never {value!r}: write to_number({first})"
         elif node["type"] in _INSIDE and first is not None and types[first] != "array" and children[1:]:
             yield f"{first!r} is {_A_TYPE[types[first]]}: there is nothing inside"
+        elif node["type"] == "subexpression" and first is not None and children[1]["type"] == "field":
+            yield f"{first!r} is a list: write {first}[].{children[1]['value']}, or {first}[0]"
+
+
+def _word_in_list_faults(
+    function: str, children: Sequence[Node], names: Sequence[str | None], types: Mapping[str, str]
+) -> Iterator[str]:
+    """Lists that are looked for in a text, and numbers among texts that are joined."""
+    if function == "contains" and isinstance(children[0].get("value"), str) and children[0]["type"] == "literal":
+        if (name := names[-1]) is not None and types[name] == "array":
+            yield f"contains({children[0]['value']!r}, {name}): the list stands first"
+    elif function == "join" and children[-1]["type"] == "multi_select_list":
+        for part in children[-1]["children"]:
+            if part["type"] == "field" and types.get(part["value"]) in ("number", "boolean"):
+                yield f"join: {part['value']!r} is {_A_TYPE[types[part['value']]]}: write to_string({part['value']})"
 
 
 def _argument_faults(function: str, names: Sequence[str | None], types: Mapping[str, str]) -> Iterator[str]:

@@ -27,7 +27,7 @@ from .references import (
     unusable_names,
     value_faults,
 )
-from .requests import CallChecker, Names, Problems, format_problems, value_problems
+from .requests import CallChecker, Names, Problems, answers_list, format_problems, is_path, value_problems
 
 if TYPE_CHECKING:
     from ..shape.commands import ChangeByCommand, CommandDefinition, InputDefinition, Param
@@ -348,6 +348,9 @@ class Checker(CallChecker):
             yield from self._item_undo_problems(table, names - added_by(table.get("step", ())), at)
         if "items" in table:
             yield from part_faults(table["items"], names, (*at, "items"))
+            if "call" in table and answers_list(self.definitions, {**table, "as": ""}) and is_path(table["items"]):
+                text = f"{table['call']} comes in pages: its answer is the list already, and has no {table['items']!r}"
+                yield (*at, "items"), text
         yield from self._converter_problems(table, names, (*at, "convert"))
 
     def _steps_problems(
@@ -365,6 +368,7 @@ class Checker(CallChecker):
             added = set(new) if isinstance(new, dict) else {new} if isinstance(new, str) and "as" in step else set()
             yield from (((*at, place, "as"), text) for text in unusable_names(added))
             bound.update(dict.fromkeys(added, place))
+            self.lists = (self.lists - added) | frozenset(added if answers_list(self.definitions, step) else set())
             names = self._known_names(names, added)
         return names
 
@@ -587,9 +591,14 @@ def _unused_answers(definitions: Definitions, command: Definition) -> Problems:
         return
     parts = [part.table for part in definitions.of_kind("part") if part.table["command"] == command.id]
     used = set(_words_in_texts(definitions, _without_names([command.table, parts])))
-    for place, step in enumerate(command.table.get("step", ())[:-1]):
+    for place, step in enumerate(steps[:-1]):
         for name in added_by([step]) - used:
             yield ("step", place, "as"), f"nothing in the command uses {name!r}"
+        for name in added_by([step]) & used:
+            after = next((at for at, other in enumerate(steps) if at > place and name in added_by([other])), place)
+            between = steps[place + 1 : after + 1]
+            if between and "when" not in step and name not in _words_in_texts(definitions, _without_names(between)):
+                yield ("step", place, "as"), f"step {after} is called {name!r} too, before anything uses this one"
     for place, step in enumerate(command.table.get("step", ())):
         each = {**step.get("each", {}), "items": "", "item": ""}
         item = step["each"].get("item", "item") if "each" in step else None
@@ -643,12 +652,12 @@ _OF_A_SITE = ("name", "deployment", "journal", *SITE_SETTINGS)  # what the engin
 _OF_WHAT_IS_FOUND = ("value", "name")
 
 
-def expression_findings(_: Definitions, command: Definition) -> Findings:
+def expression_findings(definitions: Definitions, command: Definition) -> Findings:
     """Values that a parameter never has; members that nothing has: of what was given, the site, what a step found."""
     text = str(command.table)
     params = _known_params(command.table) if _COMPARING.search(text) else {}
     members = _known_members(command.table) if any(word in text for word in _MEMBERS) else {}
-    types = _types_of_params(command.table)
+    types = _types_of_params(command.table) | _types_of_answers(definitions, command.table)
     for path, expression in _expressions_of(command) if params or members or types else ():
         if "ask" not in path:  # those are of what is asked for
             yield from (Finding(path, fault) for fault in type_faults(expression, types))
@@ -674,6 +683,18 @@ def _types_of_params(table: Any) -> dict[str, str]:
             name = to_identifier(param["name"])
             hidden |= {name} if found.setdefault(name, word) != word or not word else set()
     return {name: word for name, word in found.items() if name not in hidden}
+
+
+def _types_of_answers(definitions: Definitions, table: CommandDefinition) -> dict[str, str]:
+    """Those that are lists, by the names that steps give them."""
+    found: dict[str, set[bool]] = {}
+    for here in (table, *deployment_variants(table).values()):
+        for step in _steps_in(here):
+            for name in added_by([step]):
+                found.setdefault(name, set()).add(answers_list(definitions, step))
+        for param in here.get("params", ()):
+            found |= {name: {False} for name in (to_identifier(param["name"]), *added_by(param.get("step", ())))}
+    return {name: "array" for name, are_lists in found.items() if are_lists == {True}}
 
 
 def _type_of_param(param: Mapping[str, Any]) -> str:

@@ -61,6 +61,13 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
             yield from (Finding((key, *path), text) for path, text in _signing_time_faults(table, signed))
             if (fault := prefix_fault(table.get("header", ""), table.get("prefix", ""))) is not None:
                 yield Finding((key, "prefix"), fault)
+            named = re.match(r"(sha\d+|md5)=", table.get("prefix", ""))
+            if named and table.get("algorithm", named[1]) != named[1]:
+                yield Finding((key, "prefix"), f"is that of {named[1]}, and algorithm = {table['algorithm']!r}")
+            for at, pick in picks.items():
+                if pick.get("header", "").startswith("HTTP_"):
+                    plain = pick["header"].removeprefix("HTTP_").replace("_", "-").title()
+                    yield Finding((*at, "header"), f"is how CGI calls a header: write {plain!r}")
             if "member" in table and "{body}" in signed:
                 yield Finding(
                     (key, "signed"), "holds the signature itself, which stands in the body: sign members of it"
@@ -271,6 +278,8 @@ def _signing_time_faults(proof: Mapping[str, Any], signed: str) -> Iterator[tupl
 def event_findings(definitions: Definitions, event: Definition) -> Findings:
     """A type that an earlier definition of the same source covers is never looked at."""
     own = _type_of_event(event)
+    if own.startswith("^") or own.endswith(".*$"):
+        yield Finding(("type",), f"{own!r}: a type, or a pattern with *, and no regular expression")
     for other in definitions.of_kind("event"):
         if other is event:
             return
@@ -334,7 +343,7 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
     yield from _result_findings(route.table)
 
 
-_NO_TYPE = re.compile(r"[\\|(){}^$%,]|^!")
+_NO_TYPE = re.compile(r"[\\|(){}^$%,]|^!|^/.*/$")
 _SCRIPT_OPTIONS = ("-c", "-e", "--eval", "-Command", "/c", "/C")
 _INTERPRETERS = re.compile(
     r"(?:.*[/\\])?(?:(?:ba|da|k|z|fi)?sh|python[\d.]*|node|perl|ruby|php|pwsh|powershell|cmd)(?:\.exe)?"
@@ -362,8 +371,19 @@ def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int,
                 ("run", place),
                 f'{word!r} is an argument here: no shell reads it. run = ["sh", "-c", "..."] starts one',
             )
-        elif re.fullmatch(r"\$\{?[A-Z][A-Z\d_]*\}?", word):
+        elif place == 1 and _INTERPRETERS.fullmatch(words[0]) and " " in word and not word.startswith("-"):
+            yield ("run", place), f"{word!r} is the name of a file here: say {_SCRIPT_OPTIONS[0]} before a script"
+        elif _OF_AN_ENVIRONMENT.fullmatch(word) and (word.isupper() or not any(each[:1] == "-" for each in words)):
             yield ("run", place), f"{word!r} stays as it is: no shell reads it; placeholders are {{id}}, {{body.name}}"
+    for key in ("env", "headers"):
+        for name, word in table.get(key, {}).items():
+            if _OF_AN_ENVIRONMENT.fullmatch(word):
+                text = "`secrets` names variables that a program gets to see" if key == "env" else "`login` signs in"
+                yield (key, name), f"{word!r} stays as it is: no shell reads it; {text}"
+            elif name.lower() == "content-type" and "/" not in word and "{" not in word:
+                yield (key, name), f"expected a media type: text/csv, not {word!r}"
+    if re.search("%-?[YmdHMSjs]", table.get("file", "")):
+        yield ("file",), f"{table['file']!r} stays as it is: all lines go into one file of this name"
     for key in ("file", "dir", "run"):
         for place in [table[key]] if isinstance(table.get(key), str) else words[:1] if key == "run" else ():
             if _OF_A_HOME.match(place):
@@ -376,6 +396,7 @@ def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int,
         yield ("url",), "what is behind a # is never sent"
 
 
+_OF_AN_ENVIRONMENT = re.compile(r"\$\{?[A-Za-z]\w*\}?")
 _OF_A_HOME = re.compile(r"~\w*/|\$\w+/|\$\{\w+\}")
 
 

@@ -599,6 +599,12 @@ def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     except TemplateError as error:
         faults = [str(error)]
     yield from faults or [*_unseen_names(names_in(text), schema), *_capital_header(text, schema)]
+    for name in _DOUBLE_BRACES.findall(text) if "sees" in schema else ():
+        if name in (schema["sees"] or ()):
+            yield f"{{{{{name}}}}} is that word in braces: a value stands in one pair, {{{name}}}"
+
+
+_DOUBLE_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
 
 
 def _capital_header(text: str, schema: Mapping[str, Any]) -> Iterator[str]:

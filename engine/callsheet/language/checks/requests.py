@@ -9,7 +9,7 @@ from itertools import chain, islice, product
 from operator import gt, lt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import did_you_mean
+from ...errors import did_you_mean, slip_of
 from ...registry import EDITED
 from ..conditions import written_results
 from ..merge import ON, deployment_variants
@@ -117,6 +117,8 @@ def _table_faults(
             yield from body_faults(definitions, known[key], value, (*path, key), params=params)
         elif schema.get("additionalProperties") is False and "patternProperties" not in schema:
             yield (*path, key), f"not documented{did_you_mean(key, known)}"
+        elif (meant := slip_of(key, [each for each in known if each not in body])) is not None:
+            yield (*path, key), f"not documented, did you mean {meant!r}?"
 
 
 def resolved_schema(definitions: Definitions, schema: Any) -> Mapping[str, Any]:
@@ -479,6 +481,7 @@ class CallChecker:
         self.definitions = definitions
         self.operations = operations
         self.applies = applies
+        self.lists: frozenset[str] = frozenset()  # names of answers that are lists
         self.params: dict[str, Param] = {}  # those of the command, by the names that expressions have for them
 
     def table_of(self, kind: str, id: str) -> Any:
@@ -572,8 +575,10 @@ class CallChecker:
             param = self.params.get(value[1:-1].strip()) if isinstance(value, str) and value[:1] == "{" else None
             if param and params[name].get("in") == "path" and "step" not in at and _can_be_missing(param):
                 yield (*at, "args", name), f"cannot be left out, and {param['name']!r} can: say `required = true` of it"
-            if param and _is_list(param) and params[name].get("type", "string") not in ("array", "object"):
-                yield (*at, "args", name), f"takes one value, and {param['name']!r} is a list of values"
+            is_list = _is_list(param) if param else isinstance(value, str) and value[1:-1].strip() in self.lists
+            if is_list and params[name].get("type", "string") not in ("array", "object"):
+                said = param["name"] if param else value[1:-1].strip()
+                yield (*at, "args", name), f"takes one value, and {said!r} is a list of values"
                 continue
             for each in (_sent_words(param) if param else ()) or _written_values(value):
                 if fault := argument_misfit(params[name], each):
@@ -586,6 +591,20 @@ class CallChecker:
         if self.applies("") or not any(self.applies(word) for word in there):
             yield operation
         yield from (table for word, table in there.items() if self.applies(word))
+
+
+def answers_list(definitions: Definitions, step: Mapping[str, Any]) -> bool:
+    """Whether what a step names is a list on every deployment: the items of a call that comes in pages."""
+    called = definitions.get(("operation", str(step.get("call"))))
+    if called is None or not isinstance(step.get("as"), str) or {"value", "batch"} & step.keys():
+        return False
+    there = [called.table, *deployment_variants(called.table).values()]
+    return all(here.get("paginate") or here.get("unavailable") for here in there)
+
+
+def is_path(expression: str) -> bool:
+    """Whether it follows names, and so finds nothing in a list."""
+    return re.fullmatch(r"[A-Za-z_][\w.]*", expression) is not None
 
 
 def _can_be_missing(param: Param) -> bool:

@@ -171,6 +171,7 @@ class Param(InputDefinition, total=False):
 _OF_A_VALUE = (
     *("type", "choices", "choices_of", "default", "multiple", "split", "metavar"),
     *("lookup", "setting", "convert", "front", "assign", "members", "complete", "excludes", "positional", "required"),
+    "ask",
 )
 _TEXT_ONLY = ("integer", "number", "duration")
 
