@@ -236,3 +236,17 @@ def test_a_member_without_a_name_is_no_column(tmp_path: Path) -> None:
     odd = {**SHELF, "properties": {"": TEXT, **SHELF["properties"]}}
     view = made({"/shelf": {"get": call("listShelf", listed(odd))}}, tmp_path)["view"]["shelf"]
     assert [column["value"] for column in view["columns"]] == ["id", "name", "note"]
+
+
+def test_what_comes_in_pages_reads_no_single_thing(tmp_path: Path) -> None:
+    """A document may say so of one thing: nothing could be taken out of its answer before a change."""
+    item = copy.deepcopy(PATHS["/shelf/{shelfId}"])
+    item["get"] = {
+        **call("getShelf", {"type": "object", "properties": {"data": listed(SHELF), "page": {"type": "integer"}}}),
+        "parameters": [{"name": name, "in": "query", "schema": {"type": "integer"}} for name in ("page", "per_page")],
+    }
+    item["put"] = call("replaceShelf", SHELF, SHELF)
+    del item["patch"]
+    kinds = made({"/shelf": PATHS["/shelf"], "/shelf/{shelfId}": item}, tmp_path)
+    assert "read" not in kinds["resource"]["shelf"]
+    assert "step" not in kinds["command"]["shelf update"]

@@ -572,6 +572,8 @@ class _Thing:
             return None
         if verb == "list" and (reply is None or not reply.is_list):
             return None
+        if verb == "get" and "paginate" in operation:  # then it answers a list, whatever its path says
+            return None
         under = reply.items if verb == "list" and reply is not None and "paginate" not in operation else None
         more: dict[str, Any] = {"items": jmespath_field(under)} if under else {}
         if verb == "update" and self._replaces_whole():

@@ -63,6 +63,10 @@ def param_findings(_definitions: Definitions, definition: Definition, *, usual: 
                 is_one_word = " " not in name and not name.startswith("-")  # else that is told
                 if is_one_word and not to_identifier(name).isidentifier():
                     yield Finding((key, place), f"{name!r} cannot be a name: letters, digits, - and _ only")
+            if param.get("rest") and param.get("kind") != "argument":
+                yield Finding(
+                    (key, place, "rest"), 'only an argument takes all words that follow: say kind = "argument"'
+                )
             for part in ("refuse", "step"):
                 if part in param and (key != "params" or "builtin" in table):
                     yield Finding((key, place, part), "only commands that call something have rules and steps")
@@ -345,6 +349,9 @@ class Checker(CallChecker):
                     (*at, "keep", "of"),
                     f"no parameter {table['keep']['of']!r}{did_you_mean(table['keep']['of'], own)}",
                 )
+            called = self.table_of("operation", table.get("call", ""))
+            if called is not None and class_of_operation(called) == "read":
+                yield (*at, "keep"), f"{table['call']} only reads: nothing is to be put back"
             yield from self._item_undo_problems(table, names - added_by(table.get("step", ())), at)
         if "items" in table:
             yield from part_faults(table["items"], names, (*at, "items"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import UsageError, did_you_mean
 from ...registry import PAGINATION, resolve_entry
 from ...urls import LOGIN_PROBLEM, base_url_problem, holds_login, url_origin
+from ..conditions import kind_of_result
 from ..merge import ON, deployment_variants
 from ..parameter_text import OF_THE_CONNECTION, InvalidValue, checked_text
 from ..problem import Finding, Findings
@@ -193,6 +194,10 @@ def _paging_findings(definitions: Definitions, table: CompiledOperation, at: Pat
         text = f"can never go on: it has no parameter {send!r}{did_you_mean(send, names)}"
         yield Finding((*at, "paginate", *(("send",) if "send" in paging else ())), text, about)
     yield from (Finding((*at, "paginate", *path), text, about) for path, text in _unread_paginator_keys(merged))
+    if (kind := kind_of_result(merged.get("total", ""))) not in ("", "number", "string"):
+        yield Finding(
+            (*at, "paginate", *(("total",) if "total" in paging else ())), f"total is {kind}, and not a number"
+        )
     size = paging.get("size")
     if size and not _takes_parameter(definitions, table, size):
         names = [param["name"] for param in table.get("params", ())]

@@ -658,6 +658,8 @@ def pattern_fault(pattern: Any, groups: int = 0) -> str | None:
         return f"not clear: {str(error).lower()}: put \\ before that sign"
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         return f"not a regular expression: {error}"
+    if re.match(r"/\^|.*[^\\]\$/[a-z]*$", str(pattern)):
+        return "fits nothing: no / stands around an expression here"
     if takes_for_ever(pattern):
         return "a text can take for ever: one stretch of it fits a repetition in several ways"
     return "the pattern needs a group: (...) around what is wanted" if compiled.groups < groups else None

@@ -21,7 +21,7 @@ from ..source_file import PARTS, RESOURCE, Definition, Definitions, Path
 from ..template import texts_in
 from .commands import value_misfit
 from .references import allowed_keys, unusable_names, value_faults
-from .requests import CallChecker, class_of_command, resolved_schema
+from .requests import CallChecker, answers_list, class_of_command, resolved_schema
 
 if TYPE_CHECKING:
     from ..shape.agents import AgentsTable, GuardDefinition, ServerList, Suggestion
@@ -367,6 +367,8 @@ class _Resource:
         """What tells one thing from another, and what tells when it was changed, can tell that."""
         if (kind := kind_of_result(self.table.get("id", ""))) not in ("", "string", "number"):
             yield Finding(("id",), f"is {kind}, which does not tell one thing from another")
+        if (kind := kind_of_result(self.table.get("version", ""))) not in ("", "number"):
+            yield Finding(("version",), f"is {kind}, and not a number that grows")
         changed = self.table.get("changed", {})
         if (kind := kind_of_result(changed.get("at", ""))) not in ("", "string", "number"):
             yield Finding(("changed", "at"), f"is {kind}, and not a time")
@@ -411,6 +413,8 @@ class _Resource:
             yield Finding((key, "call"), f"this changes something: {call['call']} only reads", about)
         if key == "list" and operation is not None:
             yield from self._since_findings(call, operation)
+        if key == "read" and answers_list(self.definitions, {**call, "as": ""}):
+            yield Finding((key, "call"), f"{call['call']} comes in pages: it answers a list, and not one thing", about)
         if key == "content" and operation is not None and operation.get("reply", "json") not in ("binary", "location"):
             yield Finding(
                 (key, "call"), f'{call["call"]} answers no bytes: reply = "binary" says so of one that does', about

@@ -178,6 +178,7 @@ _TEXT_ONLY = ("integer", "number", "duration")
 # A rule holds wherever a table of that shape stands.
 OF_A_PARAM = (
     KeyRule("rest", needs=("multiple",)),
+    KeyRule("folder", needs=("beside",)),
     KeyRule("kind", ("flag",), without=_OF_A_VALUE),
     KeyRule("kind", ("argument",), without=("short", "aliases", "overrides", "positional")),
     KeyRule("positional", without=("default",)),
