@@ -462,7 +462,7 @@ def suggestion_findings(definitions: Definitions, definition: Definition, lines:
 def _instead_findings(definitions: Definitions, definition: Definition, lines: CommandLines) -> Findings:
     for word, suggested in definition.table.get("instead", {}).items():
         taken = f"{definition.id} {word}" if definition.kind == "group" else word
-        if " " not in word and taken in lines.names:
+        if " " not in word and taken in lines.names and not _is_added_later(definitions, definition, taken):
             text = f"{word!r} is a command or a group of its own: this is never shown"
             yield Finding(("instead", word), text, (("command", taken),))
         for place, line in enumerate(suggested):
@@ -475,6 +475,12 @@ def _instead_findings(definitions: Definitions, definition: Definition, lines: C
             if fault:
                 about = tuple(key for key in lines.causes_of_fault(line) if key[0] == "command")
                 yield Finding(("instead", word, place), f"{line!r}: {fault}", about)
+
+
+def _is_added_later(definitions: Definitions, definition: Definition, command: str) -> bool:
+    """A command of one's own may take a word for which a shipped group suggests another one: it wins."""
+    added = definitions.get(("command", command)) or definitions.get(("group", command))
+    return added is not None and added.files[0].layer > definition.files[-1].layer
 
 
 def _verb_findings(definitions: Definitions, program: Definition) -> Findings:

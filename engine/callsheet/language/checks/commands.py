@@ -803,13 +803,24 @@ def shown_findings(definitions: Definitions, command: Definition, *, shared: Col
         yield Finding(
             ("view",), f"{called.id} answers nothing: say a `result` that it shows", (("operation", called.id),)
         )
-    if view is not None and isinstance(result, dict) and "convert" not in table:
-        columns = [(f"column {place}", each.get("value", "")) for place, each in enumerate(view.table["columns"])]
-        for what, expression in (("the id", view.table.get("id", "")), *columns):
-            read = dict.fromkeys(root_names(expression))
-            if read and not read.keys() & result.keys():
-                text = f"{what} of view {view.id!r} is always empty: it reads {', '.join(read)}, which this lacks"
-                yield Finding(("result",), text, (("view", view.id),))
+    # A column that a later file adds to a view of many commands may be for some of them only.
+    if view is not None and isinstance(result, dict) and view.files[-1].layer <= command.files[-1].layer:
+        yield from _empty_columns(view, result, is_converted="convert" in table)
+
+
+def _empty_columns(view: Definition, result: Mapping[str, Any], *, is_converted: bool) -> Findings:
+    """An id that nothing fills, and columns that nothing fills where a key of the result fills none, either."""
+    columns = {f"column {place}": each.get("value", "") for place, each in enumerate(view.table["columns"])}
+    read = {what: dict.fromkeys(root_names(text)) for what, text in columns.items()}
+    named = {name for names in read.values() for name in names}
+    if is_converted:
+        return
+    if result.keys() <= named:
+        read = {}
+    for what, names in {"the id": dict.fromkeys(root_names(view.table.get("id", ""))), **read}.items():
+        if names and not names.keys() & result.keys():
+            text = f"{what} of view {view.id!r} is always empty: it reads {', '.join(names)}, which this lacks"
+            yield Finding(("result",), text, (("view", view.id),))
 
 
 # What the columns of a view need of commands: those that print it ask for it, and those that change it take it.
