@@ -1,4 +1,7 @@
-"""Wrong definitions, and what is said of each: `wrong/cases.txt` holds a line of words, then the definition."""
+"""Wrong definitions, and what is said of each: `wrong/cases.txt` holds a line of words, then the definition.
+
+`wrong/sound.txt` holds definitions beside them that are right.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,8 @@ HERE = Path(__file__).parent / "wrong"
 LINES = (HERE / "cases.txt").read_text(encoding="utf-8").splitlines()
 WRONG = list(zip(LINES[::2], (line.strip() for line in LINES[1::2]), strict=True))
 
+SOUND = (HERE / "sound.txt").read_text(encoding="utf-8").splitlines()
+
 
 def said_of(text: str, directory: Path) -> list[str]:
     path = directory / "own.toml"
@@ -38,6 +43,11 @@ def said_of(text: str, directory: Path) -> list[str]:
 @pytest.mark.parametrize(("said", "definition"), WRONG, ids=range(len(WRONG)))
 def test_a_wrong_definition_is_refused_with_what_is_wrong(said: str, definition: str, tmp_path: Path) -> None:
     assert said in said_of(definition, tmp_path)
+
+
+@pytest.mark.parametrize("definition", SOUND, ids=range(len(SOUND)))
+def test_what_looks_much_like_a_wrong_one_and_is_sound_is_accepted(definition: str, tmp_path: Path) -> None:
+    assert said_of(definition, tmp_path) == []
 
 
 def patterns_in(schema: Any) -> Iterator[str]:

@@ -106,3 +106,14 @@ class Later(str):
 )
 def test_of_what_is_not_known_yet_most_functions_make_nothing_else(expression: str, expected: Any) -> None:
     assert evaluate(expression, {"x": Later("X"), "n": None}) == expected
+
+
+def test_a_number_is_neither_above_nor_below_a_text_inside_lists_too() -> None:
+    sizes = {"files": [{"size": 7}, {"size": "9"}]}
+    assert [evaluate(f"files[?size {sign} '8'].size", sizes) for sign in ("<", ">", "<=", ">=")] == [
+        [],
+        ["9"],
+        [],
+        ["9"],
+    ]
+    assert evaluate("files[0].size > '5'", sizes) is None

@@ -20,7 +20,7 @@ from support.tls import Authority
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes of files, and ports, of POSIX")
 WORDS = ("listen", "check")
-ROUTES = '[route.low]\non = ["grade_*"]\nwhen = "event_type < `true`"\ndo = [{ handler = "append", file = "x" }]\n'
+ROUTES = '[route.low]\non = ["grade_*"]\nwhen = "body.score == \'60\'"\ndo = [{ handler = "append", file = "x" }]\n'
 
 
 def rows(folder: Path, *arguments: str, code: int, **environ: str) -> dict[str, list[dict[str, Any]]]:

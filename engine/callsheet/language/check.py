@@ -44,7 +44,14 @@ from .checks.commands import (
     unused_findings,
     width_findings,
 )
-from .checks.listener import event_findings, listener_findings, route_findings, signin_findings, source_findings
+from .checks.listener import (
+    envelope_findings,
+    event_findings,
+    listener_findings,
+    route_findings,
+    signin_findings,
+    source_findings,
+)
 from .checks.operations import (
     address_problems,
     auth_findings,
@@ -53,6 +60,7 @@ from .checks.operations import (
     header_findings,
     operation_problems,
     paginator_findings,
+    parameter_findings,
     product_findings,
 )
 from .checks.references import ShapePlace, adapter_of, allowed_keys, place_findings, together_findings
@@ -76,6 +84,7 @@ from .checks.resources import (
     toolset_findings,
 )
 from .checks.sandbox import entity_findings
+from .checks.value_uses import use_findings
 from .desugar import is_derived
 from .merge import ON, idle_removals
 from .problem import Finding, Findings, Key, Problem, spot_with_bases, stale_by, word_problem
@@ -268,6 +277,8 @@ def _expected_text(definition: Definition, path: Path, item: dict[str, Any], def
     if item["type"] == "extra_forbidden":
         known = [*allowed_keys(definition.kind, definition.table, path[:-1]), "remove"]
         return "nothing to remove" if path[-1] == "remove" else f"unknown key{did_you_mean(str(path[-1]), known)}"
+    if item["type"] == "missing" and isinstance(path[-2:][0], int):
+        return f"required key is missing{_meant_entry(definition.table, path[:-1])}"
     if item["type"] == "missing":
         return f"required key is missing{_meant_definition(definition, definitions) if len(path) == 1 else ''}"
     if item["type"] == "literal_error":
@@ -276,6 +287,16 @@ def _expected_text(definition: Definition, path: Path, item: dict[str, Any], def
     if item["type"] == "string_pattern_mismatch":
         return f"expected {EXPECTED[item['ctx']['pattern']]}{given}"
     return f"{item['msg'][:1].lower()}{item['msg'][1:]}{given}"
+
+
+def _meant_entry(table: Any, path: Path) -> str:
+    """Of an entry of a list that is not whole: its name, and the entry that it may have been meant to change."""
+    for key in path[:-1]:
+        table = table[key]
+    names = [str(each.get("name", "")) for each in table]
+    name = names.pop(int(path[-1]))
+    near = closest_names(name, filter(None, names)) if name else []
+    return f" in {name!r}; did you mean to change {near[0]!r}?" if near else f" in {name!r}" if name else ""
 
 
 def _meant_definition(definition: Definition, definitions: Definitions) -> str:
@@ -310,6 +331,7 @@ def _further_problems(
             examples,
             partial(command_problems, operations=operations),
             expression_findings,
+            use_findings,
             partial(safety_findings, aliases=operations),
             reorder_findings,
             partial(shown_findings, shared=shared),
@@ -347,7 +369,9 @@ def _further_problems(
         "host": (host_findings,),
         "entity": (partial(entity_findings, aliases=operations),),
         "source": (source_findings, companion_findings),
+        "envelope": (envelope_findings,),
         "event": (event_findings,),
+        "parameter": (parameter_findings,),
         "route": (route_findings,),
     }
     for (kind, _), definition in chosen.items():

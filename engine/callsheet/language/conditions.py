@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from ..jsontext import parse_json
+from ..jsontext import dump_json, parse_json
 from .functions import Functions
 from .scopes import RELATIVE, Node, syntax_tree
 from .template import evaluate, is_true
 
 
-def compared_paths(expression: str) -> Iterator[tuple[str, Any]]:
-    """Plain paths and the texts, numbers and yes or no that they are compared with: `body.score` and 60."""
+def compared_paths(expression: str, *, only_equal: bool = False) -> Iterator[tuple[str, Any]]:
+    """Plain paths and the texts, numbers and yes or no that they are compared with: `body.score` and 60.
+
+    With `only_equal` what they have to be.
+    """
     waiting = [syntax_tree(expression)]
     while waiting:
         node = waiting.pop()
         waiting += _parts_of_scope(node)
-        if node["type"] == "comparator":
+        if node["type"] == "comparator" and (node["value"] == "eq" or not only_equal):
             left, right = node["children"]
+            if left["type"] == "literal":
+                left, right = right, left
             names = [each.get("value") for each in (left["children"] if left["type"] == "subexpression" else [left])]
             is_path = all(isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name) for name in names)
             is_plain = right["type"] == "literal" and not isinstance(right["value"], list | dict | type(None))
@@ -141,10 +147,12 @@ _SAME, _OTHER = {"eq": True, "ne": False}, {"eq": False, "ne": True}
 
 _TYPE_WORDS = ("string", "number", "array", "object", "boolean", "null")
 _TYPES_OF_FUNCTIONS = {
-    **dict.fromkeys(("length", "sum", "to_number", "abs", "ceil", "floor"), "number"),
+    **dict.fromkeys(("length", "sum", "to_number", "abs", "ceil", "floor", "from_letters", "measured"), "number"),
     **dict.fromkeys(("contains", "starts_with", "ends_with"), "boolean"),
-    **dict.fromkeys(("join", "to_string", "type"), "string"),
-    **dict.fromkeys(("keys", "values", "to_array", "map", "sort", "reverse"), "array"),
+    **dict.fromkeys(("join", "to_string", "type", "lower", "upper", "slug", "moment", "since", "iso"), "string"),
+    **dict.fromkeys(("keys", "values", "to_array", "map", "sort", "sort_by"), "array"),
+    **dict.fromkeys(("days", "split", "zip", "totals", "running", "unwound", "nested", "lost"), "array"),
+    **dict.fromkeys(("merge", "from_items", "picked"), "object"),
 }
 
 
@@ -167,19 +175,48 @@ _TYPES_OF_NODES = {
 }
 
 
-def written_results(expression: str) -> Iterator[Any]:
-    """What an expression can give that is written out in it: 'open' and 'all' in `active && 'open' || 'all'`."""
-    yield from _written_below(syntax_tree(expression))
+_SOME_TIME = datetime(2026, 12, 31, 23, 59, 58, tzinfo=UTC)
 
 
-def _written_below(node: Node) -> Iterator[Any]:
-    if node["type"] == "literal":
+def written_results(expression: str, words: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
+    """What an expression can give that is written out in it: 'open' and 'all' in `active && 'open' || 'all'`.
+
+    `words` are the values that names can have. A time in a form that is written out is some time in that form.
+    """
+    yield from _written_below(syntax_tree(expression), words)
+
+
+def _written_below(node: Node, words: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
+    kind, children = node["type"], node["children"]
+    if kind == "literal":
         yield node["value"]
-    elif node["type"] == "and_expression":
-        yield from _written_below(node["children"][-1])
-    elif node["type"] == "or_expression":
-        for child in node["children"]:
-            yield from _written_below(child)
+    elif kind == "field":
+        yield from words.get(node["value"], ())
+    elif kind == "and_expression":
+        yield from _written_below(children[-1], words)
+    elif kind == "or_expression":
+        for child in children:
+            yield from _written_below(child, words)
+    elif kind == "multi_select_list":
+        yield from ([each] for child in children for each in _written_below(child, words))
+    elif kind == "function_expression" and node["value"] in _TIMES and children[-1]["type"] == "literal":
+        yield _SOME_TIME.strftime(str(children[-1]["value"]))
+
+
+_TIMES = ("moment", "since")
+
+
+def all_results(expression: str) -> list[Any] | None:
+    """What an expression gives, where each of its results is written out in it; None where any is not."""
+    node = syntax_tree(expression)
+    return list(_written_below(node, {})) if _is_written_out(node) else None
+
+
+def _is_written_out(node: Node) -> bool:
+    kind, children = node["type"], node["children"]
+    if kind == "and_expression":
+        return _is_written_out(children[-1])
+    return kind == "literal" or (kind == "or_expression" and all(map(_is_written_out, children)))
 
 
 # What is always of one type: first names, and whole paths.
@@ -217,14 +254,16 @@ def word_faults(expression: str) -> Iterator[str]:
         node = waiting.pop()
         children = node.get("children", [])
         waiting += [child for child in children if isinstance(child, dict)]
-        if node["type"] == "comparator" and _truth_of_comparison("eq", *children) is False:
+        if node["type"] == "comparator" and node["value"] in _OPPOSITE:
+            yield from _order_faults(children)
+        elif node["type"] == "comparator" and _truth_of_comparison("eq", *children) is False:
             left, right = children if children[1]["type"] == "literal" else children[::-1]
             yield f"{_spoken_kind(left)}, and never {right['value']!r}"
         if node["type"] != "function_expression":
             continue
         words = [child["value"] if child["type"] == "literal" else None for child in children]
         name, last = node["value"], words[-1] if words else None
-        if name in ("moment", "since") and isinstance(last, str) and "%" not in last:
+        if name in _TIMES and isinstance(last, str) and "%" not in last:
             yield f"{name}(..., {last!r}): a form has the signs of strftime, such as %Y-%m-%d"
         if name == "iso" and isinstance(last, str) and last not in _DATE_FORMS:
             yield f"iso(..., {last!r}): expected {' or '.join(map(repr, _DATE_FORMS))}"
@@ -232,6 +271,20 @@ def word_faults(expression: str) -> Iterator[str]:
             yield f"{name}({words[0]!r}, ...): the text that is looked at stands first"
         if name == "split" and isinstance(words[0], str) and last is None:
             yield f"split({words[0]!r}, ...): the text that is split stands first"
+
+
+_NUMBER = re.compile(r"(?!(?:19|20)\d\d$)-?\d+(?:\.\d+)?")  # no year, which a date can begin with
+
+
+def _order_faults(sides: Sequence[Node]) -> Iterator[str]:
+    """Numbers have an order, and texts among themselves; anything else is neither above nor below."""
+    for side in sides:
+        if side["type"] == "literal" and isinstance(side["value"], str) and _NUMBER.fullmatch(side["value"]):
+            yield f"a number is never above or below the text {side['value']!r}: write `{side['value']}`"
+        elif side["type"] == "literal" and not isinstance(side["value"], str) and type_word(side["value"]) != "number":
+            yield f"{dump_json(side['value'])} has no order: nothing is above or below it"
+        elif (kind := _kind_of(side)) in ("array", "object", "boolean"):
+            yield f"{_A_TYPE[kind]} has no order: nothing is above or below it"
 
 
 _QUOTED = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`((?:\\`|[^`])*)`""")
@@ -250,6 +303,8 @@ def _broken_literals(expression: str) -> Iterator[str]:
 
 def _spoken_kind(node: Node) -> str:
     """What it is, and what it gives."""
+    if node["type"] == "not_expression":
+        return "'!' is for what stands next to it, so this is true or false"
     if node["type"] != "function_expression":
         return "this is true or false"
     kind = (
@@ -259,7 +314,13 @@ def _spoken_kind(node: Node) -> str:
 
 
 _INSIDE = ("subexpression", "index_expression")
-_A_TYPE = {"string": "a text", "number": "a number", "boolean": "true or false", "array": "a list"}
+_A_TYPE = {
+    "string": "a text",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
 
 
 def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
@@ -279,10 +340,13 @@ def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
             if value is not None and types[first] == "array" and not isinstance(value, list):
                 yield f"{first!r} is a list, and never {value!r}: write contains({first}, ...)"
             elif types[first] == "string" and isinstance(value, int | float):
-                yield f"{first!r} is a text, and never {value!r}: write to_number({first})"
-        elif node["type"] in _INSIDE and first is not None and types[first] != "array" and children[1:]:
+                never = f"never {value!r}" if node["value"] in _SAME else "neither above nor below a number"
+                yield f"{first!r} is a text, and {never}: write to_number({first})"
+        elif node["type"] in _INSIDE and first is not None and types[first] not in ("array", "object") and children[1:]:
             yield f"{first!r} is {_A_TYPE[types[first]]}: there is nothing inside"
-        elif node["type"] == "subexpression" and first is not None and children[1]["type"] == "field":
+        elif node["type"] == "index_expression" and first is not None and types[first] == "object":
+            yield f"{first!r} is a table, and not a list"
+        elif node["type"] == "subexpression" and types.get(first or "") == "array" and children[1]["type"] == "field":
             yield f"{first!r} is a list: write {first}[].{children[1]['value']}, or {first}[0]"
 
 

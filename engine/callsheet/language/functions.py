@@ -90,7 +90,10 @@ def _is_meant_as_text(before: str, words: str, after: str) -> bool:
 
 
 class RootInterpreter(TreeInterpreter):
-    """Evaluates one expression over one scope."""
+    """Evaluates one expression over one scope.
+
+    A number is neither above nor below a text, which the library takes for an error of the program.
+    """
 
     def __init__(self, options: Options, scope: Any) -> None:
         super().__init__(options)
@@ -101,6 +104,12 @@ class RootInterpreter(TreeInterpreter):
         if name.startswith(ROOT):
             return super().visit_field({"type": "field", "value": name[len(ROOT) :], "children": []}, self._scope)
         return super().visit_field(node, value)
+
+    def visit_comparator(self, node: Any, value: Any) -> Any:
+        try:
+            return super().visit_comparator(node, value)
+        except TypeError:
+            return None
 
 
 _FOREIGN = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .functions import ROOT, paths_in_expression
 from .template import TemplateError, expressions_in_text, texts_in
+
+if TYPE_CHECKING:
+    from .source_file import Path
 
 _CHOSEN = {"key_val_pair", "multi_select_list"}  # `items[].{id: id}`: plainly parts of an item
 RELATIVE = {"subexpression", "index_expression", "pipe", "projection", "value_projection", "filter_projection"}
@@ -85,6 +88,71 @@ def names_of_items(expression: str) -> Iterator[str]:
     What follows a dot, or is chosen as `items[].{id: id}`, is plainly a part of what is before it, and none of them.
     """
     yield from _of_items(syntax_tree(expression), within=False)
+
+
+def conflicting_forms(expressions: Mapping[Path, str], name: str = "") -> Iterator[tuple[Path, Path]]:
+    """Which of several expressions take a value (all, or the member `name`) as a list, where another one names members.
+
+    Each with the other one: of the two one is always null.
+    """
+    forms = {path: {*_forms_of(syntax_tree(text), name)} for path, text in expressions.items()}
+    member = next((path for path, found in forms.items() if "object" in found), None)
+    if member is not None:
+        yield from ((path, member) for path, found in forms.items() if found == {"array"})
+
+
+def member_names(expression: str) -> list[str] | None:
+    """The members of the table that it always makes, as `{id: id, name: name}` does; None of anything else."""
+    node = syntax_tree(expression)
+    while node["type"] in ("pipe", "subexpression"):
+        node = node["children"][-1]
+    return [child["value"] for child in node["children"]] if node["type"] == "multi_select_dict" else None
+
+
+def is_list_of(expression: str, name: str = "") -> bool | None:
+    """Whether all, or the member `name`, is taken as a list or as a table; None where neither shows, or both."""
+    found = {*_forms_of(syntax_tree(expression), name)}
+    return found == {"array"} if len(found) == 1 else None
+
+
+def _forms_of(node: Node, name: str) -> Iterator[str]:
+    """What is taken of the value: an item or all of them (array), or a member (object)."""
+    found = _followed_from_root(node)
+    if found is not None and found.names[: bool(name)] == [name][: bool(name)]:
+        rest = found.names[bool(name) :]
+        yield from ["object"] if rest else ["array"] if found.ends_in_list else []
+    children = list(_syntax_nodes(node.get("children", [])))
+    if node["type"] not in {*RELATIVE, "expref", "flatten"}:
+        for child in children:
+            yield from _forms_of(child, name)
+    elif node["type"] == "pipe":
+        yield from _forms_of(children[0], name)
+
+
+class _Followed(NamedTuple):
+    """The names of a path from the beginning, and whether a place in a list, or all of one, comes next."""
+
+    names: list[str]
+    ends_in_list: bool
+
+
+def _followed_from_root(node: Node) -> _Followed | None:
+    """None of what does not begin with a path."""
+    children, kind = list(_syntax_nodes(node.get("children", []))), node["type"]
+    if kind == "field":
+        return _Followed([node["value"].removeprefix(ROOT)], ends_in_list=False)
+    if kind in ("identity", "current"):
+        return _Followed([], ends_in_list=False)
+    first = _followed_from_root(children[0]) if kind in {*RELATIVE, "flatten"} else None
+    if first is None or kind in ("pipe", "value_projection"):
+        return first
+    if kind != "subexpression" or first.ends_in_list:
+        return first._replace(ends_in_list=True)
+    for child in children[1:]:
+        if child["type"] != "field":
+            break
+        first.names.append(child["value"])
+    return first
 
 
 @lru_cache(maxsize=4096)  # a check asks for several kinds of names of one expression, and commands share many

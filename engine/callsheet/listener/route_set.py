@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import DefinitionError, UsageError, did_you_mean
 from ..files import changeable_by_others
-from ..language.compiled_jmespath import Ast, expression_tree
 from ..language.conditions import comparison_faults
 from ..language.layers import Layer
 from ..language.problem import place_of
@@ -228,35 +227,12 @@ def _route_warnings(route: Route, route_set: RouteSet, filters: Sequence[str]) -
     ):
         yield f"{name} can never match: --events leaves none of its types"
     when = route.definition.get("when")
-    if when is not None and (node := expression_tree(when)) is not None:
-        yield from (
-            f"{name} can never match: when: {text}" for text in _condition_warnings(when, node, [t for _, t in types])
-        )
+    if when is not None:
         bodies = [route_set.types[key]["sample"] for key in types if "sample" in route_set.types[key]]
         yield from (
             f"{name}: when: {text}, as far as the samples of its events tell"
             for text in comparison_faults(when, bodies)
         )
-
-
-def _condition_warnings(when: str, node: Ast, types: Sequence[str]) -> Iterator[str]:
-    if node["type"] == "comparator" and node["value"] in ("lt", "lte", "gt", "gte"):
-        sides = [side for side in node["children"] if side["type"] == "literal"]
-        if any(isinstance(side["value"], bool | list | dict | type(None)) for side in sides):
-            yield f"{when!r} compares the order of what has none"
-    demanded = _required_type(node)
-    if demanded is not None and types and not any(is_pattern(each) for each in types) and demanded not in types:
-        yield f"{when!r} demands a type that `on` excludes"
-
-
-def _required_type(node: Ast) -> Any:
-    if node["type"] != "comparator" or node["value"] != "eq":
-        return None
-    first, second = node["children"]
-    for field, literal in ((first, second), (second, first)):
-        if field.get("value") == "event_type" and field["type"] == "field" and literal["type"] == "literal":
-            return literal["value"]
-    return None
 
 
 def warnings_of_handlers(rules: RouteSet, only: Sequence[str]) -> list[str]:

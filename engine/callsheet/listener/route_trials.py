@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import CallsheetError
+from ..errors import CallsheetError, did_you_mean
+from ..language.load import program_names
 from ..language.problem import Finding, Problem
 from ..language.source_file import Definition, Definitions
 from ..registry import HANDLERS, resolve_entry
@@ -41,7 +42,8 @@ def _findings_of_route(route: Definition, tables: Sequence[Any], context: Handle
     for place, table in enumerate(tables):
         kind = cast("type[Base]", resolve_entry(HANDLERS[table["handler"]]))
         try:
-            made += [] if kind.depends_on_machine else [kind(table, context)]
+            if not kind.depends_on_machine and not _is_elsewhere(table.get("program"), context.environ):
+                made.append(kind(table, context))
         except ClientMissing:
             pass
         except CallsheetError as error:
@@ -52,6 +54,12 @@ def _findings_of_route(route: Definition, tables: Sequence[Any], context: Handle
             make_route(route.id, route.table, made, lambda _: None)
         except CallsheetError as error:
             yield Finding(("reply",), error.message)
+
+
+def _is_elsewhere(program: str | None, environ: Mapping[str, str]) -> bool:
+    """Whether it may be a program that another machine has: none that is here is called nearly so."""
+    known = program_names(environ) if program is not None else ()
+    return program is not None and program not in known and not did_you_mean(program, known)
 
 
 def _variables_of(table: Mapping[str, Any]) -> Iterator[str]:

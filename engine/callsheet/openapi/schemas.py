@@ -303,7 +303,7 @@ class Schemas:
         for id in self._fresh:
             not_exclusive(self.definitions[id], self.definitions)
             for _, table, member in [*unnamed_members(self.definitions[id])]:
-                cast("JsonObject", table)["properties"][member] = {}
+                cast("JsonObject", table).setdefault("properties", {})[member] = {}
         self._fresh = []
         return name
 

@@ -34,7 +34,7 @@ def told(filters: list[str] | None = None, types: Any = TYPES, **definition: Any
         {"when": "body.a < `1`"},
         {"when": "body.a < 'x'"},
         {"when": "`true`"},
-        {"when": "`0` < query.x"},
+        {"when": "`0` < body.x"},
         {"when": "body.list[0].x"},
         {"when": "contains(body.a, 'x')"},
         {"when": "body.other == 'paid'"},
@@ -51,18 +51,6 @@ def test_what_may_match_is_not_named(definition: dict[str, Any]) -> None:
     [
         ({"source": ["bank"], "on": ["paid"]}, "no source that is received sends such events"),
         ({"on": ["other"]}, "no source that is received sends such events"),
-        ({"when": "body.a < `true`"}, "when: 'body.a < `true`' compares the order of what has none"),
-        ({"when": "`null` >= body.a"}, "when: '`null` >= body.a' compares the order of what has none"),
-        ({"when": "body.a > `[1]`"}, "when: 'body.a > `[1]`' compares the order of what has none"),
-        ({"when": "body.a <= `{}`"}, "when: 'body.a <= `{}`' compares the order of what has none"),
-        (
-            {"on": ["paid"], "when": "event_type == 'moved'"},
-            "when: \"event_type == 'moved'\" demands a type that `on` excludes",
-        ),
-        (
-            {"on": ["paid"], "when": "'moved' == event_type"},
-            "when: \"'moved' == event_type\" demands a type that `on` excludes",
-        ),
     ],
 )
 def test_what_cannot_match_is_named_with_its_reason(definition: dict[str, Any], reason: str) -> None:

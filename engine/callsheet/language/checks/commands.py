@@ -10,12 +10,21 @@ from ...durations import parse_typed_duration
 from ...errors import did_you_mean
 from ...jsontext import parse_json
 from ...registry import CONVERTERS, JOURNAL, OPTIONS, PAGING, REGISTRIES, SITE_SETTINGS
-from ..conditions import type_faults
+from ..conditions import kind_of_result, type_faults
 from ..merge import ACTION, ON, deployment_variants
 from ..parameters import to_identifier
 from ..problem import Finding, Findings
 from ..safety import class_of_operation
-from ..scopes import comparisons_in, names_in, plain_paths, root_names
+from ..scopes import (
+    comparisons_in,
+    conflicting_forms,
+    expressions_in,
+    is_list_of,
+    member_names,
+    names_in,
+    plain_paths,
+    root_names,
+)
 from ..source_file import RESOURCE, Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, texts_in
 from .references import (
@@ -27,7 +36,7 @@ from .references import (
     unusable_names,
     value_faults,
 )
-from .requests import CallChecker, Names, Problems, answers_list, format_problems, is_path, value_problems
+from .requests import CallChecker, Names, Problems, answers_list, format_problems, value_problems
 
 if TYPE_CHECKING:
     from ..shape.commands import ChangeByCommand, CommandDefinition, InputDefinition, Param
@@ -254,6 +263,7 @@ _ANY_WORDS = ("a", "7", "Two words", "\u00e9-_/.@")
 
 
 def lookup_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
+    """What cannot be found, or is looked for by what no candidate has."""
     table: LookupDefinition = definition.table
     there = deployment_variants(table)
     pattern = table.get("pattern")
@@ -270,6 +280,10 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
         for path, part in _calls_of_lookup(here):
             yield from checker.argument_problems(part, (*at, *path))
         yield from _unseen_names(definitions, definition, here, at)
+        read: dict[Path, str] = {("match", place): text for place, text in enumerate(here.get("match", ()))}
+        read |= {(key,): str(here[key]) for key in ("value", "label", "where") if key in here}
+        for path, other in conflicting_forms(read):
+            yield (*at, *path), f"takes one candidate as a list, and `{other[0]}` takes it as a table"
         if "every" in here and "call" in here:
             for path, *found in checker.argument_problems({**here, "args": here["every"]}, at):
                 yield (tuple("every" if key == "args" else key for key in path), *found)
@@ -297,14 +311,23 @@ def _all_params(definitions: Definitions) -> Iterator[Param]:
 
 
 def snapshot_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
-    """What puts a thing back sees nothing of the command that changed it."""
+    """What puts a thing back sees nothing of the command that changed it, and of several things each is read."""
     table: SnapshotDefinition = definition.table
     there = deployment_variants(table)
+    for at, here in [((), table), *(((ON, word), each) for word, each in there.items())]:
+        if here.get("size", 1) > 1:
+            if "items" not in here:
+                yield (*at, "size"), "needs `items` beside it: where so many things are in the answer"
+            if any(_FIRST_ID.search(text) for text in expressions_in([here.get("args"), here.get("body")])):
+                yield (*at, "size"), "reads so many things in one call, whose arguments name only one: ids[0]"
     yield from Checker(definitions, operations, lambda word: word not in there).undo_problems(table.get("undo", ()), ())
     for deployment, here in there.items():
         yield from Checker(definitions, operations, deployment.__eq__).undo_problems(
             here.get("undo", ()), (ON, deployment)
         )
+
+
+_FIRST_ID = re.compile(r"\bids\[0\]")
 
 
 def _calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | KeywordDefinition]]:
@@ -341,6 +364,7 @@ class Checker(CallChecker):
         for place, param in enumerate(params):
             names = yield from self._steps_problems(param.get("step", ()), names, (*at, "params", place, "step"), bound)
         names = yield from self._steps_problems(table.get("step", ()), names, (*at, "step"), bound)
+        yield from _late_question_problems(table.get("step", ()), (*at, "step"))
         yield from value_faults(table.get("result"), names, (*at, "result"))
         if "keep" in table:
             own = {to_identifier(param["name"]) for param in params}
@@ -355,9 +379,8 @@ class Checker(CallChecker):
             yield from self._item_undo_problems(table, names - added_by(table.get("step", ())), at)
         if "items" in table:
             yield from part_faults(table["items"], names, (*at, "items"))
-            if "call" in table and answers_list(self.definitions, {**table, "as": ""}) and is_path(table["items"]):
-                text = f"{table['call']} comes in pages: its answer is the list already, and has no {table['items']!r}"
-                yield (*at, "items"), text
+            if "call" in table and answers_list(self.definitions, {**table, "as": ""}):
+                yield from _list_faults(table["call"], table["items"], (*at, "items"))
         yield from self._converter_problems(table, names, (*at, "convert"))
 
     def _steps_problems(
@@ -376,6 +399,8 @@ class Checker(CallChecker):
             yield from (((*at, place, "as"), text) for text in unusable_names(added))
             bound.update(dict.fromkeys(added, place))
             self.lists = (self.lists - added) | frozenset(added if answers_list(self.definitions, step) else set())
+            guarded = root_names(step["when"]) if "fail" in step and "when" in step else ()
+            self.may_lack = self.may_lack.difference(added, guarded) | (added - names if "when" in step else set())
             names = self._known_names(names, added)
         return names
 
@@ -454,8 +479,11 @@ class Checker(CallChecker):
             yield from expression_faults(step["when"], names, (*at, "when"))
         if does == ["value"]:
             yield from expression_faults(step["value"], names, (*at, "value"))
+        comes_in_pages = "call" in step and answers_list(self.definitions, {"call": step["call"], "as": ""})
         for where, part in _answer_expressions(step):
             yield from part_faults(part, inner, (*at, *where))
+            if comes_in_pages:
+                yield from _list_faults(step["call"], part, (*at, *where))
         if "batch" in step:
             yield from self._list_problems(step["batch"], names, (*at, "batch"))
             sent = [step.get(key) for key in _PLACEHOLDERS]
@@ -529,6 +557,16 @@ class Checker(CallChecker):
             yield from self.argument_problems(rule, at)
 
 
+def _late_question_problems(steps: Sequence[ItemStep], at: Path) -> Problems:
+    """A question with nothing behind it that an answer could keep from being done."""
+    for place, step in enumerate(steps):
+        if "confirm" in step and not any(_DOING & other.keys() for other in steps[place + 1 :]):
+            yield (*at, place, "confirm"), "is asked when all is done already: put it before what it asks about"
+
+
+_DOING = {"call", "each", "edit", "use"}
+
+
 def _earlier_name_problems(name: str, at: Path, bound: Mapping[str, int]) -> Problems:
     if name not in bound:
         yield (*at, "step"), f"no earlier step is called {name!r}{did_you_mean(name, bound)}"
@@ -541,6 +579,12 @@ def _answer_expressions(step: StepDefinition) -> Iterator[tuple[Path, str]]:
     named = step.get("as")
     if isinstance(named, dict):
         yield from ((("as", name), part) for name, part in named.items())
+
+
+def _list_faults(call: str, part: str, at: Path) -> Problems:
+    """A member of an answer that is a list of items."""
+    if is_list_of(part) is False:
+        yield at, f"{call} comes in pages: its answer is the list already, and has no {root_names(part)[0]!r}"
 
 
 def _text_at(param: Param, key: str) -> tuple[str, ...]:
@@ -654,9 +698,10 @@ _COMPARING = re.compile("[=!]=|[<>]")  # without one of these nothing is compare
 
 
 # Without one of these nothing is looked for in a member that is known beforehand.
-_MEMBERS = ("given.", "named.", "site.", "'find':")
+_MEMBERS = ("given.", "named.", "site.", "'find':", "'removes':")
 _OF_A_SITE = ("name", "deployment", "journal", *SITE_SETTINGS)  # what the engine says of it
 _OF_WHAT_IS_FOUND = ("value", "name")
+_OF_A_CHANGE = ("add", "remove")
 
 
 def expression_findings(definitions: Definitions, command: Definition) -> Findings:
@@ -664,19 +709,50 @@ def expression_findings(definitions: Definitions, command: Definition) -> Findin
     text = str(command.table)
     params = _known_params(command.table) if _COMPARING.search(text) else {}
     members = _known_members(command.table) if any(word in text for word in _MEMBERS) else {}
+    members |= _members_of_what_was(definitions, command.table)
     types = _types_of_params(command.table) | _types_of_answers(definitions, command.table)
-    for path, expression in _expressions_of(command) if params or members or types else ():
+    empty = _names_of_nothing(definitions, command.table)
+    for path, expression in _expressions_of(command) if params or members or types or empty else ():
         if "ask" not in path:  # those are of what is asked for
             yield from (Finding(path, fault) for fault in type_faults(expression, types))
         for name, value in comparisons_in(expression) if params else ():
             fault = _fault_for_params(params.get(name, ()), name, value)
             if fault is not None:
                 yield Finding(path, fault)
-        for name, *rest in plain_paths(expression) if members else ():
-            if rest and name in members and rest[0] not in members[name]:
+        for name, *rest in plain_paths(expression) if members or empty else ():
+            if rest and name in empty:
+                yield Finding(path, f"{name!r} has no {rest[0]!r}: {empty[name]}")
+            elif rest and name in members and rest[0] not in members[name]:
                 yield Finding(path, f"{name!r} has no {rest[0]!r}{did_you_mean(rest[0], members[name])}")
             elif name == "named" and rest[1:]:
                 yield Finding(path, f"'named.{rest[0]}' is a text: there is nothing inside")
+
+
+def _names_of_nothing(definitions: Definitions, table: CommandDefinition) -> dict[str, str]:
+    """The answers that have no members, and why, by the names that steps give them."""
+    found: dict[str, set[str]] = {}
+    for here in (table, *deployment_variants(table).values()):
+        for step in steps_in(here):
+            operation = definitions.get(("operation", str(step.get("call"))))
+            reply = "" if operation is None or {"hold", "save"} & step.keys() else operation.table.get("reply", "")
+            for name in added_by([step]):
+                why = f"{step.get('call')} {_NO_MEMBERS[reply]}" if reply in _NO_MEMBERS else ""
+                found.setdefault(name, set()).add(why)
+    return {name: min(whys) for name, whys in found.items() if all(whys)}
+
+
+_NO_MEMBERS = {"none": "answers nothing", "binary": "answers the bytes of a file"}
+
+
+def _members_of_what_was(definitions: Definitions, table: CommandDefinition) -> dict[str, tuple[str, ...]]:
+    """What `undo` knows of a thing as it was, where its snapshot says so member by member."""
+    snapshot = definitions.get(("snapshot", table.get("keep", {}).get("snapshot", "")))
+    if snapshot is None or "was" in {to_identifier(param["name"]) for param in table.get("params", ())}:
+        return {}
+    states = [here["state"] for here in (snapshot.table, *deployment_variants(snapshot.table).values())]
+    names = [member_names(state) for state in states]
+    known = tuple(dict.fromkeys(name for each in names if each is not None for name in each))
+    return {} if None in names or "was" in added_by([*steps_in(table)]) else {"was": known}
 
 
 def _types_of_params(table: Any) -> dict[str, str]:
@@ -686,7 +762,7 @@ def _types_of_params(table: Any) -> dict[str, str]:
     for here in (table, *deployment_variants(table).values()):
         hidden |= added_by(here.get("step", ()))
         for param in here.get("params", ()):
-            word = _type_of_param(param)
+            word = type_of_param(param)
             name = to_identifier(param["name"])
             hidden |= {name} if found.setdefault(name, word) != word or not word else set()
     return {name: word for name, word in found.items() if name not in hidden}
@@ -696,16 +772,20 @@ def _types_of_answers(definitions: Definitions, table: CommandDefinition) -> dic
     """Those that are lists, by the names that steps give them."""
     found: dict[str, set[bool]] = {}
     for here in (table, *deployment_variants(table).values()):
-        for step in _steps_in(here):
+        for step in steps_in(here):
             for name in added_by([step]):
                 found.setdefault(name, set()).add(answers_list(definitions, step))
+            if "batch" in step:
+                found.setdefault("batch", {True})
         for param in here.get("params", ()):
             found |= {name: {False} for name in (to_identifier(param["name"]), *added_by(param.get("step", ())))}
     return {name: "array" for name, are_lists in found.items() if are_lists == {True}}
 
 
-def _type_of_param(param: Mapping[str, Any]) -> str:
-    if any(key in param for key in ("lookup", "convert", "assign", "removes", "excludes", "members")):
+def type_of_param(param: Mapping[str, Any]) -> str:
+    if param.get("removes"):
+        return "object"
+    if any(key in param for key in ("lookup", "convert", "assign", "excludes", "members")):
         return ""
     if param.get("multiple") or param.get("split"):
         return "array"
@@ -717,11 +797,20 @@ def _known_members(table: CommandDefinition) -> dict[str, tuple[str, ...]]:
     tables = (table, *deployment_variants(table).values())
     params = [param["name"] for here in tables for param in here.get("params", ())]
     given = tuple(map(to_identifier, (*params, *PAGING, *JOURNAL)))
-    found = {str(step["as"]) for here in tables for step in _steps_in(here) if "find" in step and "as" in step}
-    return {"given": given, "named": given, "site": _OF_A_SITE, **dict.fromkeys(found, _OF_WHAT_IS_FOUND)}
+    found = {str(step["as"]) for here in tables for step in steps_in(here) if "find" in step and "as" in step}
+    removing = {
+        to_identifier(param["name"]) for here in tables for param in here.get("params", ()) if param.get("removes")
+    }
+    return {
+        **dict.fromkeys(removing - found, _OF_A_CHANGE),
+        "given": given,
+        "named": given,
+        "site": _OF_A_SITE,
+        **dict.fromkeys(found, _OF_WHAT_IS_FOUND),
+    }
 
 
-def _steps_in(table: CommandDefinition) -> Iterator[ItemStep]:
+def steps_in(table: CommandDefinition) -> Iterator[ItemStep]:
     for step in table.get("step", ()):
         yield step
         yield from step.get("each", {}).get("step", ())
@@ -863,7 +952,24 @@ def change_findings(definitions: Definitions, view: Definition) -> Findings:
 
 
 def width_findings(_: Definitions, view: Definition) -> Findings:
+    """What is never shown, or shows nothing."""
     columns = view.table["columns"]
+    read: dict[Path, str] = {("columns", place, "value"): each.get("value", "") for place, each in enumerate(columns)}
+    for path, other in conflicting_forms({("id",): view.table.get("id", ""), **read}):
+        yield Finding(path, f"takes an item as a list, and {'.'.join(map(str, other))} takes it as a table")
+    needed = {place: each["needs"] for place, each in enumerate(columns) if "needs" in each}
+    shown = {place: [*plain_paths(columns[place]["value"])] for place in needed}
+    # Where what one column shows is a member of something, and what it needs is called so, that of another is, too.
+    holders = {path[0] for place, paths in shown.items() for path in paths if path[1:2] and path[1] in needed[place]}
+    for place, paths in shown.items():
+        for holder, *rest in paths:
+            if holder in holders and rest and rest[0] not in needed[place]:
+                yield Finding(("columns", place, "needs"), f"lacks {rest[0]!r}, which the column shows")
+    for place, each in enumerate(columns):
+        kind = kind_of_result(each.get("value", ""))
+        if each.get("format") == "bar" and kind not in ("", "array"):
+            text = f"a bar needs a part and the whole, [part, whole], and no {kind}"
+            yield Finding(("columns", place, "format"), text)
     if columns and all(column.get("wide") for column in columns):
         yield Finding(("columns",), "each of them is wide: nothing is shown until --columns asks for one")
 

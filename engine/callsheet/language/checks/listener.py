@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, cast
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ...durations import duration_seconds
 from ...errors import did_you_mean, slip_of
 from ...registry import REGISTRIES, resolve_entry
-from ..conditions import compared_paths, comparison_faults, kind_of_result
+from ..conditions import all_results, compared_paths, comparison_faults, kind_of_result
 from ..problem import Finding, Findings
-from ..scopes import names_in, paths_in, plain_paths, root_names
+from ..scopes import conflicting_forms, names_in, paths_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, fill_template, texts_in
 from .references import prefix_fault
@@ -119,7 +119,14 @@ def _trust_findings(table: SourceDefinition) -> Findings:
     for key in ("type", "id", "time"):
         if (fault := _value_fault(str(table.get(key, "''")))) is not None:
             yield Finding((key,), fault)
-    if "form_field" in table and table.get("content", "json") == "json":
+    read: dict[Path, str] = {(key,): str(table.get(key, "")) for key in ("type", "id", "time", "body")}
+    for path, other in conflicting_forms(read, "payload"):
+        yield Finding(path, f"takes payload as a list, and `{other[0]}` takes it as a table: one of them finds nothing")
+    for place, name in enumerate(table.get("dedup_ignore", ())):
+        first, dot, member = name.partition(".")
+        if dot and first in ("payload", "body"):
+            yield Finding(("dedup_ignore", place), f"names members at the top of the payload: write {member!r}")
+    if "form_field" in table and table.get("content") == "json":
         yield Finding(("form_field",), "needs content = 'form' or 'any'")
     certificate = table.get("certificate", {})
     if certificate and certificate["address"].get("header", "") == certificate.get("header"):
@@ -134,6 +141,9 @@ def _trust_findings(table: SourceDefinition) -> Findings:
     if "HS256" in jwt.get("algorithms", ()) and len(jwt["algorithms"]) > 1:
         text = "HS256 cannot stand beside others: who knows a public key could sign with it"
         yield Finding(("jwt", "algorithms"), text)
+    if "header" in jwt and "env" not in jwt and not {"claims", "audience", "constants"} & jwt.keys():
+        text = "anybody with an account there can have such a token: `audience` or `claims` say which one is meant"
+        yield Finding(("jwt",), text)
     if jwt and not {"env", "vendor", "switch", "issuer"} & jwt.keys():
         yield Finding(("jwt",), "nobody's keys are known: needs 'vendor', 'issuer' or 'env'")
     if "vendor" in jwt and not jwt["vendor"].startswith("https://"):
@@ -271,8 +281,24 @@ def _signing_time_faults(proof: Mapping[str, Any], signed: str) -> Iterator[tupl
     is_signed = "timestamp" in used or ("headers" in used and stamp.get("header", "\0").lower() in signed)
     if stamp and not is_signed:
         yield ("timestamp",), "is not signed, so that anybody can change it: put {timestamp} into `signed`"
-    if stamp and all(stamp.get(key) == proof.get(key) for key in ("header", "member", "prefix")):
+    if "header" in proof and stamp.get("header") == proof["header"] and not {"separator"} <= {*stamp, *proof}:
+        yield ("separator",), "is missing: the signature and its time stand in one header, with something between them"
+    elif stamp and all(stamp.get(key) == proof.get(key) for key in ("header", "member", "prefix")):
         yield ("timestamp",), "is found where the signature is: give it a header, or a prefix of its own"
+
+
+def envelope_findings(_: Definitions, envelope: Definition) -> Findings:
+    yield from (Finding(*found) for found in _media_type_faults(envelope.table))
+
+
+def _media_type_faults(table: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """A table that is sent is JSON, whatever its headers say."""
+    for name, text in table.get("headers", {}).items():
+        if name.lower() == "content-type" and text.startswith(_FORMS) and not isinstance(table.get("send", ""), str):
+            yield ("headers", name), "is that of a form, and a table in `send` is sent as JSON: write a text, a=1&b=2"
+
+
+_FORMS = ("application/x-www-form-urlencoded", "multipart/")
 
 
 def event_findings(definitions: Definitions, event: Definition) -> Findings:
@@ -280,6 +306,15 @@ def event_findings(definitions: Definitions, event: Definition) -> Findings:
     own = _type_of_event(event)
     if own.startswith("^") or own.endswith(".*$"):
         yield Finding(("type",), f"{own!r}: a type, or a pattern with *, and no regular expression")
+    source = definitions.get(("source", event.table["source"]))
+    types = all_results(source.table["type"]) if source is not None else None
+    if (
+        source is not None
+        and types is not None
+        and not any(isinstance(each, str) and fnmatchcase(each, own) for each in types)
+    ):
+        text = f"`type` of source {source.id!r} never gives {own!r}, but {' or '.join(map(str, types))}"
+        yield Finding(("type",) if "type" in event.table else (), text, (("source", source.id),))
     for other in definitions.of_kind("event"):
         if other is event:
             return
@@ -318,6 +353,7 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
         wanted = [value for path, value in compared_paths(route.table["when"]) if path == "source"]
         if sources and wanted and not {*sources} & {*wanted}:
             yield Finding(("when",), f"source is {' or '.join(sources)} here, and never {wanted[0]!r}")
+        yield from _type_findings(route.table, types)
     if route.table.get("order") in ("id", "headers", "payload"):
         yield Finding(("order",), f"{route.table['order']} is another for each event: name what they share")
     for place, word in enumerate(route.table.get("on", ())):
@@ -341,6 +377,18 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
         ):
             yield Finding(("do", place, "give_up_after"), "is over before the first repetition: see 'backoff'")
     yield from _result_findings(route.table)
+
+
+def _type_findings(route: Mapping[str, Any], types: Sequence[str]) -> Findings:
+    """What `event_type` is compared with, and what no event is that comes here."""
+    chosen = route.get("on", ["*"])
+    for path, value in compared_paths(route["when"], only_equal=True):
+        if path == "event_type" and isinstance(value, str):
+            if not any(fnmatchcase(value, word) for word in chosen):
+                yield Finding(("when",), f"event_type is {' or '.join(chosen)} here, and never {value!r}")
+            elif types and not any(fnmatchcase(value, name) for name in types):
+                named = [name for name in types if not is_pattern(name)]
+                yield Finding(("when",), f"event_type is never {value!r}{did_you_mean(value, named)}")
 
 
 _NO_TYPE = re.compile(r"[\\|(){}^$%,]|^!|^/.*/$")
@@ -375,6 +423,7 @@ def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int,
             yield ("run", place), f"{word!r} is the name of a file here: say {_SCRIPT_OPTIONS[0]} before a script"
         elif _OF_AN_ENVIRONMENT.fullmatch(word) and (word.isupper() or not any(each[:1] == "-" for each in words)):
             yield ("run", place), f"{word!r} stays as it is: no shell reads it; placeholders are {{id}}, {{body.name}}"
+    yield from _media_type_faults(table)
     for key in ("env", "headers"):
         for name, word in table.get(key, {}).items():
             if _OF_AN_ENVIRONMENT.fullmatch(word):
@@ -443,6 +492,9 @@ def signin_findings(definitions: Definitions, service: Definition) -> Findings:
         of = definitions.get(("service", service.table["beside"]))
         if of is not None and "beside" in of.table:
             yield Finding(("beside",), f"{of.id!r} is a further server itself: name the service that it is beside")
+        elif of is not None and "base_url" not in of.table:
+            text = f"no site is at the address of {of.id!r}, which has no base_url: this server is never used"
+            yield Finding(("beside",), text, (("service", of.id),))
         return
     if service.table.get("auth"):
         return

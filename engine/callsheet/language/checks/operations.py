@@ -393,6 +393,14 @@ def auth_findings(_: Definitions, auth: Definition) -> Findings:
             yield Finding(("oauth", "params", name), "signing in sets this itself")
 
 
+def parameter_findings(definitions: Definitions, parameter: Definition) -> Findings:
+    """What is said of a parameter of one product, of none that there is."""
+    product, dot, _ = parameter.id.partition(".")
+    known = [each.id for each in definitions.of_kind("product")]
+    if dot and product not in known and (near := did_you_mean(product, known)):
+        yield Finding((), f"no product {product!r}{near}")
+
+
 def product_findings(definitions: Definitions, product: Definition) -> Findings:
     """Without a `service` it is the one of its own name."""
     if "service" not in product.table and ("service", product.id) not in definitions:

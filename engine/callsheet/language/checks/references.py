@@ -13,6 +13,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
+from contextlib import suppress
 from datetime import date, time
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -672,11 +673,24 @@ def _pattern_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     yield from [fault] if fault else []
 
 
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?")
+
+
+def _literal_faults(text: str, _: Mapping[str, Any]) -> Iterator[str]:
+    """What is meant to be filled in stays as it is here."""
+    with suppress(TemplateError):
+        if _VARIABLE.fullmatch(text):
+            yield f"{text!r} is sent as it stands: no variable of the environment is put in here"
+        elif any(expression_fault(each) is None for each in expressions_in_text(text)):
+            yield f"{text!r} is sent as it stands: no value is put into braces here"
+
+
 _FORMS: dict[str, Callable[[str, Mapping[str, Any]], Iterator[str]]] = {
     "jmespath": _schema_expression_faults,
     "template": _template_faults,
     "value": _template_faults,
     "regex": _pattern_faults,
+    "literal": _literal_faults,
 }
 
 

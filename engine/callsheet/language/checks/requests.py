@@ -13,8 +13,10 @@ from ...errors import did_you_mean, slip_of
 from ...registry import EDITED
 from ..conditions import written_results
 from ..merge import ON, deployment_variants
+from ..parameters import to_identifier
 from ..problem import Finding, Findings
 from ..safety import Safety, class_of_operation, is_milder, worst_safety
+from ..scopes import root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, compile_template, expressions_in_text, texts_in
 from .operations import argument_misfit
@@ -33,7 +35,7 @@ Params = Mapping[str, Any]  # by the names that expressions have for them
 
 _NO_PARAMS: Params = {}
 # Their values are not as they are typed.
-_CHANGED = ("lookup", "convert", "assign", "removes", "excludes")
+_CHANGED = ("lookup", "convert", "assign", "members", "removes", "excludes")
 _SAMPLES: dict[str, Any] = {"integer": 1, "number": 0.5, "text": "a", "path": "a"}
 
 
@@ -60,7 +62,7 @@ def body_faults(
         if param is not None and schema:
             yield from islice(_param_faults(definitions, schema, param, path), 1)
         elif schema and isinstance(body, str):
-            written = (body_faults(definitions, schema, each, path) for each in _written_values(body))
+            written = (body_faults(definitions, schema, each, path) for each in written_values(body, params))
             yield from islice(chain.from_iterable(written), 1)
         return
     if kinds and not any(fits_kind(kind, body) for kind in kinds):
@@ -79,6 +81,9 @@ def body_faults(
         pattern = schema.get("pattern")
         if isinstance(pattern, str) and pattern_fault(pattern) is None and not re.search(pattern, body):
             yield path, f"{body!r} does not fit {pattern!r}"
+        form = schema.get("format")
+        if form in _TIMES and not _TIMES[form].match(body):
+            yield path, f"{body!r} is not in the form of a {form}, such as {_EXAMPLES[form]}"
         if len(body) > schema.get("maxLength", len(body)):
             yield path, f"has {len(body)} letters, and at most {schema['maxLength']} are allowed"
         if len(body) < schema.get("minLength", 0):
@@ -89,13 +94,26 @@ def body_faults(
                 yield path, f"{body} is {'below' if bound == 'minimum' else 'above'} the {bound}, {schema[bound]}"
 
 
+_TIMES = {
+    "date": re.compile(r"\d{4}-\d\d-\d\d$"),
+    "date-time": re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d"),
+}
+_EXAMPLES = {"date": "2026-12-31", "date-time": "2026-12-31T23:59:58Z"}
+
+
 def _param_faults(
     definitions: Definitions, schema: Mapping[str, Any], param: Any, path: Path
 ) -> Iterator[tuple[Path, str]]:
     """What is wrong with any value that a parameter can have."""
-    if any(key in param for key in _CHANGED):
-        return
     kinds = types_of_schema(schema)
+    lookup = definitions.get(("lookup", param.get("lookup", "")))
+    is_typed = lookup is not None and "pattern" in lookup.table and not (param.get("multiple") or param.get("split"))
+    if is_typed and kinds and not {"string", "object"} & {*kinds}:
+        name = to_identifier(param["name"])
+        text = f"what is typed for {param['name']!r} is a text: write to_number({name})"
+        yield path, f"expected {' or '.join(kinds)}, and {text}"
+    if _is_changed(param):
+        return
     if param.get("multiple") or param.get("split"):
         if kinds and "array" not in kinds:
             yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a list of values"
@@ -226,8 +244,9 @@ def schema_problems(
 ) -> Findings:
     yield from _schema_findings(definition.table, (), known)
     for path, table, name in unnamed_members(definition.table):
-        near = did_you_mean(name, table["properties"])
-        yield Finding(path, f"`properties` have no {name!r}{near}")
+        near = did_you_mean(name, table.get("properties", {}))
+        beside = ", and `additionalProperties` takes no other" if table.get("additionalProperties") is False else ""
+        yield Finding(path, f"`properties` have no {name!r}{near or beside}")
     if definition.id in endless and _is_circular(definitions, definition.id):
         yield Finding((), "refers back to itself without an object or a list between")
 
@@ -348,7 +367,8 @@ def unnamed_members(schema: Any, path: Path = ()) -> Iterator[tuple[Path, Mappin
     if not isinstance(schema, Mapping):
         return
     known = _keyword_table(schema, "properties")
-    if known and not _OPENING & schema.keys() and not schema.get("additionalProperties"):
+    is_closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+    if is_closed or (known and not _OPENING & schema.keys() and not schema.get("additionalProperties")):
         required = schema.get("required", ())
         named = [("required", name) for name in (required if _are_names(required) else ())]
         for name, others in _keyword_table(schema, "dependentRequired").items():
@@ -470,6 +490,7 @@ def _is_template(value: Any) -> bool:
 
 
 Names = set[str]
+_FEW = 6  # members that are named in an error
 
 
 class CallChecker:
@@ -482,6 +503,7 @@ class CallChecker:
         self.operations = operations
         self.applies = applies
         self.lists: frozenset[str] = frozenset()  # names of answers that are lists
+        self.may_lack: frozenset[str] = frozenset()  # names of answers of steps that are not always taken
         self.params: dict[str, Param] = {}  # those of the command, by the names that expressions have for them
 
     def table_of(self, kind: str, id: str) -> Any:
@@ -503,7 +525,7 @@ class CallChecker:
         for name in given:
             if name not in known:
                 yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}", about
-        yield from self._value_problems(operation, given, at)
+        yield from self._value_problems(operation, step, at)
         bodies = [here.get("body") for here in self._deployment_variants(operation) if not here.get("unavailable")]
         for key in ("body", "over", "files"):
             if key in step and bodies and all(body is None for body in bodies):
@@ -534,8 +556,18 @@ class CallChecker:
         if "body" in step or not (self.sends_fields or body.get("optional")):
             needed = resolved_schema(self.definitions, schema).get("required", ())
             lacking = [name for name in needed if isinstance(given_members, dict) and name not in given_members]
+            if not lacking and isinstance(given_members, dict):
+                yield from self._unknown_members(step, resolved_schema(self.definitions, schema), given_members, at)
             if lacking:
                 yield (*at, *(("body",) if "body" in step else ())), f"{step['call']} needs {', '.join(lacking)}"
+
+    def _unknown_members(self, step: Action, schema: Mapping[str, Any], body: Mapping[str, Any], at: Path) -> Problems:
+        """A schema may not say all, but it hardly says nothing of what is sent."""
+        known = schema.get("properties", {})
+        is_open = bool({*_OPENING, "additionalProperties"} & schema.keys())
+        if known and body and not known.keys() & body.keys() and not is_open:
+            some = ", ".join(list(known)[:_FEW])
+            yield (*at, "body"), f"{step['call']} documents none of {', '.join(body)}: it takes {some}"
 
     def _member_problems(self, step: Action, key: str, at: Path) -> Problems:
         """A parameter for any member of a body, given to another operation than the one whose members it has."""
@@ -564,8 +596,9 @@ class CallChecker:
                     text = f"{step['call']} answers nothing"
                     yield (*at, key), text, (("operation", self.operations.get(step["call"], step["call"])),)
 
-    def _value_problems(self, operation: OperationDefinition, given: Mapping[str, Any], at: Path) -> Problems:
+    def _value_problems(self, operation: OperationDefinition, step: Mapping[str, Any], at: Path) -> Problems:
         """Constants, and the choices of a parameter that is handed on, against what the operation documents."""
+        given = step.get("args", {})
         here = next(iter(self._deployment_variants(operation)), operation)
         params: dict[str, OperationParam] = {name: {"name": name, "in": "path"} for name in _in_path(here)}
         params |= {param["name"]: param for param in here.get("params", ()) if not param.get("remove")}
@@ -575,12 +608,19 @@ class CallChecker:
             param = self.params.get(value[1:-1].strip()) if isinstance(value, str) and value[:1] == "{" else None
             if param and params[name].get("in") == "path" and "step" not in at and _can_be_missing(param):
                 yield (*at, "args", name), f"cannot be left out, and {param['name']!r} can: say `required = true` of it"
+            if params[name].get("required", params[name].get("in") == "path") and "when" not in step:
+                lacking = self.may_lack.intersection(root_names(value[1:-1])) if _is_one_path(value) else ()
+                for each in sorted(lacking):
+                    text = (
+                        f"cannot be left out, and {each!r} is there only where its step is taken: say the same `when`"
+                    )
+                    yield (*at, "args", name), text
             is_list = _is_list(param) if param else isinstance(value, str) and value[1:-1].strip() in self.lists
             if is_list and params[name].get("type", "string") not in ("array", "object"):
                 said = param["name"] if param else value[1:-1].strip()
                 yield (*at, "args", name), f"takes one value, and {said!r} is a list of values"
                 continue
-            for each in (_sent_words(param) if param else ()) or _written_values(value):
+            for each in (_sent_words(param) if param else ()) or written_values(value, self.params):
                 if fault := argument_misfit(params[name], each):
                     yield (*at, "args", name), fault
                     break
@@ -602,9 +642,8 @@ def answers_list(definitions: Definitions, step: Mapping[str, Any]) -> bool:
     return all(here.get("paginate") or here.get("unavailable") for here in there)
 
 
-def is_path(expression: str) -> bool:
-    """Whether it follows names, and so finds nothing in a list."""
-    return re.fullmatch(r"[A-Za-z_][\w.]*", expression) is not None
+def _is_one_path(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"\{\w+(?:\.\w+)*\}", value) is not None
 
 
 def _can_be_missing(param: Param) -> bool:
@@ -614,20 +653,28 @@ def _can_be_missing(param: Param) -> bool:
 
 
 def _is_list(param: Param) -> bool:
-    return bool(param.get("multiple") or param.get("split")) and not any(key in param for key in _CHANGED)
+    return bool(param.get("multiple") or param.get("split")) and not _is_changed(param)
+
+
+def _is_changed(param: Param) -> bool:
+    """Whether its values are others than those that are typed."""
+    return any(key in param for key in _CHANGED)
 
 
 def _sent_words(param: Param) -> list[Any]:
     """What can be sent of a parameter, as far as it is written out."""
-    if any(key in param for key in _CHANGED):
+    if _is_changed(param):
         return []
     words = [*param.get("choices", [True] if param.get("kind") == "flag" else [])]
     default: Any = param.get("default", [])
     return [*words, *(default if isinstance(default, list) else [default])]
 
 
-def _written_values(value: Any) -> Sequence[Any]:
-    """What a value can be, as far as it is written out: itself, or what stands in the one placeholder that it is."""
+def written_values(value: Any, params: Params) -> Sequence[Any]:
+    """What a value can be, as far as it is written out: itself, or what stands in the one placeholder that it is.
+
+    Of those of `params` that can be chosen.
+    """
     if not _has_placeholders(value):
         return (value,)
     try:
@@ -635,7 +682,8 @@ def _written_values(value: Any) -> Sequence[Any]:
     except TemplateError:
         return ()
     whole = len(parts) == 1 and value[:1] == "{" and value[-1:] == "}"
-    return [each for each in written_results(value[1:-1]) if each is not None] if whole else ()
+    words = {name: param["choices"] for name, param in params.items() if "choices" in param and not _is_changed(param)}
+    return [each for each in written_results(value[1:-1], words) if each is not None] if whole else ()
 
 
 def _has_placeholders(value: Any) -> bool:
@@ -728,7 +776,10 @@ def safety_findings(definitions: Definitions, command: Definition, aliases: Mapp
             yield Finding(("safety",), text, (("operation", id),))
             return
         if its == "destroy" and not _asks_before(command.table, path):
-            yield Finding((), f"a command that destroys needs 'confirm' ({id} destroys)", (("operation", id),))
+            asked = any("confirm" in step for step in command.table.get("step", ()))
+            beside = ", beside the question of its step" if asked else ""
+            text = f"a command that destroys needs 'confirm'{beside} ({id} destroys)"
+            yield Finding((), text, (("operation", id),))
             return
     if said == "destroy" and not _asks_at_all(command.table) and "builtin" not in command.table:
         yield Finding((), "a command that destroys needs 'confirm'")
@@ -782,3 +833,5 @@ def reading_findings(definitions: Definitions, definition: Definition, operation
             ):
                 text = f"{_ASKED_BESIDE[definition.kind]} only reads: {called} does not"
                 yield Finding(path, text, (("operation", called),))
+            elif operation is not None and operation.table.get("reply") == "none" and not {"undo", "suggest"} & {*path}:
+                yield Finding(path, f"{called} answers nothing", (("operation", called),))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ...paths import stays_below
-from ...registry import FOR_AGENTS, PAGING, READ_MORE
+from ...registry import EDITED, FOR_AGENTS, PAGING, READ_MORE
 from ..conditions import fixed_truth, kind_of_result
 from ..load import shipped_table
 from ..merge import ON, deployment_variants
@@ -21,7 +21,7 @@ from ..source_file import PARTS, RESOURCE, Definition, Definitions, Path
 from ..template import texts_in
 from .commands import value_misfit
 from .references import allowed_keys, unusable_names, value_faults
-from .requests import CallChecker, answers_list, class_of_command, resolved_schema
+from .requests import CallChecker, answers_list, class_of_command, resolved_schema, written_values
 
 if TYPE_CHECKING:
     from ..shape.agents import AgentsTable, GuardDefinition, ServerList, Suggestion
@@ -415,6 +415,8 @@ class _Resource:
             yield from self._since_findings(call, operation)
         if key == "read" and answers_list(self.definitions, {**call, "as": ""}):
             yield Finding((key, "call"), f"{call['call']} comes in pages: it answers a list, and not one thing", about)
+        if key in ("list", "read") and operation is not None and operation.get("reply") == "none":
+            yield Finding((key, "call"), f"{call['call']} answers nothing", about)
         if key == "content" and operation is not None and operation.get("reply", "json") not in ("binary", "location"):
             yield Finding(
                 (key, "call"), f'{call["call"]} answers no bytes: reply = "binary" says so of one that does', about
@@ -446,7 +448,11 @@ class _Resource:
             (("fixed", place), name) for place, name in enumerate(self.table.get("fixed", ()))
         ]
         named += [(("refers", name), name) for name in self.table.get("refers", ())]
-        named += [(("body", "field"), self.table["body"]["field"])] if "body" in self.table else []
+        if "body" in self.table:
+            named.append((("body", "field"), self.table["body"]["field"]))
+            for form in written_values(self.table["body"]["format"], {}):
+                if form not in EDITED:
+                    yield Finding(("body", "format"), f"no rich-text format {form!r}{did_you_mean(form, EDITED)}")
         named += [(("hash",), self.table["hash"])] if "hash" in self.table else []
         for path, name in named:
             if name not in fields:

@@ -12,6 +12,7 @@ from ..merge import ON, deployment_variants
 from ..problem import Finding, Findings
 from ..scopes import looks_at_all, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
+from .requests import body_faults, resolved_schema
 
 if TYPE_CHECKING:
     from ..shape.sandbox import ActionHere, EntityHere
@@ -30,6 +31,11 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
     written = entity.table.get(ON, {})
     for at, here in [((), entity.table), *(((ON, word), each) for word, each in written.items())]:
         yield from _seed_findings(here, entity.table, at)
+        schema = resolved_schema(definitions, {"ref": here.get("schema", entity.table.get("schema"))})
+        for place, item in enumerate(here.get("seed", ())):
+            for key in item.keys() & schema.get("properties", {}).keys() - entity.table.get("refs", {}).keys():
+                faults = body_faults(definitions, schema["properties"][key], item[key], (*at, "seed", place, key))
+                yield from (Finding(*found) for found in faults)
         for id, action in here.get("actions", {}).items():
             operation = definitions.get(("operation", aliases.get(id, id)))
             if operation is not None:

@@ -13,13 +13,12 @@ from .base import (
     HelpText,
     KeyRule,
     KeysOf,
+    LiteralValue,
     Name,
     Rules,
     Shape,
-    Value,
     fitting,
     reference_to,
-    seeing_names,
 )
 
 
@@ -27,7 +26,7 @@ class Question(Shape, total=False):
     """Something to ask a product."""
 
     call: Required[Annotated[str, reference_to("operation", description="The operation that answers.")]]
-    args: Annotated[dict[str, Value], seeing_names(), Field(description="Its parameters: values as they are.")]
+    args: Annotated[dict[str, LiteralValue], Field(description="Its parameters: values as they are.")]
     value: Annotated[Expression, Field(description="The answer in words: a text or a list of texts.")]
 
 
@@ -53,7 +52,7 @@ class QuestionHere(Shape, total=False):
     """What is different about a question on one deployment. Another `call` starts afresh."""
 
     call: Annotated[str, reference_to("operation", description="The operation that answers.")]
-    args: Annotated[dict[str, Value], seeing_names()]
+    args: dict[str, LiteralValue]
     value: Expression
 
 

@@ -69,8 +69,10 @@ HeaderName = Annotated[
 HeaderText = Annotated[
     str,
     fitting(r"^[\x20-\x7e]*$", "plain ASCII without line breaks"),
-    Field(description="Plain ASCII without line breaks."),
+    Field(description="Plain ASCII without line breaks.", json_schema_extra={"format": "literal"}),
 ]
+# Sent as it stands: nothing is filled into the texts in it.
+LiteralValue = Annotated[Any, Field(json_schema_extra={"format": "literal"})]
 
 
 def reference_to(kind: str, *, description: str) -> Any:

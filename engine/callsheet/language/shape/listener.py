@@ -501,6 +501,7 @@ RULES: Rules = {
         KeyRule("member", without=("prefix",)),
     ),
     "HandlerDefinition": (KeyRule("send", without=("input", "envelope")), KeyRule("envelope", without=("input",))),
+    "CallsFunction": (KeyRule("site", needs=("program",)),),
     "QueueTls": (KeyRule("key", needs=("cert",)),),
     "LoginDefinition": (KeyRule("env", without=("secret",)),),
     "ChallengeDefinition": (KeyRule("visit", needs=("allowed",)), KeyRule("allowed", needs=("visit",))),

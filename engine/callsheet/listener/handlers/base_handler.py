@@ -28,7 +28,7 @@ class Base:
     kind = ""
     shape: Any = ".language.shape.listener:HandlerDefinition"
     needs_task = True
-    depends_on_machine = False  # making one runs code, or looks at other programs
+    depends_on_machine = False  # making one runs code
     result_members: tuple[str, ...] | None = ()
 
     def __init__(self, table: HandlerDefinition, context: HandlerContext) -> None:

@@ -72,6 +72,10 @@ def _bind_parameters(program: str, run: str | Sequence[str], values: Mapping[str
             raise DefinitionError(f"{' '.join(words)} has no parameter {name!r}{did_you_mean(name, params)}")
     if lacking := missing_parameters(templates, own):
         raise DefinitionError(f"{' '.join(words)} needs {', '.join(lacking)}, which this does not give")
+    chosen_by_person = {param["name"] for param in shared} - {param["name"] for param in own}
+    chosen_by_person |= {param["name"] for param in own if param.get("type") == "path"}
+    for name in (name for name, value in templates.items() if name in chosen_by_person and is_template(value)):
+        raise DefinitionError(f"{name}: no value of an event can choose sites and files: write it out")
     for name, value in templates.items():
         if (fault := _misfit_of_constant(params[name], value)) and not is_template(value):
             raise DefinitionError(f"{name}: {fault}")
@@ -104,7 +108,6 @@ class Command(Base):
     """Where `run` is a text it holds the command's words, and `params` the values of its arguments and options."""
 
     result_members = ("exit_code", "output")
-    depends_on_machine = True
     shape = ".language.shape.listener:RunsCommand"
 
     def __init__(self, table: RunsCommand, context: HandlerContext) -> None:

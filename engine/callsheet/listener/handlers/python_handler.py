@@ -185,8 +185,6 @@ class Python(Base):
 
     def _program_of_table(self, table: CallsFunction) -> ProgramForFunction | None:
         if "program" not in table:
-            if "site" in table:
-                raise UsageError("handler 'python': site goes with program")
             return None
         program = ProgramForFunction(table["program"], table.get("site"), self.context.environ)
         try:
