@@ -21,6 +21,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 import reference_facts
 import reference_senders
 from callsheet import registry
@@ -167,20 +169,30 @@ def tables_inside(tables: dict[str, Any], kinds: Iterable[str]) -> set[str]:
 
 
 def blocks_of_kinds(tables: dict[str, Any], kinds: Iterable[str], inside: Iterable[str]) -> Iterator[str]:
+    required = required_keys()
     for kind in kinds:
         if f"kind.{kind}" in tables:
-            yield f"## `{kind}`\n\n{keys_of(tables[f'kind.{kind}'])}"
+            yield f"## `{kind}`\n\n{keys_of(tables[f'kind.{kind}'], required[f'kind.{kind}'])}"
     yield "## Tables inside"
     for name in sorted(inside):
-        yield f"### {name}\n\n{keys_of(tables[name])}"
+        yield f"### {name}\n\n{keys_of(tables[name], required.get(name, set()))}"
 
 
 def called(name: str, function: Callable[..., Any]) -> str:
     return f"{name.removeprefix('_func_')}({', '.join([*inspect.signature(function).parameters][1:])})"
 
 
-def keys_of(shape: dict[str, Any]) -> str:
-    required = set(shape.get("required", ()))
+def required_keys() -> dict[str, set[str]]:
+    """What a whole definition needs, by the names that tables have in the schema of files, where each may say less."""
+    found: dict[str, set[str]] = {}
+    for kind, shape in KINDS.items():
+        whole = TypeAdapter(shape).json_schema()
+        tables = {**whole.get("$defs", {}), f"kind.{kind}": whole}
+        found |= {name: set(each.get("required", ())) for name, each in tables.items()}
+    return found
+
+
+def keys_of(shape: dict[str, Any], required: set[str]) -> str:
     rows = [
         (f"`{name}`", type_of(node) + (", required" if name in required else ""), first_line(node.get("description")))
         for name, node in shape.get("properties", {}).items()

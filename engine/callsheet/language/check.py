@@ -35,6 +35,7 @@ from .checks.commands import (
     expression_findings,
     input_findings,
     lookup_problems,
+    naming_problems,
     need_findings,
     paging_options,
     param_findings,
@@ -56,6 +57,7 @@ from .checks.operations import (
     address_problems,
     auth_findings,
     body_findings,
+    deployment_findings,
     fetch_findings,
     header_findings,
     operation_problems,
@@ -84,7 +86,7 @@ from .checks.resources import (
     toolset_findings,
 )
 from .checks.sandbox import entity_findings
-from .checks.value_uses import use_findings
+from .checks.value_uses import arguments_with_needed, part_findings, use_findings
 from .desugar import is_derived
 from .merge import ON, idle_removals
 from .problem import Finding, Findings, Key, Problem, spot_with_bases, stale_by, word_problem
@@ -315,6 +317,13 @@ def _further_problems(
     schemas = {id for kind, id in definitions if kind == "schema"}
     shared = options_of_programs(definitions)
     options = partial(option_problems, shared=shared, folded={folded_name(name): name for name in shared})
+    options_shared = [
+        param
+        for each in definitions.of_kind("program")
+        for key in ("options", "paging")
+        for param in each.table.get(key, ())
+    ]
+    uses = partial(use_findings, asked=arguments_with_needed(definitions), shared=options_shared)
     named = partial(name_findings, tools=tools_by_name(definitions))
     usual = paging_options(definitions)
     params = partial(param_findings, usual=usual)
@@ -331,7 +340,7 @@ def _further_problems(
             examples,
             partial(command_problems, operations=operations),
             expression_findings,
-            use_findings,
+            uses,
             partial(safety_findings, aliases=operations),
             reorder_findings,
             partial(shown_findings, shared=shared),
@@ -342,7 +351,7 @@ def _further_problems(
         "view": (need_findings, change_findings, width_findings),
         "node": (node_findings,),
         "renamed": (rename_findings,),
-        "part": (reading,),
+        "part": (reading, part_findings),
         "lookup": (partial(lookup_problems, operations=operations), reading),
         "container": (container_findings,),
         "listener": (listener_findings,),
@@ -355,13 +364,13 @@ def _further_problems(
             partial(fetch_findings, operations=operations),
         ),
         "paginator": (paginator_findings,),
-        "deployment": (address_problems,),
+        "deployment": (address_problems, deployment_findings),
         "auth": (address_problems, auth_findings),
         "product": (address_problems, header_findings, product_findings, reading),
         "service": (address_problems, companion_findings, signin_findings),
         "schema": (partial(schema_problems, known=schemas, endless=endless_schemas(definitions)),),
         "assignment": (case_findings,),
-        "naming": (reading,),
+        "naming": (reading, naming_problems),
         "snapshot": (reading, partial(snapshot_problems, operations=operations)),
         "toolset": (toolset_findings,),
         "resource": (partial(resource_findings, aliases=operations, addresses=first_at_addresses(definitions)),),

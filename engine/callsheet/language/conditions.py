@@ -70,6 +70,14 @@ def _truth_of(node: Node) -> bool | None:
     return None if None in truths else not decides
 
 
+def conditions_joined(expression: str) -> list[str]:
+    """Those that all have to hold, each in the words of its tree: `a` and `b` of `a && b`. Plain names as they are."""
+    if not expression:
+        return []
+    parts = _parts_of(syntax_tree(expression), "and_expression")
+    return [part["value"] if part["type"] == "field" else repr(part) for part in parts]
+
+
 def _parts_of(node: Node, kind: str) -> Iterator[Node]:
     if node["type"] == kind:
         for child in node["children"]:
@@ -314,6 +322,7 @@ def _spoken_kind(node: Node) -> str:
 
 
 _INSIDE = ("subexpression", "index_expression")
+_OF_LISTS = ("index_expression", "flatten", "projection", "filter_projection")
 _A_TYPE = {
     "string": "a text",
     "number": "a number",
@@ -344,8 +353,8 @@ def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
                 yield f"{first!r} is a text, and {never}: write to_number({first})"
         elif node["type"] in _INSIDE and first is not None and types[first] not in ("array", "object") and children[1:]:
             yield f"{first!r} is {_A_TYPE[types[first]]}: there is nothing inside"
-        elif node["type"] == "index_expression" and first is not None and types[first] == "object":
-            yield f"{first!r} is a table, and not a list"
+        elif node["type"] in _OF_LISTS and first is not None and types[first] != "array":
+            yield f"{first!r} is {_A_TYPE[types[first]]}, and not a list"
         elif node["type"] == "subexpression" and types.get(first or "") == "array" and children[1]["type"] == "field":
             yield f"{first!r} is a list: write {first}[].{children[1]['value']}, or {first}[0]"
 
@@ -357,6 +366,8 @@ def _word_in_list_faults(
     if function == "contains" and isinstance(children[0].get("value"), str) and children[0]["type"] == "literal":
         if (name := names[-1]) is not None and types[name] == "array":
             yield f"contains({children[0]['value']!r}, {name}): the list stands first"
+    elif function == "contains" and types.get(names[0] or "") == "string" and _kind_of(children[-1]) == "array":
+        yield f"contains({names[0]}, [...]): the list stands first"
     elif function == "join" and children[-1]["type"] == "multi_select_list":
         for part in children[-1]["children"]:
             if part["type"] == "field" and types.get(part["value"]) in ("number", "boolean"):

@@ -109,6 +109,19 @@ def member_names(expression: str) -> list[str] | None:
     return [child["value"] for child in node["children"]] if node["type"] == "multi_select_dict" else None
 
 
+def item_names(expression: str) -> list[str]:
+    """The members of each item of the list that it makes, as `rows[].{id: id}` does; none of anything else."""
+    node = syntax_tree(expression)
+    children = node["children"]
+    if node["type"] in ("projection", "filter_projection"):
+        tail = children[1]
+        while tail["type"] == "subexpression":
+            tail = tail["children"][-1]
+        return [child["value"] for child in tail["children"]] if tail["type"] == "multi_select_dict" else []
+    named = [*children[1]["children"], children[2]] if node.get("value") == "totals" and len(children) > 2 else []
+    return [each["value"] for each in named] if all(each["type"] == "literal" for each in named) else []
+
+
 def is_list_of(expression: str, name: str = "") -> bool | None:
     """Whether all, or the member `name`, is taken as a list or as a table; None where neither shows, or both."""
     found = {*_forms_of(syntax_tree(expression), name)}

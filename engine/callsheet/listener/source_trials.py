@@ -65,6 +65,8 @@ def _find_fault(name: str, definition: SourceDefinition, event: EventDefinition,
             return Finding((), f"the sample of event {type_!r} does not fit its own `requires`")
         if "sample" in event and (lacking := _lacking_names(event.get("summary", ""), received.scope["body"])):
             return Finding((), f"the sample of event {type_!r} has no {', '.join(lacking)}, which its `summary` shows")
+        if "id" in definition and received.id is None and "id" in names_in(definition.get("sample")):
+            return Finding(("id",), "finds nothing in the `sample`, which has an {id}")
         ids.append(received.id)
     if "id" in definition and ids[0] is not None and ids[0] == ids[1]:
         text = "is the same for two events, so the second would be taken for a repetition and left out"

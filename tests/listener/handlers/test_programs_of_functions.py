@@ -62,7 +62,7 @@ BROKEN = {
     'call = "mine:plain"': "gets the event alone: missing a required argument: 'suite'",
     'call = "mine:plain", program = "siute"': "did you mean 'suite'?",
     'call = "mine:plain", program = "suite", site = "nope"': "unknown site 'nope'",
-    'call = "mine:alone", site = "shop"': "site needs 'program' beside it",
+    'call = "mine:alone", site = "shop"': "site: needs 'program' beside it",
 }
 
 

@@ -135,7 +135,7 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_source(old='"payload.kind"', new='"payload.items[].kind"'), "is a list"),
         (of_source(old='"payload.id"', new='"payload.kind"'), "is the same for two events"),
         (of_source(old='"payload.id"', new='"headers.host"'), "is the same for many events"),
-        (of_source(HMAC + '\nform_field = "payload"'), "form_field needs 'content' beside it"),
+        (of_source(HMAC + '\nform_field = "payload"'), "needs 'content' beside it"),
         (of_source(HMAC + '\nsample = { event = "{type}" }'), "names no type"),
         (of_source(old='"/shop"', new='"/shop/{id}"'), "a path that begins with /"),
         (of_source(old='"/shop"', new='"/shop/*"'), "a path that begins with /"),

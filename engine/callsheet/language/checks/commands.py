@@ -20,6 +20,7 @@ from ..scopes import (
     conflicting_forms,
     expressions_in,
     is_list_of,
+    item_names,
     member_names,
     names_in,
     plain_paths,
@@ -271,6 +272,10 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
         yield ("pattern",), "fits no word"
     elif pattern and pattern_fault(pattern) is None and all(re.fullmatch(pattern, word) for word in _ANY_WORDS):
         yield from [(("pattern",), "fits every word, so nothing is ever looked up")] if "match" in table else []
+    for place, url in enumerate(table.get("urls", ())):
+        if re.match(r"\^?\(?(?:\?:)?https?", url):
+            text = "fits nothing: only the path and the query of an address are compared, not https:// and the host"
+            yield ("urls", place), text
     if not {"call", "pattern", "urls", "keywords"} & table.keys():
         yield (), "needs one of: call, pattern, urls, keywords"
     each: list[tuple[Path, LookupHere, Callable[[str], bool]]] = [((), table, lambda word: word not in there)]
@@ -315,11 +320,10 @@ def snapshot_problems(definitions: Definitions, definition: Definition, operatio
     table: SnapshotDefinition = definition.table
     there = deployment_variants(table)
     for at, here in [((), table), *(((ON, word), each) for word, each in there.items())]:
-        if here.get("size", 1) > 1:
-            if "items" not in here:
-                yield (*at, "size"), "needs `items` beside it: where so many things are in the answer"
-            if any(_FIRST_ID.search(text) for text in expressions_in([here.get("args"), here.get("body")])):
-                yield (*at, "size"), "reads so many things in one call, whose arguments name only one: ids[0]"
+        found = list(several_ids_problems(here, at))
+        if here.get("size", 1) > 1 and "items" not in here and not found:
+            yield (*at, "size"), "needs `items` beside it: where the things are in the answer"
+        yield from found
     yield from Checker(definitions, operations, lambda word: word not in there).undo_problems(table.get("undo", ()), ())
     for deployment, here in there.items():
         yield from Checker(definitions, operations, deployment.__eq__).undo_problems(
@@ -328,6 +332,17 @@ def snapshot_problems(definitions: Definitions, definition: Definition, operatio
 
 
 _FIRST_ID = re.compile(r"\bids\[0\]")
+
+
+def several_ids_problems(table: Any, at: Path) -> Problems:
+    """Of a call for several things at once, whose arguments name one."""
+    named = expressions_in([table.get("args"), table.get("body")])
+    if table.get("size", 1) > 1 and any(_FIRST_ID.search(text) for text in named):
+        yield (*at, "size"), "says several things a call, and the arguments name only one: ids[0]"
+
+
+def naming_problems(_: Definitions, naming: Definition) -> Problems:
+    yield from several_ids_problems(naming.table, ())
 
 
 def _calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | KeywordDefinition]]:
@@ -892,24 +907,35 @@ def shown_findings(definitions: Definitions, command: Definition, *, shared: Col
         yield Finding(
             ("view",), f"{called.id} answers nothing: say a `result` that it shows", (("operation", called.id),)
         )
+    steps = table.get("step", ())
+    at: Path = ("result",)
+    if steps and "result" not in table and "call" not in steps[-1] and "value" in steps[-1]:
+        result, at = dict.fromkeys(item_names(steps[-1]["value"])) or None, ("step", len(steps) - 1, "value")
     # A column that a later file adds to a view of many commands may be for some of them only.
-    if view is not None and isinstance(result, dict) and view.files[-1].layer <= command.files[-1].layer:
-        yield from _empty_columns(view, result, is_converted="convert" in table)
+    if isinstance(result, str) and result[:1] == "{" and "}" not in result[:-1]:
+        result = dict.fromkeys(item_names(result[1:-1])) or None
+    if view is None or view.files[-1].layer > command.files[-1].layer or "convert" in table:
+        return
+    if isinstance(result, dict):
+        yield from _empty_columns(
+            view, result, at, id=view.table.get("id", "") if result == table.get("result") else ""
+        )
 
 
-def _empty_columns(view: Definition, result: Mapping[str, Any], *, is_converted: bool) -> Findings:
-    """An id that nothing fills, and columns that nothing fills where a key of the result fills none, either."""
+def _empty_columns(view: Definition, result: Mapping[str, Any], at: Path, *, id: str) -> Findings:
+    """An id that nothing fills, and columns that nothing fills where a key of the result fills none, either.
+
+    `id` is the expression where one is wanted: rows that are made here are no things.
+    """
     columns = {f"column {place}": each.get("value", "") for place, each in enumerate(view.table["columns"])}
     read = {what: dict.fromkeys(root_names(text)) for what, text in columns.items()}
     named = {name for names in read.values() for name in names}
-    if is_converted:
-        return
     if result.keys() <= named:
         read = {}
-    for what, names in {"the id": dict.fromkeys(root_names(view.table.get("id", ""))), **read}.items():
+    for what, names in {"the id": dict.fromkeys(root_names(id)), **read}.items():
         if names and not names.keys() & result.keys():
             text = f"{what} of view {view.id!r} is always empty: it reads {', '.join(names)}, which this lacks"
-            yield Finding(("result",), text, (("view", view.id),))
+            yield Finding(at, text, (("view", view.id),))
 
 
 # What the columns of a view need of commands: those that print it ask for it, and those that change it take it.
@@ -965,6 +991,11 @@ def width_findings(_: Definitions, view: Definition) -> Findings:
         for holder, *rest in paths:
             if holder in holders and rest and rest[0] not in needed[place]:
                 yield Finding(("columns", place, "needs"), f"lacks {rest[0]!r}, which the column shows")
+    everything = {name for names in needed.values() for name in names}
+    for path, text in read.items():
+        for holder, *rest in plain_paths(text) if path[1] not in needed else ():
+            if holder in holders and rest and rest[0] not in everything:
+                yield Finding(path, f"is never asked for: needs = [{rest[0]!r}] says what the column shows")
     for place, each in enumerate(columns):
         kind = kind_of_result(each.get("value", ""))
         if each.get("format") == "bar" and kind not in ("", "array"):

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from ...durations import duration_seconds
 from ...errors import did_you_mean, slip_of
 from ...registry import REGISTRIES, resolve_entry
-from ..conditions import all_results, compared_paths, comparison_faults, kind_of_result
+from ...urls import is_loopback
+from ..conditions import all_results, compared_paths, comparison_faults, conditions_joined, kind_of_result
 from ..problem import Finding, Findings
 from ..scopes import conflicting_forms, names_in, paths_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
@@ -20,7 +22,7 @@ from .references import prefix_fault
 
 if TYPE_CHECKING:
     from ...jsontext import JsonObject
-    from ..shape.listener import ListenerDefinition, PlainTokenDefinition, SourceDefinition
+    from ..shape.listener import ChallengeDefinition, ListenerDefinition, PlainTokenDefinition, SourceDefinition
 
 
 # Whether what receives can work: proofs that cover the body, events and routes that can be reached.
@@ -83,6 +85,7 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
     for place, challenge in enumerate(source.table.get("challenge", ())):
         faults = _challenge_faults(challenge, has_secret="hmac" in source.table)
         yield from (Finding(("challenge", place, *path), text) for path, text in faults)
+    yield from _hidden_challenges(source.table.get("challenge", ()))
     yield from _trust_findings(source.table)
     for other in definitions.of_kind("source"):
         if other is source:
@@ -94,6 +97,16 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
             if path == source.table["path"]:
                 about = (listener.kind, listener.id)
                 yield Finding(("path",), f"never reached: the listener answers there itself ({name})", (about,))
+
+
+def _hidden_challenges(challenges: Sequence[ChallengeDefinition]) -> Findings:
+    """A question that an earlier one takes for itself."""
+    for place, later in enumerate(challenges):
+        for number, earlier in enumerate(challenges[:place]):
+            same = all(earlier.get(key, "POST") == later.get(key, "POST") for key in ("method", "token"))
+            if same and {*conditions_joined(earlier.get("when", ""))} <= {*conditions_joined(later.get("when", ""))}:
+                yield Finding(("challenge", place), f"never asked: challenge {number} is true wherever this one is")
+                break
 
 
 def _trust_findings(table: SourceDefinition) -> Findings:
@@ -146,8 +159,16 @@ def _trust_findings(table: SourceDefinition) -> Findings:
         yield Finding(("jwt",), text)
     if jwt and not {"env", "vendor", "switch", "issuer"} & jwt.keys():
         yield Finding(("jwt",), "nobody's keys are known: needs 'vendor', 'issuer' or 'env'")
-    if "vendor" in jwt and not jwt["vendor"].startswith("https://"):
-        yield Finding(("jwt", "vendor"), "expected an address that begins with https://")
+    if "vendor" in jwt and not _serves_keys(jwt["vendor"]):
+        yield Finding(("jwt", "vendor"), "expected an address that begins with https://, or http:// on this host")
+
+
+def _serves_keys(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
 
 
 def _placed_tokens(table: SourceDefinition) -> Iterator[tuple[tuple[str | int, ...], PlainTokenDefinition]]:
@@ -344,6 +365,8 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
     for place, word in enumerate(route.table.get("on", ())):
         named = [name for name in types if not is_pattern(name)]
         if types and not any(_may_mean_type(word, name) for name in types):
+            if _NO_TYPE.search(word) or ".*" in word:
+                continue  # that is said below
             what = "no event matches" if is_pattern(word) else "unknown event type"
             yield Finding(("on", place), f"{what} {word!r}{did_you_mean(word, named)}")
         elif not is_pattern(word) and word not in named and (meant := slip_of(word, named)):
@@ -354,10 +377,12 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
         if sources and wanted and not {*sources} & {*wanted}:
             yield Finding(("when",), f"source is {' or '.join(sources)} here, and never {wanted[0]!r}")
         yield from _type_findings(route.table, types)
+    yield from _envelope_findings(definitions, route.table)
     if route.table.get("order") in ("id", "headers", "payload"):
         yield Finding(("order",), f"{route.table['order']} is another for each event: name what they share")
     for place, word in enumerate(route.table.get("on", ())):
-        if _NO_TYPE.search(word) and word not in types:
+        is_expression = ".*" in word and not any(_may_mean_type(word, name) for name in types)
+        if (is_expression or _NO_TYPE.search(word)) and word not in types:
             yield Finding(
                 ("on", place), f"{word!r}: only *, ? and [...] are signs of a pattern; name each type by itself"
             )
@@ -377,6 +402,19 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
         ):
             yield Finding(("do", place, "give_up_after"), "is over before the first repetition: see 'backoff'")
     yield from _result_findings(route.table)
+
+
+def _envelope_findings(definitions: Definitions, route: Mapping[str, Any]) -> Findings:
+    """An envelope that needs the id of an event, for sources that say none."""
+    tables = [definitions.get(("source", id)) for id in route.get("source", ())]
+    for place, table in enumerate(route["do"]):
+        envelope = definitions.get(("envelope", table.get("envelope", "")))
+        needed = conditions_joined(envelope.table.get("requires", "")) if envelope is not None else ()
+        for key in ("id", "time"):
+            name = "event_time" if key == "time" else key
+            if name in needed and tables and all(each and key not in each.table for each in tables):
+                text = f"needs the {key} of an event, and source {route['source'][0]!r} has no `{key}`"
+                yield Finding(("do", place, "envelope"), text)
 
 
 def _type_findings(route: Mapping[str, Any], types: Sequence[str]) -> Findings:

@@ -14,7 +14,7 @@ from ..merge import ON, deployment_variants
 from ..parameter_text import OF_THE_CONNECTION, InvalidValue, checked_text
 from ..problem import Finding, Findings
 from ..safety import by_method, class_of_operation
-from ..scopes import looks_at_all, root_names
+from ..scopes import expressions_in, looks_at_all, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, fill_template
 from .references import pattern_fault, prefix_fault
@@ -293,6 +293,8 @@ def fetch_findings(definitions: Definitions, definition: Definition, operations:
     calls: list[tuple[Fetch | Count, Path]] = [(fetch, at)]
     if "count" in fetch:
         calls.append((fetch["count"], (*at, "count")))
+    if fetch["size"] > 1 and any("ids[0]" in text for text in expressions_in([fetch.get("args"), fetch.get("body")])):
+        yield Finding((*at, "size"), "says several things a call, and the arguments name only one: ids[0]")
     for call, where in calls:
         id = operations.get(call["call"], call["call"])
         called = definitions.get(("operation", id))
@@ -391,6 +393,17 @@ def auth_findings(_: Definitions, auth: Definition) -> Findings:
     for name in table.get("oauth", {}).get("params", ()):
         if name in _SET_BY_A_LOGIN:
             yield Finding(("oauth", "params", name), "signing in sets this itself")
+
+
+def deployment_findings(definitions: Definitions, deployment: Definition) -> Findings:
+    """The usual way of signing in is taken by a service where it is found."""
+    method = deployment.table.get("method")
+    named = {each.get("service") for each in deployment.table.get("detect", ())}
+    services = [definitions[("service", id)] for id in named if id is not None and ("service", id) in definitions]
+    ways = [each.table.get("auth", [method]) for each in services]
+    if method is not None and services and len(services) == len(named) and not any(method in each for each in ways):
+        text = f"service {services[0].id!r} does not take it: its `auth` names {', '.join(ways[0])}"
+        yield Finding(("method",), text, (("service", services[0].id),))
 
 
 def parameter_findings(definitions: Definitions, parameter: Definition) -> Findings:

@@ -731,7 +731,8 @@ def _broken_rules(rule: KeyRule, table: Mapping[str, Any]) -> Iterator[tuple[str
         if other in table:
             yield other, f"cannot stand beside {named}"
     if rule.needs and not any(other in table for other in rule.needs):
-        yield key, f"{named} needs {' or '.join(map(repr, rule.needs))} beside it"
+        needed = f"needs {' or '.join(map(repr, rule.needs))} beside it"
+        yield key, f"{named} {needed}" if rule.values else needed
 
 
 def _shown_value(value: Any) -> str:

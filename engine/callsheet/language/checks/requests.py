@@ -82,7 +82,7 @@ def body_faults(
         if isinstance(pattern, str) and pattern_fault(pattern) is None and not re.search(pattern, body):
             yield path, f"{body!r} does not fit {pattern!r}"
         form = schema.get("format")
-        if form in _TIMES and not _TIMES[form].match(body):
+        if form in _TIMES and "enum" not in schema and not _TIMES[form].match(body):
             yield path, f"{body!r} is not in the form of a {form}, such as {_EXAMPLES[form]}"
         if len(body) > schema.get("maxLength", len(body)):
             yield path, f"has {len(body)} letters, and at most {schema['maxLength']} are allowed"
@@ -110,8 +110,9 @@ def _param_faults(
     is_typed = lookup is not None and "pattern" in lookup.table and not (param.get("multiple") or param.get("split"))
     if is_typed and kinds and not {"string", "object"} & {*kinds}:
         name = to_identifier(param["name"])
-        text = f"what is typed for {param['name']!r} is a text: write to_number({name})"
-        yield path, f"expected {' or '.join(kinds)}, and {text}"
+        near = f": write to_number({name})" if {"integer", "number"} & {*kinds} else ""
+        near = f": write [{name}]" if kinds == ["array"] else near
+        yield path, f"expected {' or '.join(kinds)}, and what is typed for {param['name']!r} is a text{near}"
     if _is_changed(param):
         return
     if param.get("multiple") or param.get("split"):
@@ -123,7 +124,8 @@ def _param_faults(
         yield from body_faults(definitions, schema, value, path)
     sample = _SAMPLES.get(param.get("type", "text")) if param.get("kind") != "flag" else None
     if sample is not None and kinds and not any(fits_kind(kind, sample) for kind in kinds):
-        yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a {param.get('type', 'text')}"
+        kind = "a whole number" if param.get("type") == "integer" else f"a {param.get('type', 'text')}"
+        yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is {kind}"
 
 
 def _table_faults(
@@ -135,6 +137,8 @@ def _table_faults(
             yield from body_faults(definitions, known[key], value, (*path, key), params=params)
         elif schema.get("additionalProperties") is False and "patternProperties" not in schema:
             yield (*path, key), f"not documented{did_you_mean(key, known)}"
+        elif isinstance(schema.get("additionalProperties"), Mapping) and "patternProperties" not in schema:
+            yield from body_faults(definitions, schema["additionalProperties"], value, (*path, key), params=params)
         elif (meant := slip_of(key, [each for each in known if each not in body])) is not None:
             yield (*path, key), f"not documented, did you mean {meant!r}?"
 
@@ -490,6 +494,7 @@ def _is_template(value: Any) -> bool:
 
 
 Names = set[str]
+_WORDS = ("DEMO", "A-1", "abc", "x")
 _FEW = 6  # members that are named in an error
 
 
@@ -620,10 +625,19 @@ class CallChecker:
                 said = param["name"] if param else value[1:-1].strip()
                 yield (*at, "args", name), f"takes one value, and {said!r} is a list of values"
                 continue
+            if param and params[name].get("type") in ("integer", "number") and self._takes_words(param):
+                text = f"expected a number, and {param['lookup']!r} takes words for {param['name']!r} as they are"
+                yield (*at, "args", name), text
+                continue
             for each in (_sent_words(param) if param else ()) or written_values(value, self.params):
                 if fault := argument_misfit(params[name], each):
                     yield (*at, "args", name), fault
                     break
+
+    def _takes_words(self, param: Param) -> bool:
+        """Whether its look-up takes what is typed as it stands, and that may be something else than a number."""
+        pattern = (self.table_of("lookup", param.get("lookup", "")) or {}).get("pattern", "")
+        return pattern_fault(pattern) is None and any(re.fullmatch(pattern, word) for word in _WORDS)
 
     def _deployment_variants(self, operation: OperationDefinition) -> Iterator[OperationDefinition]:
         """The operation as it is on each deployment that matters here; as it is elsewhere for those not named."""

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ...errors import DefinitionError
+from ..command_line import bind_words
+from ..conditions import kind_of_result
 from ..merge import ON, deployment_variants
 from ..parameters import to_identifier
 from ..problem import Finding, Findings
-from ..scopes import is_list_of, names_in
+from ..scopes import is_list_of, names_in, root_names
 from ..source_file import Definition, Definitions, Path
-from ..template import TemplateError, expressions_in_text, texts_in
-from .commands import added_by, steps_in, type_of_param
+from ..template import TemplateError, evaluate, expressions_in_text, is_true, texts_in
+from .commands import NEEDED, added_by, steps_in, type_of_param
 from .references import expression_fault
 
 if TYPE_CHECKING:
@@ -25,11 +30,17 @@ _NOT_FOR_EDITS = ("adf", "json", "storage", "wiki")
 _WHOLE = re.compile(r"\{(\w+)\}")
 _AS_IN_A_SHELL = re.compile(r"\$\{\s*(\w+)[^{}]*\}")
 _LITERAL_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
+_TYPED = re.compile(r"\{given\.(\w+)\}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def use_findings(definitions: Definitions, command: Definition) -> Findings:
-    """What is said for one deployment is judged with all that holds there."""
+def use_findings(
+    definitions: Definitions, command: Definition, *, asked: Collection[tuple[str, str]], shared: Sequence[Param]
+) -> Findings:
+    """What is said for one deployment is judged with all that holds there.
+
+    `asked` is as `arguments_with_needed` has it; `shared` are the options of the programs.
+    """
     told: set[tuple[Path, str]] = set()
     there = deployment_variants(command.table)
     for at, here in [((), command.table), *(((ON, word), each) for word, each in there.items())]:
@@ -40,11 +51,102 @@ def use_findings(definitions: Definitions, command: Definition) -> Findings:
             if (finding.path, finding.text) not in told:
                 told.add((finding.path, finding.text))
                 yield finding._replace(path=(*at, *finding.path))
+    yield from _need_findings(definitions, command, asked)
+    yield from _example_findings(command, shared)
     for word, said in command.table.get(ON, {}).items():
         operation = definitions.get(("operation", said.get("call", "")))
         if operation is not None and "unavailable" in deployment_variants(operation.table).get(word, {}):
             text = f"{operation.id} is not there on {word}: {deployment_variants(operation.table)[word]['unavailable']}"
             yield Finding((ON, word, "call"), text, (("operation", operation.id),))
+
+
+def part_findings(_: Definitions, part: Definition) -> Findings:
+    """What the last step of a part answers are its items."""
+    last = len(part.table["step"]) - 1
+    kind = kind_of_result(part.table["step"][last].get("value", ""))
+    if kind in ("number", "string", "boolean"):
+        yield Finding(("step", last, "value"), f"is a {kind}, and the items of a part are a list")
+
+
+def arguments_with_needed(definitions: Definitions) -> set[tuple[str, str]]:
+    """The operations that some command hands what columns need, and by which argument."""
+    found: set[tuple[str, str]] = set()
+    for command in (each for each in definitions.of_kind("command") if NEEDED in str(each.table)):
+        for here in (command.table, *deployment_variants(command.table).values()):
+            for step in (here, *steps_in(here)):
+                args = step.get("args", {})
+                found |= {(step["call"], name) for name, value in args.items() if NEEDED in names_in(value)}
+    return found
+
+
+def _example_findings(command: Definition, shared: Sequence[Param]) -> Findings:
+    """An example that the command itself refuses."""
+    params = command.table.get("params", ())
+    rules = [(rule["when"], rule["fail"]) for param in params for rule in param.get("refuse", ())]
+    for step in command.table.get("step", ()):
+        if not {"fail", "when"} <= step.keys():
+            break
+        rules.append((step["when"], step["fail"]))
+    known = {to_identifier(param["name"]) for param in params if not _MADE & param.keys()}
+    rules = [(when, fail) for when, fail in rules if known >= {*root_names(when)}]
+    for place, line in enumerate(command.table.get("examples", ()) if rules else ()):
+        words = _words_of_example(command.id, line)
+        try:
+            given = bind_words(words, params, shared) if words is not None else None
+        except DefinitionError:
+            continue
+        scope = {to_identifier(param["name"]): _typed_value(param, given or {}) for param in params}
+        for when, fail in rules if given is not None else ():
+            with suppress(TemplateError):
+                if is_true(evaluate(when, scope)):
+                    yield Finding(("examples", place), f"{line!r} is refused: {fail}")
+
+
+def _words_of_example(command: str, line: str) -> list[str] | None:
+    """Those behind the words of the command; None of what is more than one command line."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return None
+    own = command.split()
+    return words[len(own) :] if words[: len(own)] == own and not _OF_SHELLS & {*words} else None
+
+
+_MADE = frozenset({"convert", "assign", "members", "removes", "excludes"})  # something else than the words
+_OF_SHELLS = frozenset({"|", ";", ">", "<", "&&", "||"})
+
+
+def _typed_value(param: Param, given: Mapping[str, Any]) -> Any:
+    """As expressions see it, where nothing is looked up."""
+    value = given.get(param["name"], param.get("default", False if param.get("kind") == "flag" else None))
+    if isinstance(value, str) and param.get("split"):
+        return value.split(",")
+    if isinstance(value, str) and param.get("type") in ("integer", "number"):
+        return evaluate("to_number(@)", value)
+    return [value] if param.get("multiple") and isinstance(value, str) else value
+
+
+def _need_findings(definitions: Definitions, command: Definition, asked: Collection[tuple[str, str]]) -> Findings:
+    """A command asks for what its columns need, where they can be asked for, and has columns that need something."""
+    tables = (command.table, *deployment_variants(command.table).values())
+    views = {here.get("view") for here in tables}
+    shown = [definitions[("view", id)] for id in views if id is not None and ("view", id) in definitions]
+    columns = [column for view in shown for column in view.table["columns"]]
+    asking = [here for here in tables if NEEDED in names_in([here.get(key) for key in ("args", "body", "step")])]
+    if asking and len(shown) == len(views) and not any("needs" in column for column in columns):
+        text = f"{{{NEEDED}}} is always null: no column of view {shown[0].id!r} says what it `needs`"
+        yield Finding(("view",), text, (("view", shown[0].id),))
+    table, steps = command.table, command.table.get("step", ())
+    last, at = (steps[-1], ("step", len(steps) - 1)) if steps else (table, ())
+    if "result" in table or "items" in table or not shown:
+        return
+    wanted = [name for each in shown[0].table["columns"] if not each.get("wide") for name in each.get("needs", ())]
+    for name, value in last.get("args", {}).items():
+        if (last.get("call"), name) in asked and isinstance(value, list):
+            lacking = [each for each in dict.fromkeys(wanted) if each not in value]
+            if lacking and "view" not in table.get("on", {}):
+                text = f"lacks {', '.join(lacking)}, which columns of view {shown[0].id!r} show: write {{{NEEDED}}}"
+                yield Finding((*at, "args", name), text, (("view", shown[0].id),))
 
 
 def _findings(definitions: Definitions, table: CommandDefinition, params: Params) -> Findings:
@@ -81,7 +183,7 @@ def _step_findings(step: Any, params: Params, at: Path) -> Findings:
     for place, layer in enumerate(step.get("over", ())):
         param = _param_alone(layer, params)
         if param is not None and _is_no_table(param):
-            text = f'{param["name"]!r} is no table that could lie over the body: convert = "json" makes one of a text'
+            text = f'{param["name"]!r} cannot lie over the body: convert = "json" makes a table of a text'
             yield Finding((*at, "over", place), text)
     files = step.get("files", [])
     for path in files if isinstance(files, list) else [files]:
@@ -135,6 +237,11 @@ def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findi
                 yield Finding((*at, key, *path), f"is the word {text!r}: the value is written {{{text}}}")
         for text in texts_in(value):
             yield from (Finding((*at, key), fault) for fault in _brace_faults(text, params, is_body=key == "body"))
+            typed = _TYPED.fullmatch(text) if key != "result" else None
+            if typed is not None and "lookup" in params.get(typed[1], ()):
+                yield Finding((*at, key), f"{text} is the word that was typed: {{{typed[1]}}} is what was found for it")
+            if key == "args":
+                yield from (Finding((*at, key), fault) for fault in _list_in_text_faults(text, params))
 
 
 def _brace_faults(text: str, params: Params, *, is_body: bool) -> Iterator[str]:
@@ -145,6 +252,15 @@ def _brace_faults(text: str, params: Params, *, is_body: bool) -> Iterator[str]:
     dollar = _AS_IN_A_SHELL.fullmatch(text) if is_body else _AS_IN_A_SHELL.search(text)
     if dollar is not None and dollar[1] in params:
         yield f"{dollar[0]}: the $ stays in it: a value is written {dollar[0][1:]}"
+
+
+def _list_in_text_faults(text: str, params: Params) -> Iterator[str]:
+    """A list or a table is JSON among other words, which no query understands."""
+    for name in (name for name in _placeholders(text) if name in params and text != f"{{{name}}}"):
+        param = params[name]
+        is_list = ("multiple" in param or "split" in param) and not _MADE & param.keys()
+        if is_list or type_of_param(param) == "object":
+            yield f"{{{name}}} is a list among other words: join(', ', {name}) makes a text of it"
 
 
 def _constants(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:

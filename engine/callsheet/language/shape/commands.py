@@ -472,6 +472,7 @@ _CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch"
 _OF_A_COLUMN = (KeyRule("address", without=("format", "names")), KeyRule("shade", needs=("palette",)))
 
 RULES: Rules = {
+    "Detail": (KeyRule("format", needs=("text",)), KeyRule("title", needs=("line", "text", "across"))),
     "Ask": (
         KeyRule("fields", needs=("editor", "assign")),
         KeyRule("start", needs=("editor",), without=("fields",)),

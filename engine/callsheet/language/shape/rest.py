@@ -429,6 +429,7 @@ class CompiledOperation(OperationDefinition, total=False):
 
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
+    "Quota": (KeyRule("stop", needs=("reason",)),),
     "ServiceDefinition": (
         KeyRule("beside", needs=("base_url",), without=("auth", "gateway")),
         KeyRule("credential", needs=("beside",)),

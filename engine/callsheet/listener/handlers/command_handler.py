@@ -79,8 +79,13 @@ def _bind_parameters(program: str, run: str | Sequence[str], values: Mapping[str
     for name, value in templates.items():
         if (fault := _misfit_of_constant(params[name], value)) and not is_template(value):
             raise DefinitionError(f"{name}: {fault}")
+    if "confirm" in command and _AGREES in params and _AGREES not in templates:
+        raise DefinitionError(f"{' '.join(words)} asks before it does anything, and nobody is there: add --{_AGREES}")
     typed = frozenset(name for name, value in templates.items() if not is_template(value))
     return CommandCall(program, definition["prefix"], words, templates, typed)
+
+
+_AGREES = "yes"
 
 
 def is_template(value: Any) -> bool:
