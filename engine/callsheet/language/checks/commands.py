@@ -991,11 +991,6 @@ def width_findings(_: Definitions, view: Definition) -> Findings:
         for holder, *rest in paths:
             if holder in holders and rest and rest[0] not in needed[place]:
                 yield Finding(("columns", place, "needs"), f"lacks {rest[0]!r}, which the column shows")
-    everything = {name for names in needed.values() for name in names}
-    for path, text in read.items():
-        for holder, *rest in plain_paths(text) if path[1] not in needed else ():
-            if holder in holders and rest and rest[0] not in everything:
-                yield Finding(path, f"is never asked for: needs = [{rest[0]!r}] says what the column shows")
     for place, each in enumerate(columns):
         kind = kind_of_result(each.get("value", ""))
         if each.get("format") == "bar" and kind not in ("", "array"):

@@ -73,7 +73,7 @@ def body_faults(
     elif isinstance(body, dict):
         yield from _table_faults(definitions, schema, body, path, params)
     elif isinstance(body, list):
-        if len(body) > schema.get("maxItems", len(body)):
+        if _is_beyond(len(body), schema, "maxItems"):
             yield path, f"has {len(body)} values, and at most {schema['maxItems']} are allowed"
         for place, item in enumerate(body if "items" in schema else ()):
             yield from body_faults(definitions, schema["items"], item, (*path, place), params=params)
@@ -84,14 +84,20 @@ def body_faults(
         form = schema.get("format")
         if form in _TIMES and "enum" not in schema and not _TIMES[form].match(body):
             yield path, f"{body!r} is not in the form of a {form}, such as {_EXAMPLES[form]}"
-        if len(body) > schema.get("maxLength", len(body)):
+        if _is_beyond(len(body), schema, "maxLength"):
             yield path, f"has {len(body)} letters, and at most {schema['maxLength']} are allowed"
-        if len(body) < schema.get("minLength", 0):
+        if _is_beyond(len(body), schema, "minLength"):
             yield path, f"has {len(body)} letters, and at least {schema['minLength']} are needed"
     elif isinstance(body, int | float):
         for bound, is_beyond in (("minimum", lt), ("maximum", gt)):
             if isinstance(schema.get(bound), int | float) and is_beyond(body, schema[bound]):
                 yield path, f"{body} is {'below' if bound == 'minimum' else 'above'} the {bound}, {schema[bound]}"
+
+
+def _is_beyond(count: int, schema: Mapping[str, Any], key: str) -> bool:
+    """What a keyword holds that is no number is told of the schema."""
+    bound: Any = schema.get(key)
+    return _is_count(bound) and bool(count < bound if key.startswith("min") else count > bound)
 
 
 _TIMES = {

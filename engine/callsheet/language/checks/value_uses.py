@@ -75,7 +75,7 @@ def arguments_with_needed(definitions: Definitions) -> set[tuple[str, str]]:
         for here in (command.table, *deployment_variants(command.table).values()):
             for step in (here, *steps_in(here)):
                 args = step.get("args", {})
-                found |= {(step["call"], name) for name, value in args.items() if NEEDED in names_in(value)}
+                found |= {(str(step.get("call")), name) for name, value in args.items() if NEEDED in names_in(value)}
     return found
 
 
@@ -144,7 +144,7 @@ def _need_findings(definitions: Definitions, command: Definition, asked: Collect
     for name, value in last.get("args", {}).items():
         if (last.get("call"), name) in asked and isinstance(value, list):
             lacking = [each for each in dict.fromkeys(wanted) if each not in value]
-            if lacking and "view" not in table.get("on", {}):
+            if lacking and "view" not in table.get(ON, {}):
                 text = f"lacks {', '.join(lacking)}, which columns of view {shown[0].id!r} show: write {{{NEEDED}}}"
                 yield Finding((*at, "args", name), text, (("view", shown[0].id),))
 
@@ -188,7 +188,7 @@ def _step_findings(step: Any, params: Params, at: Path) -> Findings:
     files = step.get("files", [])
     for path in files if isinstance(files, list) else [files]:
         param = _param_alone(path, params)
-        if param is not None and "convert" in param:
+        if param is not None and param.get("convert") in _OF_TEXT:
             text = f"takes paths, and {param['name']!r} is what stands in the file: leave out its `convert`"
             yield Finding((*at, "files"), text)
     edited = _param_alone(step.get("edit", {}).get("text"), params) if "when" not in step else None
