@@ -6,13 +6,14 @@ Raises one `DefinitionError` that names every problem with file, line, key path 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..errors import DefinitionError, closest_names, count_of, did_you_mean
 from ..registry import NODES
+from .checks.body_schemas import body_example_findings, endless_schemas, schema_problems
 from .checks.command_tree import (
     CommandLines,
     alias_problems,
@@ -30,20 +31,14 @@ from .checks.command_tree import (
     words_by_group,
 )
 from .checks.commands import (
-    change_findings,
     command_problems,
-    expression_findings,
     input_findings,
     lookup_problems,
     naming_problems,
-    need_findings,
     paging_options,
     param_findings,
-    reorder_findings,
-    shown_findings,
     snapshot_problems,
     unused_findings,
-    width_findings,
 )
 from .checks.listener import (
     envelope_findings,
@@ -67,11 +62,8 @@ from .checks.operations import (
 )
 from .checks.references import ShapePlace, adapter_of, allowed_keys, place_findings, together_findings
 from .checks.requests import (
-    body_example_findings,
-    endless_schemas,
     reading_findings,
     safety_findings,
-    schema_problems,
 )
 from .checks.resources import (
     container_findings,
@@ -86,7 +78,8 @@ from .checks.resources import (
     toolset_findings,
 )
 from .checks.sandbox import entity_findings
-from .checks.value_uses import arguments_with_needed, part_findings, use_findings
+from .checks.value_uses import arguments_with_needed, expression_findings, part_findings, value_use_findings
+from .checks.views import change_findings, column_findings, need_findings, reorder_findings, shown_findings
 from .desugar import is_derived
 from .merge import ON, idle_removals
 from .problem import Finding, Findings, Key, Problem, spot_with_bases, stale_by, word_problem
@@ -311,24 +304,37 @@ def _meant_definition(definition: Definition, definitions: Definitions) -> str:
 def _further_problems(
     definitions: Definitions, chosen: Mapping[Key, Definition], operations: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """What takes more than a shape to say, by kind."""
+    """What takes more than a shape to say."""
+    checks = _checks_by_kind(definitions, operations)
+    for (kind, _), definition in chosen.items():
+        there = definition.table.get(ON)
+        for word, here in there.items() if isinstance(there, dict) and kind != "schema" else ():
+            for path, near in idle_removals(definition.table, here):
+                yield Problem(definition, Finding((ON, word, *path), f"nothing to remove{near}"))
+        for find in checks.get(kind, ()):
+            yield from (Problem(definition, Finding(*found)) for found in find(definitions, definition))
+
+
+Check = Callable[..., Iterable[tuple[Any, ...]]]
+
+
+def _checks_by_kind(definitions: Definitions, operations: Mapping[str, str]) -> dict[str, tuple[Check, ...]]:
     lines, words = CommandLines(definitions), words_by_group(definitions)
     examples, suggested = partial(example_findings, lines=lines), partial(suggestion_findings, lines=lines)
     schemas = {id for kind, id in definitions if kind == "schema"}
     shared = options_of_programs(definitions)
     options = partial(option_problems, shared=shared, folded={folded_name(name): name for name in shared})
-    options_shared = [
-        param
-        for each in definitions.of_kind("program")
-        for key in ("options", "paging")
-        for param in each.table.get(key, ())
-    ]
-    uses = partial(use_findings, asked=arguments_with_needed(definitions), shared=options_shared)
+    programs = [each.table for each in definitions.of_kind("program")]
+    uses = partial(
+        value_use_findings,
+        asking_arguments=cache(partial(arguments_with_needed, definitions)),
+        shared=[param for each in programs for key in ("options", "paging") for param in each.get(key, ())],
+    )
     named = partial(name_findings, tools=tools_by_name(definitions))
     usual = paging_options(definitions)
     params = partial(param_findings, usual=usual)
     reading = partial(reading_findings, operations=operations)
-    checks: dict[str, tuple[Callable[..., Iterable[tuple[Any, ...]]], ...]] = {
+    return {
         "command": (
             place_problems,
             partial(alias_problems, words=words),
@@ -348,7 +354,7 @@ def _further_problems(
         "group": (place_problems, partial(alias_problems, words=words), default_problems, suggested),
         "program": (options, params, program_problems, examples, suggested, reading),
         "input": (input_findings,),
-        "view": (need_findings, change_findings, width_findings),
+        "view": (need_findings, change_findings, column_findings),
         "node": (node_findings,),
         "renamed": (rename_findings,),
         "part": (reading, part_findings),
@@ -383,13 +389,6 @@ def _further_problems(
         "parameter": (parameter_findings,),
         "route": (route_findings,),
     }
-    for (kind, _), definition in chosen.items():
-        there = definition.table.get(ON)
-        for word, here in there.items() if isinstance(there, dict) and kind != "schema" else ():
-            for path, near in idle_removals(definition.table, here):
-                yield Problem(definition, Finding((ON, word, *path), f"nothing to remove{near}"))
-        for find in checks.get(kind, ()):
-            yield from (Problem(definition, Finding(*found)) for found in find(definitions, definition))
 
 
 def _by_line(text: str) -> tuple[str, int, str]:

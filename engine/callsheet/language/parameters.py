@@ -51,6 +51,10 @@ def help_without_input(param: Param) -> str:
     return "; ".join(part for part in str(param.get("help", "")).split("; ") if "standard input" not in part)
 
 
+# Keys that make something else of a parameter's words; what is looked up is another word, and may be the same.
+REWRITING = frozenset({"convert", "assign", "members", "removes", "excludes"})
+
+
 # Names as expressions and agents write them.
 
 

@@ -14,7 +14,9 @@ from .http_methods import READING, REMOVING
 from .merge import deployment_variants
 
 if TYPE_CHECKING:
+    from .shape.commands import CommandDefinition
     from .shape.rest import CompiledOperation, OperationDefinition
+    from .shape.steps import StepDefinition
 
 Safety = Literal["read", "write", "destroy", "local"]
 
@@ -59,6 +61,17 @@ def class_for_policies(operation: CompiledOperation) -> Safety:
     """The class that policies judge by: an operation of a person's own that removes by its method destroys."""
     removing = by_method(operation["http"].partition(" ")[0]) == "destroy"
     return "destroy" if removing and operation.get("own") else class_here(operation)
+
+
+def asks_whatever_is_given(command: CommandDefinition) -> bool:
+    """Whether a person is always asked before something is done."""
+    return "confirm" in command or any(has_plan(step) for step in command.get("step", ()))
+
+
+def has_plan(step: StepDefinition) -> bool:
+    """Whether it asks each time that it is taken."""
+    plan = step.get("each", {}).get("plan")
+    return plan is not None and "when" not in plan
 
 
 def class_of_operation(operation: OperationDefinition) -> Safety:

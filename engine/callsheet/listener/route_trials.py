@@ -42,7 +42,7 @@ def _findings_of_route(route: Definition, tables: Sequence[Any], context: Handle
     for place, table in enumerate(tables):
         kind = cast("type[Base]", resolve_entry(HANDLERS[table["handler"]]))
         try:
-            if not kind.depends_on_machine and not _is_elsewhere(table.get("program"), context.environ):
+            if not kind.imports_code and not _is_elsewhere(table.get("program"), context.environ):
                 made.append(kind(table, context))
         except ClientMissing:
             pass

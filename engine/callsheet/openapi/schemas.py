@@ -10,9 +10,9 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import DefinitionError
+from ..language.checks.body_schemas import can_hold, unfit_keywords, unnamed_members
 from ..language.checks.operations import argument_misfit
 from ..language.checks.references import pattern_fault
-from ..language.checks.requests import can_hold, unfit_keywords, unnamed_members
 from ..language.parameter_text import OF_THE_CONNECTION
 from ..language.source_file import way_too_deep
 from .document import FILES, Document, HttpOperation, pointer_parts

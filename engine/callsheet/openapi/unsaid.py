@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..language.checks.body_schemas import can_hold
 from ..language.checks.references import pattern_fault
-from ..language.checks.requests import can_hold
 from ..language.http_methods import METHODS
 from .document import Document, HttpOperation, first_server, server_url
 from .webhooks import webhook_operations

@@ -197,6 +197,7 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_route('{ handler = "exec", run = ["cat"], rate = "10/0s" }'), "runs in a time"),
         (of_route('{ handler = "command", program = "suite", run = "issue comment" }'), "did you mean 'issues comment'?"),
         (of_route('{ handler = "command", program = "siute", run = "issues list" }'), "did you mean 'suite'?"),
+        (of_route('{ handler = "command", program = "suite", run = "issues delete A-1" }'), "asks before it does anything"),
         (of_route('{ handler = "command", program = "suite", run = "issues get", params = { isue = "A-1" } }'), "has no parameter 'isue'"),
         (of_route('{ handler = "command", program = "suite", run = ["issues", "list", "--site", "{body.a}"] }'), "no value of an event can choose sites"),
         (of_route('{ handler = "exec", run = ["cat"], backoff = "10m", give_up_after = "1m" }'), "is over before the first repetition"),

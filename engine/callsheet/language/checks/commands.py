@@ -3,44 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...durations import parse_typed_duration
 from ...errors import did_you_mean
 from ...jsontext import parse_json
-from ...registry import CONVERTERS, JOURNAL, OPTIONS, PAGING, REGISTRIES, SITE_SETTINGS
-from ..conditions import kind_of_result, type_faults
+from ...registry import CONVERTERS, JOURNAL, OPTIONS, PAGING, REGISTRIES
 from ..merge import ACTION, ON, deployment_variants
 from ..parameters import to_identifier
 from ..problem import Finding, Findings
 from ..safety import class_of_operation
 from ..scopes import (
-    comparisons_in,
     conflicting_forms,
-    expressions_in,
     is_list_of,
-    item_names,
-    member_names,
     names_in,
-    plain_paths,
     root_names,
 )
 from ..source_file import RESOURCE, Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, texts_in
+from .operations import several_ids_faults
 from .references import (
     RESERVED,
     expression_faults,
     part_faults,
     pattern_fault,
-    shape_places,
     unusable_names,
     value_faults,
 )
 from .requests import CallChecker, Names, Problems, answers_list, format_problems, value_problems
 
 if TYPE_CHECKING:
-    from ..shape.commands import ChangeByCommand, CommandDefinition, InputDefinition, Param
+    from ..shape.commands import CommandDefinition, InputDefinition, Param
     from ..shape.rest import OperationDefinition
     from ..shape.steps import (
         Assignment,
@@ -320,7 +314,7 @@ def snapshot_problems(definitions: Definitions, definition: Definition, operatio
     table: SnapshotDefinition = definition.table
     there = deployment_variants(table)
     for at, here in [((), table), *(((ON, word), each) for word, each in there.items())]:
-        found = list(several_ids_problems(here, at))
+        found = list(several_ids_faults(here, at))
         if here.get("size", 1) > 1 and "items" not in here and not found:
             yield (*at, "size"), "needs `items` beside it: where the things are in the answer"
         yield from found
@@ -331,18 +325,8 @@ def snapshot_problems(definitions: Definitions, definition: Definition, operatio
         )
 
 
-_FIRST_ID = re.compile(r"\bids\[0\]")
-
-
-def several_ids_problems(table: Any, at: Path) -> Problems:
-    """Of a call for several things at once, whose arguments name one."""
-    named = expressions_in([table.get("args"), table.get("body")])
-    if table.get("size", 1) > 1 and any(_FIRST_ID.search(text) for text in named):
-        yield (*at, "size"), "says several things a call, and the arguments name only one: ids[0]"
-
-
 def naming_problems(_: Definitions, naming: Definition) -> Problems:
-    yield from several_ids_problems(naming.table, ())
+    return several_ids_faults(naming.table, ())
 
 
 def _calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | KeywordDefinition]]:
@@ -508,7 +492,11 @@ class Checker(CallChecker):
                 yield (*at, "batch", "size"), "'item' is the one of a batch of size 1: of several it sees `batch`"
         if "each" in step:
             yield from self._list_problems(step["each"], names, (*at, "each"))
+            may_lack = self.may_lack
+            # Nothing is done for an item where the step is left out, or the list is what may lack.
+            self.may_lack = frozenset() if "when" in step else may_lack.difference(root_names(step["each"]["items"]))
             yield from self._each_problems(step["each"], names, (*at, "each"), bound)
+            self.may_lack = may_lack
         if "on_conflict" in step:
             yield from self._on_conflict(step["on_conflict"], names, (*at, "on_conflict"), bound)
         if "unless_same" in step:
@@ -699,321 +687,3 @@ def _words_in_texts(definitions: Definitions, value: Any, *, is_template: bool =
             yield from _words_in_texts(definitions, item, is_template=is_template or key in _TEMPLATES)
             other = definitions.get((_REFERENCES[key], item)) if key in _REFERENCES and isinstance(item, str) else None
             yield from _WORD.findall(str(other.table)) if other else ()
-
-
-# Whether what a command compares its parameters with can be their value.
-
-
-# Their values are tables, or what was found for a word.
-_CHANGED = ("lookup", "convert", "assign", "removes", "excludes", "multiple", "split")
-
-
-_FORMS = ("template", "value", "jmespath")  # of texts with expressions
-_COMPARING = re.compile("[=!]=|[<>]")  # without one of these nothing is compared
-
-
-# Without one of these nothing is looked for in a member that is known beforehand.
-_MEMBERS = ("given.", "named.", "site.", "'find':", "'removes':")
-_OF_A_SITE = ("name", "deployment", "journal", *SITE_SETTINGS)  # what the engine says of it
-_OF_WHAT_IS_FOUND = ("value", "name")
-_OF_A_CHANGE = ("add", "remove")
-
-
-def expression_findings(definitions: Definitions, command: Definition) -> Findings:
-    """Values that a parameter never has; members that nothing has: of what was given, the site, what a step found."""
-    text = str(command.table)
-    params = _known_params(command.table) if _COMPARING.search(text) else {}
-    members = _known_members(command.table) if any(word in text for word in _MEMBERS) else {}
-    members |= _members_of_what_was(definitions, command.table)
-    types = _types_of_params(command.table) | _types_of_answers(definitions, command.table)
-    empty = _names_of_nothing(definitions, command.table)
-    for path, expression in _expressions_of(command) if params or members or types or empty else ():
-        if "ask" not in path:  # those are of what is asked for
-            yield from (Finding(path, fault) for fault in type_faults(expression, types))
-        for name, value in comparisons_in(expression) if params else ():
-            fault = _fault_for_params(params.get(name, ()), name, value)
-            if fault is not None:
-                yield Finding(path, fault)
-        for name, *rest in plain_paths(expression) if members or empty else ():
-            if rest and name in empty:
-                yield Finding(path, f"{name!r} has no {rest[0]!r}: {empty[name]}")
-            elif rest and name in members and rest[0] not in members[name]:
-                yield Finding(path, f"{name!r} has no {rest[0]!r}{did_you_mean(rest[0], members[name])}")
-            elif name == "named" and rest[1:]:
-                yield Finding(path, f"'named.{rest[0]}' is a text: there is nothing inside")
-
-
-def _names_of_nothing(definitions: Definitions, table: CommandDefinition) -> dict[str, str]:
-    """The answers that have no members, and why, by the names that steps give them."""
-    found: dict[str, set[str]] = {}
-    for here in (table, *deployment_variants(table).values()):
-        for step in steps_in(here):
-            operation = definitions.get(("operation", str(step.get("call"))))
-            reply = "" if operation is None or {"hold", "save"} & step.keys() else operation.table.get("reply", "")
-            for name in added_by([step]):
-                why = f"{step.get('call')} {_NO_MEMBERS[reply]}" if reply in _NO_MEMBERS else ""
-                found.setdefault(name, set()).add(why)
-    return {name: min(whys) for name, whys in found.items() if all(whys)}
-
-
-_NO_MEMBERS = {"none": "answers nothing", "binary": "answers the bytes of a file"}
-
-
-def _members_of_what_was(definitions: Definitions, table: CommandDefinition) -> dict[str, tuple[str, ...]]:
-    """What `undo` knows of a thing as it was, where its snapshot says so member by member."""
-    snapshot = definitions.get(("snapshot", table.get("keep", {}).get("snapshot", "")))
-    if snapshot is None or "was" in {to_identifier(param["name"]) for param in table.get("params", ())}:
-        return {}
-    states = [here["state"] for here in (snapshot.table, *deployment_variants(snapshot.table).values())]
-    names = [member_names(state) for state in states]
-    known = tuple(dict.fromkeys(name for each in names if each is not None for name in each))
-    return {} if None in names or "was" in added_by([*steps_in(table)]) else {"was": known}
-
-
-def _types_of_params(table: Any) -> dict[str, str]:
-    """What those are that nothing makes something else of, by the names that expressions have for them."""
-    found: dict[str, str] = {}
-    hidden: set[str] = set()
-    for here in (table, *deployment_variants(table).values()):
-        hidden |= added_by(here.get("step", ()))
-        for param in here.get("params", ()):
-            word = type_of_param(param)
-            name = to_identifier(param["name"])
-            hidden |= {name} if found.setdefault(name, word) != word or not word else set()
-    return {name: word for name, word in found.items() if name not in hidden}
-
-
-def _types_of_answers(definitions: Definitions, table: CommandDefinition) -> dict[str, str]:
-    """Those that are lists, by the names that steps give them."""
-    found: dict[str, set[bool]] = {}
-    for here in (table, *deployment_variants(table).values()):
-        for step in steps_in(here):
-            for name in added_by([step]):
-                found.setdefault(name, set()).add(answers_list(definitions, step))
-            if "batch" in step:
-                found.setdefault("batch", {True})
-        for param in here.get("params", ()):
-            found |= {name: {False} for name in (to_identifier(param["name"]), *added_by(param.get("step", ())))}
-    return {name: "array" for name, are_lists in found.items() if are_lists == {True}}
-
-
-def type_of_param(param: Mapping[str, Any]) -> str:
-    if param.get("removes"):
-        return "object"
-    if any(key in param for key in ("lookup", "convert", "assign", "excludes", "members")):
-        return ""
-    if param.get("multiple") or param.get("split"):
-        return "array"
-    kinds = {"integer": "number", "number": "number", "duration": "number"}
-    return "boolean" if param.get("kind") == "flag" else kinds.get(param.get("type", "text"), "string")
-
-
-def _known_members(table: CommandDefinition) -> dict[str, tuple[str, ...]]:
-    tables = (table, *deployment_variants(table).values())
-    params = [param["name"] for here in tables for param in here.get("params", ())]
-    given = tuple(map(to_identifier, (*params, *PAGING, *JOURNAL)))
-    found = {str(step["as"]) for here in tables for step in steps_in(here) if "find" in step and "as" in step}
-    removing = {
-        to_identifier(param["name"]) for here in tables for param in here.get("params", ()) if param.get("removes")
-    }
-    return {
-        **dict.fromkeys(removing - found, _OF_A_CHANGE),
-        "given": given,
-        "named": given,
-        "site": _OF_A_SITE,
-        **dict.fromkeys(found, _OF_WHAT_IS_FOUND),
-    }
-
-
-def steps_in(table: CommandDefinition) -> Iterator[ItemStep]:
-    for step in table.get("step", ()):
-        yield step
-        yield from step.get("each", {}).get("step", ())
-
-
-def _expressions_of(command: Definition) -> Iterator[tuple[Path, str]]:
-    for place in shape_places("command", command.table, ("format", _FORMS)):
-        for expression in _expressions_of_form(place.value, place.schema.get("format")):
-            yield place.path, expression
-
-
-def _known_params(table: Any) -> dict[str, list[Mapping[str, Any]]]:
-    """Those whose values are as they are typed, by the names that expressions have for them."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    hidden: set[str] = set()
-    for here in (table, *deployment_variants(table).values()):
-        hidden |= added_by(here.get("step", ()))
-        for param in here.get("params", ()):
-            found.setdefault(to_identifier(param["name"]), []).append(param)
-    return {
-        name: params
-        for name, params in found.items()
-        if name not in hidden and not any(key in param for param in params for key in _CHANGED)
-    }
-
-
-def _expressions_of_form(value: Any, form: Any) -> Iterator[str]:
-    if isinstance(value, str) and form == "jmespath":
-        yield value
-    elif isinstance(value, str) and form in _FORMS:
-        try:
-            yield from expressions_in_text(value)
-        except TemplateError:
-            return
-
-
-def _fault_for_params(params: Any, name: str, value: Any) -> str | None:
-    """Why no parameter of this name, on any deployment, is ever this value."""
-    faults = [_why_never_that_value(param, name, value) for param in params]
-    return faults[0] if faults and None not in faults else None
-
-
-def _why_never_that_value(param: Mapping[str, Any], name: str, value: Any) -> str | None:
-    if value is None:
-        return None
-    if param.get("kind") == "flag":
-        return None if isinstance(value, bool) else f"{name!r} is true or false, and never {value!r}"
-    if param.get("type") in ("integer", "number"):
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return None if is_number else f"{name!r} is a number, and never {value!r}"
-    words = param.get("choices")
-    if words is None or value in words:
-        return None
-    return f"{name!r} is never {value!r}{did_you_mean(str(value), words)}"
-
-
-# Whether what a command says of its parameters, its columns and the options of the program is about one that there is,
-# and whether its view shows what it gives.
-
-
-def shown_findings(definitions: Definitions, command: Definition, *, shared: Collection[str]) -> Findings:
-    """`shared` are the options of the programs."""
-    table = command.table
-    params = [
-        param["name"] for here in (table, *deployment_variants(table).values()) for param in here.get("params", ())
-    ]
-    named: list[tuple[Path, str, Collection[str], str]] = [
-        (("renamed", option), option, shared, "the program has no option") for option in table.get("renamed", {})
-    ]
-    named += [(("renamed", key), name, params, "no parameter") for key, name in table.get("renamed", {}).items()]
-    if "asked" in table.get("columns", {}):
-        named.append((("columns", "asked"), table["columns"]["asked"], params, "no parameter"))
-    for path, name, known, said in named:
-        if name not in known:
-            yield Finding(path, f"{said} {name!r}{did_you_mean(name, known)}")
-    view, result = definitions.get(("view", str(table.get("view")))), table.get("result")
-    called = definitions.get(("operation", str(table.get("call"))))
-    if view is not None and result is None and called is not None and called.table.get("reply") == "none":
-        yield Finding(
-            ("view",), f"{called.id} answers nothing: say a `result` that it shows", (("operation", called.id),)
-        )
-    steps = table.get("step", ())
-    at: Path = ("result",)
-    if steps and "result" not in table and "call" not in steps[-1] and "value" in steps[-1]:
-        result, at = dict.fromkeys(item_names(steps[-1]["value"])) or None, ("step", len(steps) - 1, "value")
-    # A column that a later file adds to a view of many commands may be for some of them only.
-    if isinstance(result, str) and result[:1] == "{" and "}" not in result[:-1]:
-        result = dict.fromkeys(item_names(result[1:-1])) or None
-    if view is None or view.files[-1].layer > command.files[-1].layer or "convert" in table:
-        return
-    if isinstance(result, dict):
-        yield from _empty_columns(
-            view, result, at, id=view.table.get("id", "") if result == table.get("result") else ""
-        )
-
-
-def _empty_columns(view: Definition, result: Mapping[str, Any], at: Path, *, id: str) -> Findings:
-    """An id that nothing fills, and columns that nothing fills where a key of the result fills none, either.
-
-    `id` is the expression where one is wanted: rows that are made here are no things.
-    """
-    columns = {f"column {place}": each.get("value", "") for place, each in enumerate(view.table["columns"])}
-    read = {what: dict.fromkeys(root_names(text)) for what, text in columns.items()}
-    named = {name for names in read.values() for name in names}
-    if result.keys() <= named:
-        read = {}
-    for what, names in {"the id": dict.fromkeys(root_names(id)), **read}.items():
-        if names and not names.keys() & result.keys():
-            text = f"{what} of view {view.id!r} is always empty: it reads {', '.join(names)}, which this lacks"
-            yield Finding(at, text, (("view", view.id),))
-
-
-# What the columns of a view need of commands: those that print it ask for it, and those that change it take it.
-
-
-NEEDED = "needed"
-
-
-def need_findings(definitions: Definitions, view: Definition) -> Findings:
-    if not any("needs" in column for column in view.table["columns"]):
-        return
-    everything = [*definitions.items(), *definitions.removed.items()]
-    printing = {
-        key: definition.table
-        for key, definition in everything
-        if key[0] == "command" and _prints_columns(definition, view.id)
-    }
-    if any(_asks_person(table) for key, table in printing.items() if key in definitions):
-        return
-    for place, column in enumerate(view.table["columns"]):
-        if "needs" in column:
-            text = f"no command that prints this view asks for it: none uses {{{NEEDED}}}"
-            yield Finding(("columns", place, "needs"), text, tuple(printing))
-
-
-def _prints_columns(command: Definition, view: str) -> bool:
-    return any(table.get("view") == view for table in (command.table, *deployment_variants(command.table).values()))
-
-
-def _asks_person(command: CommandDefinition) -> bool:
-    each = (command, *deployment_variants(command).values())
-    return any(NEEDED in names_in([table.get("args"), table.get("body"), table.get("step")]) for table in each)
-
-
-def change_findings(definitions: Definitions, view: Definition) -> Findings:
-    """The command that changes what a column shows takes the value that the column names."""
-    for place, column in enumerate(view.table["columns"]):
-        if "change" in column:
-            yield from _value_findings(definitions, column["change"], ("columns", place, "change"))
-
-
-def width_findings(_: Definitions, view: Definition) -> Findings:
-    """What is never shown, or shows nothing."""
-    columns = view.table["columns"]
-    read: dict[Path, str] = {("columns", place, "value"): each.get("value", "") for place, each in enumerate(columns)}
-    for path, other in conflicting_forms({("id",): view.table.get("id", ""), **read}):
-        yield Finding(path, f"takes an item as a list, and {'.'.join(map(str, other))} takes it as a table")
-    needed = {place: each["needs"] for place, each in enumerate(columns) if "needs" in each}
-    shown = {place: [*plain_paths(columns[place]["value"])] for place in needed}
-    # Where what one column shows is a member of something, and what it needs is called so, that of another is, too.
-    holders = {path[0] for place, paths in shown.items() for path in paths if path[1:2] and path[1] in needed[place]}
-    for place, paths in shown.items():
-        for holder, *rest in paths:
-            if holder in holders and rest and rest[0] not in needed[place]:
-                yield Finding(("columns", place, "needs"), f"lacks {rest[0]!r}, which the column shows")
-    for place, each in enumerate(columns):
-        kind = kind_of_result(each.get("value", ""))
-        if each.get("format") == "bar" and kind not in ("", "array"):
-            text = f"a bar needs a part and the whole, [part, whole], and no {kind}"
-            yield Finding(("columns", place, "format"), text)
-    if columns and all(column.get("wide") for column in columns):
-        yield Finding(("columns",), "each of them is wide: nothing is shown until --columns asks for one")
-
-
-def reorder_findings(definitions: Definitions, command: Definition) -> Findings:
-    """The commands that move a row of a list take the other row by the parameter that it names."""
-    for side, change in command.table.get("reorder", {}).items():
-        yield from _value_findings(definitions, change, ("reorder", side))
-
-
-def _value_findings(definitions: Definitions, change: ChangeByCommand, path: Path) -> Findings:
-    command = definitions.get(("command", change["command"]))
-    if command is None:  # one that there is not is told as any reference is
-        return
-    params, about = command.table.get("params", ()), (("command", command.id),)
-    known = [param["name"] for param in params]
-    if (name := change["value"]) not in known:
-        text = f"command {command.id!r} has no parameter {name!r}{did_you_mean(name, known)}"
-        yield Finding((*path, "value"), text, about)
-    elif all(param.get("kind") != "argument" or param["name"] == name for param in params):
-        yield Finding((*path, "command"), f"command {command.id!r} has no argument that could be the thing", about)

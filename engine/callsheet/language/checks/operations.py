@@ -293,8 +293,7 @@ def fetch_findings(definitions: Definitions, definition: Definition, operations:
     calls: list[tuple[Fetch | Count, Path]] = [(fetch, at)]
     if "count" in fetch:
         calls.append((fetch["count"], (*at, "count")))
-    if fetch["size"] > 1 and any("ids[0]" in text for text in expressions_in([fetch.get("args"), fetch.get("body")])):
-        yield Finding((*at, "size"), "says several things a call, and the arguments name only one: ids[0]")
+    yield from (Finding(*found) for found in several_ids_faults(fetch, at))
     for call, where in calls:
         id = operations.get(call["call"], call["call"])
         called = definitions.get(("operation", id))
@@ -306,6 +305,16 @@ def fetch_findings(definitions: Definitions, definition: Definition, operations:
         names = [param["name"] for param in called.table.get("params", ())]
         for name in [name for name in call.get("args", {}) if name not in names]:
             yield Finding((*where, "args", name), f"{id} does not take it{did_you_mean(name, names)}", about)
+
+
+_FIRST_ID = re.compile(r"\bids\[0\]")
+
+
+def several_ids_faults(table: Any, at: Path) -> Iterator[tuple[Path, str]]:
+    """Of a call for several things at once, whose arguments name one."""
+    named = expressions_in([table.get("args"), table.get("body")])
+    if table.get("size", 1) > 1 and any(_FIRST_ID.search(text) for text in named):
+        yield (*at, "size"), "says several things a call, and the arguments name only one: ids[0]"
 
 
 def _needed_keys(kind: str) -> tuple[str, ...]:

@@ -19,9 +19,10 @@ from ..scopes import looks_at_all, names_in, root_names
 from ..shape import KINDS
 from ..source_file import PARTS, RESOURCE, Definition, Definitions, Path
 from ..template import texts_in
+from .body_schemas import resolved_schema, written_values
 from .commands import value_misfit
 from .references import allowed_keys, unusable_names, value_faults
-from .requests import CallChecker, answers_list, class_of_command, resolved_schema, written_values
+from .requests import CallChecker, answers_list, class_of_command
 
 if TYPE_CHECKING:
     from ..shape.agents import AgentsTable, GuardDefinition, ServerList, Suggestion

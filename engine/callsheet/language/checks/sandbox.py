@@ -12,7 +12,7 @@ from ..merge import ON, deployment_variants
 from ..problem import Finding, Findings
 from ..scopes import looks_at_all, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
-from .requests import body_faults, resolved_schema
+from .body_schemas import body_faults, resolved_schema
 
 if TYPE_CHECKING:
     from ..shape.sandbox import ActionHere, EntityHere

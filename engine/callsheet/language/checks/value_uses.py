@@ -4,54 +4,64 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DefinitionError
+from ...errors import DefinitionError, did_you_mean
+from ...registry import JOURNAL, PAGING, SITE_SETTINGS
 from ..command_line import bind_words
-from ..conditions import kind_of_result
+from ..conditions import kind_of_result, type_faults
 from ..merge import ON, deployment_variants
-from ..parameters import to_identifier
+from ..parameters import REWRITING, to_identifier
 from ..problem import Finding, Findings
-from ..scopes import is_list_of, names_in, root_names
+from ..scopes import comparisons_in, is_list_of, member_names, names_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, evaluate, expressions_in_text, is_true, texts_in
-from .commands import NEEDED, added_by, steps_in, type_of_param
-from .references import expression_fault
+from .body_schemas import is_changed
+from .commands import added_by
+from .references import expression_fault, shape_places
+from .requests import answers_list
+from .views import NEEDED
 
 if TYPE_CHECKING:
     from ..shape.commands import CommandDefinition, Param
+    from ..shape.steps import ItemStep
 
     Params = Mapping[str, Param]
 
 _OF_TEXT = ("text", "storage", "wiki", "markdown")  # converters that make a text
 _NOT_FOR_EDITS = ("adf", "json", "storage", "wiki")
 _WHOLE = re.compile(r"\{(\w+)\}")
+_AMONG_WORDS = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 _AS_IN_A_SHELL = re.compile(r"\$\{\s*(\w+)[^{}]*\}")
 _LITERAL_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
 _TYPED = re.compile(r"\{given\.(\w+)\}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def use_findings(
-    definitions: Definitions, command: Definition, *, asked: Collection[tuple[str, str]], shared: Sequence[Param]
+def value_use_findings(
+    definitions: Definitions,
+    command: Definition,
+    *,
+    asking_arguments: Callable[[], Collection[tuple[str, str]]],
+    shared: Sequence[Param],
 ) -> Findings:
     """What is said for one deployment is judged with all that holds there.
 
-    `asked` is as `arguments_with_needed` has it; `shared` are the options of the programs.
+    `asking_arguments` gives what `arguments_with_needed` finds; `shared` are the options of the programs.
     """
     told: set[tuple[Path, str]] = set()
     there = deployment_variants(command.table)
     for at, here in [((), command.table), *(((ON, word), each) for word, each in there.items())]:
-        bound = added_by([*steps_in(here)])
+        bound = added_by([*_steps_in(here)])
         params = {to_identifier(param["name"]): param for param in here.get("params", ())}
         params = {name: param for name, param in params.items() if name not in bound}
-        for finding in _findings(definitions, here, params):
+        for finding in _findings_on_deployment(definitions, here, params):
             if (finding.path, finding.text) not in told:
                 told.add((finding.path, finding.text))
                 yield finding._replace(path=(*at, *finding.path))
-    yield from _need_findings(definitions, command, asked)
+    yield from _need_findings(definitions, command, asking_arguments)
     yield from _example_findings(command, shared)
     for word, said in command.table.get(ON, {}).items():
         operation = definitions.get(("operation", said.get("call", "")))
@@ -73,7 +83,7 @@ def arguments_with_needed(definitions: Definitions) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     for command in (each for each in definitions.of_kind("command") if NEEDED in str(each.table)):
         for here in (command.table, *deployment_variants(command.table).values()):
-            for step in (here, *steps_in(here)):
+            for step in (here, *_steps_in(here)):
                 args = step.get("args", {})
                 found |= {(str(step.get("call")), name) for name, value in args.items() if NEEDED in names_in(value)}
     return found
@@ -87,7 +97,7 @@ def _example_findings(command: Definition, shared: Sequence[Param]) -> Findings:
         if not {"fail", "when"} <= step.keys():
             break
         rules.append((step["when"], step["fail"]))
-    known = {to_identifier(param["name"]) for param in params if not _MADE & param.keys()}
+    known = {to_identifier(param["name"]) for param in params if _NOT_TYPED.isdisjoint(param)}
     rules = [(when, fail) for when, fail in rules if known >= {*root_names(when)}]
     for place, line in enumerate(command.table.get("examples", ()) if rules else ()):
         words = _words_of_example(command.id, line)
@@ -112,7 +122,8 @@ def _words_of_example(command: str, line: str) -> list[str] | None:
     return words[len(own) :] if words[: len(own)] == own and not _OF_SHELLS & {*words} else None
 
 
-_MADE = frozenset({"convert", "assign", "members", "removes", "excludes"})  # something else than the words
+# Not in the words of an example: what a person is asked for, and what a site says.
+_NOT_TYPED = REWRITING | {"ask", "setting"}
 _OF_SHELLS = frozenset({"|", ";", ">", "<", "&&", "||"})
 
 
@@ -126,7 +137,9 @@ def _typed_value(param: Param, given: Mapping[str, Any]) -> Any:
     return [value] if param.get("multiple") and isinstance(value, str) else value
 
 
-def _need_findings(definitions: Definitions, command: Definition, asked: Collection[tuple[str, str]]) -> Findings:
+def _need_findings(
+    definitions: Definitions, command: Definition, asking_arguments: Callable[[], Collection[tuple[str, str]]]
+) -> Findings:
     """A command asks for what its columns need, where they can be asked for, and has columns that need something."""
     tables = (command.table, *deployment_variants(command.table).values())
     views = {here.get("view") for here in tables}
@@ -142,21 +155,20 @@ def _need_findings(definitions: Definitions, command: Definition, asked: Collect
         return
     wanted = [name for each in shown[0].table["columns"] if not each.get("wide") for name in each.get("needs", ())]
     for name, value in last.get("args", {}).items():
-        if (last.get("call"), name) in asked and isinstance(value, list):
-            lacking = [each for each in dict.fromkeys(wanted) if each not in value]
-            if lacking and "view" not in table.get(ON, {}):
-                text = f"lacks {', '.join(lacking)}, which columns of view {shown[0].id!r} show: write {{{NEEDED}}}"
-                yield Finding((*at, "args", name), text, (("view", shown[0].id),))
+        lacking = [each for each in dict.fromkeys(wanted) if each not in value] if isinstance(value, list) else []
+        if lacking and "view" not in table.get(ON, {}) and (last.get("call"), name) in asking_arguments():
+            text = f"lacks {', '.join(lacking)}, which columns of view {shown[0].id!r} show: write {{{NEEDED}}}"
+            yield Finding((*at, "args", name), text, (("view", shown[0].id),))
 
 
-def _findings(definitions: Definitions, table: CommandDefinition, params: Params) -> Findings:
+def _findings_on_deployment(definitions: Definitions, table: CommandDefinition, params: Params) -> Findings:
     yield from _default_findings(table)
     yield from _word_findings({key: table.get(key) for key in ("args", "body", "result")}, params, ())
     yield from _keep_findings(definitions, table, params)
     if "call" in table:
         yield from _step_findings(table, params, ())
     yield from _steps_findings(definitions, table.get("step", ()), params, ("step",))
-    edited = {name for step in (table, *steps_in(table)) for name in names_in(step.get("edit"))}
+    edited = {name for step in (table, *_steps_in(table)) for name in names_in(step.get("edit"))}
     compared = {word for text in texts_in([*table.values()]) if "among(" in text for word in _WORD.findall(text)}
     for place, param in enumerate(table.get("params", ())):
         name = to_identifier(param["name"])
@@ -206,7 +218,7 @@ def _step_findings(step: Any, params: Params, at: Path) -> Findings:
 def _item_findings(definitions: Definitions, each: Any, params: Params, at: Path) -> Findings:
     """What names an item that is a text has no member to look at."""
     param = params.get(each["items"].strip())
-    if param is None or any(key in param for key in ("convert", "assign", "members", "removes", "excludes")):
+    if param is None or not REWRITING.isdisjoint(param):
         return
     lookup = definitions.get(("lookup", param.get("lookup", "")))
     is_text = param.get("type", "text") == "text" and (lookup is None or "pattern" in lookup.table)
@@ -217,16 +229,16 @@ def _item_findings(definitions: Definitions, each: Any, params: Params, at: Path
 def _default_findings(table: CommandDefinition) -> Findings:
     for place, param in enumerate(table.get("params", ())):
         default = param.get("default")
-        if isinstance(default, str) and any("(" in each for each in _placeholders(default)):
+        if isinstance(default, str) and "(" in default and _calls_function(default):
             text = f"{default!r} is the value as it stands: a placeholder is filled in where the parameter is used"
             yield Finding(("params", place, "default"), text)
 
 
-def _placeholders(text: str) -> list[str]:
-    try:
-        return [each for each in expressions_in_text(text) if expression_fault(each) is None]
-    except TemplateError:
-        return []
+def _calls_function(text: str) -> bool:
+    """Whether a placeholder in it does, as in `{moment('today', '%Y')}`."""
+    with suppress(TemplateError):
+        return any("(" in each and expression_fault(each) is None for each in expressions_in_text(text))
+    return False
 
 
 def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findings:
@@ -256,10 +268,10 @@ def _brace_faults(text: str, params: Params, *, is_body: bool) -> Iterator[str]:
 
 def _list_in_text_faults(text: str, params: Params) -> Iterator[str]:
     """A list or a table is JSON among other words, which no query understands."""
-    for name in (name for name in _placeholders(text) if name in params and text != f"{{{name}}}"):
-        param = params[name]
-        is_list = ("multiple" in param or "split" in param) and not _MADE & param.keys()
-        if is_list or type_of_param(param) == "object":
+    for name in _AMONG_WORDS.findall(text) if not _WHOLE.fullmatch(text) else ():
+        param: Mapping[str, Any] = params.get(name, {})
+        is_list = bool(param.get("multiple") or param.get("split")) and REWRITING.isdisjoint(param)
+        if is_list or param.get("removes"):
             yield f"{{{name}}} is a list among other words: join(', ', {name}) makes a text of it"
 
 
@@ -291,4 +303,185 @@ def _param_alone(value: Any, params: Params) -> Param | None:
 
 
 def _is_no_table(param: Param) -> bool:
-    return type_of_param(param) not in ("", "object") or param.get("convert") in _OF_TEXT
+    return _type_of_param(param) not in ("", "object") or param.get("convert") in _OF_TEXT
+
+
+# Whether what a command compares its parameters with can be their value.
+
+
+# Their values are lists, tables, or what was found for a word.
+_CHANGED = REWRITING | {"lookup", "multiple", "split"}
+
+
+_FORMS = ("template", "value", "jmespath")  # of texts with expressions
+_COMPARING = re.compile("[=!]=|[<>]")  # without one of these nothing is compared
+
+
+# Without one of these nothing is looked for in a member that is known beforehand.
+_MEMBERS = ("given.", "named.", "site.", "'find':", "'removes':")
+_OF_A_SITE = ("name", "deployment", "journal", *SITE_SETTINGS)  # what the engine says of it
+_OF_WHAT_IS_FOUND = ("value", "name")
+_OF_A_CHANGE = ("add", "remove")
+
+
+def expression_findings(definitions: Definitions, command: Definition) -> Findings:
+    """Values that a parameter never has; members that nothing has: of what was given, the site, what a step found."""
+    text = str(command.table)
+    params = _known_params(command.table) if _COMPARING.search(text) else {}
+    members = _known_members(command.table) if any(word in text for word in _MEMBERS) else {}
+    members |= _members_of_what_was(definitions, command.table)
+    types = _types_of_params(command.table) | _types_of_answers(definitions, command.table)
+    empty = _names_of_nothing(definitions, command.table)
+    for path, expression in _expressions_of(command) if params or members or types or empty else ():
+        if "ask" not in path:  # those are of what is asked for
+            yield from (Finding(path, fault) for fault in type_faults(expression, types))
+        for name, value in comparisons_in(expression) if params else ():
+            fault = _fault_for_params(params.get(name, ()), name, value)
+            if fault is not None:
+                yield Finding(path, fault)
+        for name, *rest in plain_paths(expression) if members or empty else ():
+            if rest and name in empty:
+                yield Finding(path, f"{name!r} has no {rest[0]!r}: {empty[name]}")
+            elif rest and name in members and rest[0] not in members[name]:
+                yield Finding(path, f"{name!r} has no {rest[0]!r}{did_you_mean(rest[0], members[name])}")
+            elif name == "named" and rest[1:]:
+                yield Finding(path, f"'named.{rest[0]}' is a text: there is nothing inside")
+
+
+def _names_of_nothing(definitions: Definitions, table: CommandDefinition) -> dict[str, str]:
+    """The answers that have no members, and why, by the names that steps give them."""
+    found: dict[str, set[str]] = {}
+    for here in (table, *deployment_variants(table).values()):
+        for step in _steps_in(here):
+            operation = definitions.get(("operation", str(step.get("call"))))
+            reply = "" if operation is None or {"hold", "save"} & step.keys() else operation.table.get("reply", "")
+            for name in added_by([step]):
+                why = f"{step.get('call')} {_NO_MEMBERS[reply]}" if reply in _NO_MEMBERS else ""
+                found.setdefault(name, set()).add(why)
+    return {name: min(whys) for name, whys in found.items() if all(whys)}
+
+
+_NO_MEMBERS = {"none": "answers nothing", "binary": "answers the bytes of a file"}
+
+
+def _members_of_what_was(definitions: Definitions, table: CommandDefinition) -> dict[str, tuple[str, ...]]:
+    """What `undo` knows of a thing as it was, where its snapshot says so member by member."""
+    snapshot = definitions.get(("snapshot", table.get("keep", {}).get("snapshot", "")))
+    if snapshot is None or "was" in {to_identifier(param["name"]) for param in table.get("params", ())}:
+        return {}
+    states = [here["state"] for here in (snapshot.table, *deployment_variants(snapshot.table).values())]
+    names = [member_names(state) for state in states]
+    known = tuple(dict.fromkeys(name for each in names if each is not None for name in each))
+    return {} if None in names or "was" in added_by([*_steps_in(table)]) else {"was": known}
+
+
+def _types_of_params(table: Any) -> dict[str, str]:
+    """What those are that nothing makes something else of, by the names that expressions have for them."""
+    found: dict[str, str] = {}
+    hidden: set[str] = set()
+    for here in (table, *deployment_variants(table).values()):
+        hidden |= added_by(here.get("step", ()))
+        for param in here.get("params", ()):
+            word = _type_of_param(param)
+            name = to_identifier(param["name"])
+            hidden |= {name} if found.setdefault(name, word) != word or not word else set()
+    return {name: word for name, word in found.items() if name not in hidden}
+
+
+def _types_of_answers(definitions: Definitions, table: CommandDefinition) -> dict[str, str]:
+    """Those that are lists, by the names that steps give them."""
+    found: dict[str, set[bool]] = {}
+    for here in (table, *deployment_variants(table).values()):
+        for step in _steps_in(here):
+            for name in added_by([step]):
+                found.setdefault(name, set()).add(answers_list(definitions, step))
+            if "batch" in step:
+                found.setdefault("batch", {True})
+        for param in here.get("params", ()):
+            found |= {name: {False} for name in (to_identifier(param["name"]), *added_by(param.get("step", ())))}
+    return {name: "array" for name, are_lists in found.items() if are_lists == {True}}
+
+
+def _type_of_param(param: Mapping[str, Any]) -> str:
+    if param.get("removes"):
+        return "object"
+    if is_changed(param):
+        return ""
+    if param.get("multiple") or param.get("split"):
+        return "array"
+    kinds = {"integer": "number", "number": "number", "duration": "number"}
+    return "boolean" if param.get("kind") == "flag" else kinds.get(param.get("type", "text"), "string")
+
+
+def _known_members(table: CommandDefinition) -> dict[str, tuple[str, ...]]:
+    tables = (table, *deployment_variants(table).values())
+    params = [param["name"] for here in tables for param in here.get("params", ())]
+    given = tuple(map(to_identifier, (*params, *PAGING, *JOURNAL)))
+    found = {str(step["as"]) for here in tables for step in _steps_in(here) if "find" in step and "as" in step}
+    removing = {
+        to_identifier(param["name"]) for here in tables for param in here.get("params", ()) if param.get("removes")
+    }
+    return {
+        **dict.fromkeys(removing - found, _OF_A_CHANGE),
+        "given": given,
+        "named": given,
+        "site": _OF_A_SITE,
+        **dict.fromkeys(found, _OF_WHAT_IS_FOUND),
+    }
+
+
+def _steps_in(table: CommandDefinition) -> Iterator[ItemStep]:
+    for step in table.get("step", ()):
+        yield step
+        yield from step.get("each", {}).get("step", ())
+
+
+def _expressions_of(command: Definition) -> Iterator[tuple[Path, str]]:
+    for place in shape_places("command", command.table, ("format", _FORMS)):
+        for expression in _expressions_of_form(place.value, place.schema.get("format")):
+            yield place.path, expression
+
+
+def _known_params(table: Any) -> dict[str, list[Mapping[str, Any]]]:
+    """Those whose values are as they are typed, by the names that expressions have for them."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    hidden: set[str] = set()
+    for here in (table, *deployment_variants(table).values()):
+        hidden |= added_by(here.get("step", ()))
+        for param in here.get("params", ()):
+            found.setdefault(to_identifier(param["name"]), []).append(param)
+    return {
+        name: params
+        for name, params in found.items()
+        if name not in hidden and not any(key in param for param in params for key in _CHANGED)
+    }
+
+
+def _expressions_of_form(value: Any, form: Any) -> Iterator[str]:
+    if isinstance(value, str) and form == "jmespath":
+        yield value
+    elif isinstance(value, str) and form in _FORMS:
+        try:
+            yield from expressions_in_text(value)
+        except TemplateError:
+            return
+
+
+def _fault_for_params(params: Any, name: str, value: Any) -> str | None:
+    """Why no parameter of this name, on any deployment, is ever this value."""
+    faults = [_why_never_that_value(param, name, value) for param in params]
+    return faults[0] if faults and None not in faults else None
+
+
+def _why_never_that_value(param: Mapping[str, Any], name: str, value: Any) -> str | None:
+    if value is None:
+        return None
+    if param.get("kind") == "flag":
+        return None if isinstance(value, bool) else f"{name!r} is true or false, and never {value!r}"
+    if param.get("type") in ("integer", "number"):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return None if is_number else f"{name!r} is a number, and never {value!r}"
+    words = param.get("choices")
+    if words is None or value in words:
+        return None
+    return f"{name!r} is never {value!r}{did_you_mean(str(value), words)}"

@@ -271,7 +271,7 @@ class ProductDefinition(Shape, Imported, total=False):
     title: Required[HelpText]
     order: Annotated[int, Field(description="Place among the products; earlier ones own clashing operation ids.")]
     service: Annotated[str, reference_to("service", description="The host and credential it is reached with.")]
-    base: Annotated[str, Field(description="Path all its operations start with.")]
+    base: Annotated[str, Field(description="Path that its operations start with, but for those that say another one.")]
     errors: Annotated[Expression, Field(description="Every message of an error body, as one text or a (nested) list.")]
     failed: Annotated[Expression, Field(description="True of the body of a success that reports a failure.")]
     hints: Annotated[dict[ErrorStatus, str], Field(description="HTTP status → what to do about it.")]

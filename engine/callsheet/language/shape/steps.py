@@ -224,7 +224,9 @@ class LookupDefinition(LookupHere, total=False):
     value: Annotated[Expression, Field(description="What replaces the word.")]
     label: Annotated[Expression, Field(description="How a candidate is named when none, or several, match.")]
     pattern: Annotated[str, pattern_key(description="Regular expression: such a word is the id, or its group `id` is.")]
-    urls: Annotated[list[UrlPattern], Field(description="Where an address of the site has the id.")]
+    urls: Annotated[
+        list[UrlPattern], Field(description="Where the path and query of an address of the site have the id.")
+    ]
     links: Annotated[list[Link], Field(description="Where it has another name, such as short links.")]
     sole: Annotated[
         AnyExpression, Field(description="Sees it and `word`; where true, an only candidate needs no match.")

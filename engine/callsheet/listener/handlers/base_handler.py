@@ -28,7 +28,7 @@ class Base:
     kind = ""
     shape: Any = ".language.shape.listener:HandlerDefinition"
     needs_task = True
-    depends_on_machine = False  # making one runs code
+    imports_code = False  # of a person, when one is made
     result_members: tuple[str, ...] | None = ()
 
     def __init__(self, table: HandlerDefinition, context: HandlerContext) -> None:

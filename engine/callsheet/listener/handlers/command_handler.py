@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...catalog.catalog import open_catalog
 from ...errors import DefinitionError, did_you_mean
 from ...language.command_line import bind_words, command_words, missing_parameters
+from ...language.safety import asks_whatever_is_given
 from ...language.template import compile_template, fill_template
 from . import MAX_RESULT, HandlerContext, HandlerFailed
 from .base_handler import Base
@@ -79,7 +80,7 @@ def _bind_parameters(program: str, run: str | Sequence[str], values: Mapping[str
     for name, value in templates.items():
         if (fault := _misfit_of_constant(params[name], value)) and not is_template(value):
             raise DefinitionError(f"{name}: {fault}")
-    if "confirm" in command and _AGREES in params and _AGREES not in templates:
+    if asks_whatever_is_given(command) and _AGREES in params and _AGREES not in templates:
         raise DefinitionError(f"{' '.join(words)} asks before it does anything, and nobody is there: add --{_AGREES}")
     typed = frozenset(name for name, value in templates.items() if not is_template(value))
     return CommandCall(program, definition["prefix"], words, templates, typed)

@@ -48,7 +48,7 @@ class Publish(Base):
         broker = self._make(self.target)  # what is wrong with it is said now
         self._check_login(broker)
         if "key" in table and not broker.takes_key:
-            raise UsageError(f"key: what goes to a {kind} there has none", hint="leave out key")
+            raise UsageError(f"key: the broker has no keys for what goes to a {kind}", hint="leave out key")
         self._connected: asyncio.Task[Broker] | None = None
 
     def _broker(self, text: str) -> tuple[SplitResult, bool, BrokerDefinition]:

@@ -163,7 +163,7 @@ class Python(Base):
     """
 
     result_members = None
-    depends_on_machine = True
+    imports_code = True
     shape = ".language.shape.listener:CallsFunction"
 
     def __init__(self, table: CallsFunction, context: HandlerContext) -> None:

@@ -1,0 +1,162 @@
+"""Whether commands and views belong together: what is shown is there, is asked for, and can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...errors import did_you_mean
+from ..conditions import kind_of_result
+from ..merge import deployment_variants
+from ..problem import Finding, Findings
+from ..scopes import (
+    conflicting_forms,
+    item_names,
+    names_in,
+    plain_paths,
+    root_names,
+)
+from ..source_file import Definition, Definitions, Path
+
+if TYPE_CHECKING:
+    from ..shape.commands import ChangeByCommand, ColumnDefinition, CommandDefinition
+
+# Whether what a command says of its parameters, its columns and the options of the program is about one that there is,
+# and whether its view shows what it gives.
+
+
+def shown_findings(definitions: Definitions, command: Definition, *, shared: Collection[str]) -> Findings:
+    """`shared` are the options of the programs."""
+    table = command.table
+    params = [
+        param["name"] for here in (table, *deployment_variants(table).values()) for param in here.get("params", ())
+    ]
+    named: list[tuple[Path, str, Collection[str], str]] = [
+        (("renamed", option), option, shared, "the program has no option") for option in table.get("renamed", {})
+    ]
+    named += [(("renamed", key), name, params, "no parameter") for key, name in table.get("renamed", {}).items()]
+    if "asked" in table.get("columns", {}):
+        named.append((("columns", "asked"), table["columns"]["asked"], params, "no parameter"))
+    for path, name, known, said in named:
+        if name not in known:
+            yield Finding(path, f"{said} {name!r}{did_you_mean(name, known)}")
+    view, result = definitions.get(("view", str(table.get("view")))), table.get("result")
+    called = definitions.get(("operation", str(table.get("call"))))
+    if view is not None and result is None and called is not None and called.table.get("reply") == "none":
+        yield Finding(
+            ("view",), f"{called.id} answers nothing: say a `result` that it shows", (("operation", called.id),)
+        )
+    steps = table.get("step", ())
+    at: Path = ("result",)
+    if steps and "result" not in table and "call" not in steps[-1] and "value" in steps[-1]:
+        result, at = dict.fromkeys(item_names(steps[-1]["value"])) or None, ("step", len(steps) - 1, "value")
+    # A column that a later file adds to a view of many commands may be for some of them only.
+    if isinstance(result, str) and result[:1] == "{" and "}" not in result[:-1]:
+        result = dict.fromkeys(item_names(result[1:-1])) or None
+    if view is None or view.files[-1].layer > command.files[-1].layer or "convert" in table:
+        return
+    if isinstance(result, dict):
+        yield from _empty_columns(
+            view, result, at, id=view.table.get("id", "") if result == table.get("result") else ""
+        )
+
+
+def _empty_columns(view: Definition, result: Mapping[str, Any], at: Path, *, id: str) -> Findings:
+    """An id that nothing fills, and columns that nothing fills where a key of the result fills none, either.
+
+    `id` is the expression where one is wanted: rows that are made here are no things.
+    """
+    columns = {f"column {place}": each.get("value", "") for place, each in enumerate(view.table["columns"])}
+    read = {what: dict.fromkeys(root_names(text)) for what, text in columns.items()}
+    named = {name for names in read.values() for name in names}
+    if result.keys() <= named:
+        read = {}
+    for what, names in {"the id": dict.fromkeys(root_names(id)), **read}.items():
+        if names and not names.keys() & result.keys():
+            text = f"{what} of view {view.id!r} is always empty: it reads {', '.join(names)}, which this lacks"
+            yield Finding(at, text, (("view", view.id),))
+
+
+# What the columns of a view need of commands: those that print it ask for it, and those that change it take it.
+
+
+NEEDED = "needed"
+
+
+def need_findings(definitions: Definitions, view: Definition) -> Findings:
+    if not any("needs" in column for column in view.table["columns"]):
+        return
+    everything = [*definitions.items(), *definitions.removed.items()]
+    printing = {
+        key: definition.table
+        for key, definition in everything
+        if key[0] == "command" and _prints_columns(definition, view.id)
+    }
+    if any(_asks_person(table) for key, table in printing.items() if key in definitions):
+        return
+    for place, column in enumerate(view.table["columns"]):
+        if "needs" in column:
+            text = f"no command that prints this view asks for it: none uses {{{NEEDED}}}"
+            yield Finding(("columns", place, "needs"), text, tuple(printing))
+
+
+def _prints_columns(command: Definition, view: str) -> bool:
+    return any(table.get("view") == view for table in (command.table, *deployment_variants(command.table).values()))
+
+
+def _asks_person(command: CommandDefinition) -> bool:
+    each = (command, *deployment_variants(command).values())
+    return any(NEEDED in names_in([table.get("args"), table.get("body"), table.get("step")]) for table in each)
+
+
+def change_findings(definitions: Definitions, view: Definition) -> Findings:
+    """The command that changes what a column shows takes the value that the column names."""
+    for place, column in enumerate(view.table["columns"]):
+        if "change" in column:
+            yield from _value_findings(definitions, column["change"], ("columns", place, "change"))
+
+
+def column_findings(_: Definitions, view: Definition) -> Findings:
+    """Columns that show nothing, or that nobody sees."""
+    columns = view.table["columns"]
+    read: dict[Path, str] = {("columns", place, "value"): each.get("value", "") for place, each in enumerate(columns)}
+    for path, other in conflicting_forms({("id",): view.table.get("id", ""), **read}):
+        yield Finding(path, f"takes an item as a list, and {'.'.join(map(str, other))} takes it as a table")
+    for place, each in enumerate(columns):
+        kind = kind_of_result(each.get("value", ""))
+        if each.get("format") == "bar" and kind not in ("", "array"):
+            text = f"a bar needs a part and the whole, [part, whole], and no {kind}"
+            yield Finding(("columns", place, "format"), text)
+    if columns and all(column.get("wide") for column in columns):
+        yield Finding(("columns",), "each of them is wide: nothing is shown until --columns asks for one")
+    yield from _misnamed_needs(columns)
+
+
+def _misnamed_needs(columns: Sequence[ColumnDefinition]) -> Findings:
+    """Where one column needs what it shows of something, by its name, others that need something do, too."""
+    needed = {place: each["needs"] for place, each in enumerate(columns) if "needs" in each}
+    shown = {place: [*plain_paths(columns[place]["value"])] for place in needed}
+    holders = {path[0] for place, paths in shown.items() for path in paths if path[1:2] and path[1] in needed[place]}
+    for place, paths in shown.items():
+        for holder, *rest in paths:
+            if holder in holders and rest and rest[0] not in needed[place]:
+                yield Finding(("columns", place, "needs"), f"lacks {rest[0]!r}, which the column shows")
+
+
+def reorder_findings(definitions: Definitions, command: Definition) -> Findings:
+    """The commands that move a row of a list take the other row by the parameter that it names."""
+    for side, change in command.table.get("reorder", {}).items():
+        yield from _value_findings(definitions, change, ("reorder", side))
+
+
+def _value_findings(definitions: Definitions, change: ChangeByCommand, path: Path) -> Findings:
+    command = definitions.get(("command", change["command"]))
+    if command is None:  # one that there is not is told as any reference is
+        return
+    params, about = command.table.get("params", ()), (("command", command.id),)
+    known = [param["name"] for param in params]
+    if (name := change["value"]) not in known:
+        text = f"command {command.id!r} has no parameter {name!r}{did_you_mean(name, known)}"
+        yield Finding((*path, "value"), text, about)
+    elif all(param.get("kind") != "argument" or param["name"] == name for param in params):
+        yield Finding((*path, "command"), f"command {command.id!r} has no argument that could be the thing", about)
