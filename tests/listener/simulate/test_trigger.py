@@ -130,7 +130,7 @@ def test_a_source_of_ones_own_needs_no_sample(tmp_path: Path) -> None:
     (tmp_path / "own" / "own.toml").write_text(SHOP.replace('"payload.kind"', '"payload"'), encoding="utf-8")
     done = run(tmp_path, "check", "--source", "shop", **environ)
     assert "type: is a table" in done.stderr
-    split = SHOP.replace('"X-Sig"', '"X-Sig"\nseparator = "a"')
+    split = SHOP.replace('"X-Sig"', '"X-Sig"\nseparator = ","\nprefix = ",v1="')
     (tmp_path / "own" / "own.toml").write_text(split, encoding="utf-8")
     done = run(tmp_path, "check", "--source", "shop", **environ)
     assert done.returncode == 0, done.stderr

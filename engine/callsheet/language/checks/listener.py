@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from string import ascii_letters, digits, hexdigits
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -46,6 +47,9 @@ def listener_findings(_: Definitions, listener: Definition) -> Findings:
             yield Finding(("paths", name), f"never reached: {other} answers there")
 
 
+_LETTERS_OF = {"hex": {*hexdigits}, "base64": {*ascii_letters, *digits, *"+/="}}
+
+
 def source_findings(definitions: Definitions, source: Definition) -> Findings:
     """What is signed must hold what is believed: else anybody could put another body to an old signature."""
     for key, table in source.table.items():
@@ -63,6 +67,8 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
             yield from (Finding((key, *path), text) for path, text in _signing_time_faults(table, signed))
             if (fault := prefix_fault(table.get("header", ""), table.get("prefix", ""))) is not None:
                 yield Finding((key, "prefix"), fault)
+            if set(table.get("separator", ".")) <= _LETTERS_OF[table["encoding"]]:
+                yield Finding((key, "separator"), f"stands in a signature as {table['encoding']}, which it would cut")
             named = re.match(r"(sha\d+|md5)=", table.get("prefix", ""))
             if named and table.get("algorithm", named[1]) != named[1]:
                 yield Finding((key, "prefix"), f"is that of {named[1]}, and algorithm = {table['algorithm']!r}")

@@ -145,8 +145,11 @@ def _need_findings(
     views = {here.get("view") for here in tables}
     shown = [definitions[("view", id)] for id in views if id is not None and ("view", id) in definitions]
     columns = [column for view in shown for column in view.table["columns"]]
-    asking = [here for here in tables if NEEDED in names_in([here.get(key) for key in ("args", "body", "step")])]
-    if asking and len(shown) == len(views) and not any("needs" in column for column in columns):
+    has_needs = any("needs" in column for column in columns)
+    asks = NEEDED in str(command.table) and any(  # nearly none has it
+        NEEDED in names_in([here.get(key) for key in ("args", "body", "step")]) for here in tables
+    )
+    if asks and len(shown) == len(views) and not has_needs:
         text = f"{{{NEEDED}}} is always null: no column of view {shown[0].id!r} says what it `needs`"
         yield Finding(("view",), text, (("view", shown[0].id),))
     table, steps = command.table, command.table.get("step", ())
@@ -168,14 +171,18 @@ def _findings_on_deployment(definitions: Definitions, table: CommandDefinition, 
     if "call" in table:
         yield from _step_findings(table, params, ())
     yield from _steps_findings(definitions, table.get("step", ()), params, ("step",))
-    edited = {name for step in (table, *_steps_in(table)) for name in names_in(step.get("edit"))}
-    compared = {word for text in texts_in([*table.values()]) if "among(" in text for word in _WORD.findall(text)}
     for place, param in enumerate(table.get("params", ())):
         name = to_identifier(param["name"])
-        if param.get("convert") == "markdown" and name in params and name not in edited:
+        if name not in params:
+            continue
+        if param.get("convert") == "markdown" and not any(
+            name in names_in(step.get("edit")) for step in (table, *_steps_in(table))
+        ):
             text = "makes Markdown for an `edit` step, and none takes it: storage, adf and wiki are for bodies"
             yield Finding(("params", place, "convert"), text)
-        if param.get("excludes") and name in params and name not in compared:
+        if param.get("excludes") and not any(
+            "among(" in text and name in _WORD.findall(text) for text in texts_in([*table.values()])
+        ):
             text = f"leaves the not: in its words for among(..., {name}), and nothing hands it to that"
             yield Finding(("params", place, "excludes"), text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import contextlib
 import itertools
 import json
 import sys
@@ -283,13 +284,20 @@ def test_a_stream_that_loses_events_is_an_error_of_check_and_a_warning_at_each_s
 @pytest.mark.parametrize("config", ["", "jetstream { sync_interval: always }"])
 def test_how_often_a_server_syncs_is_read_at_its_monitoring_port(config: str, tmp_path: Path) -> None:
     with nats_server(tmp_path, f"{config}\nhttp: 127.0.0.1:-1\nports_file_dir: {json.dumps(str(tmp_path))}") as server:
-        (ports,) = tmp_path.glob("nats-server_*.ports")
-        (monitor,) = json.loads(ports.read_text(encoding="utf-8"))["monitoring"]
+        until(lambda: written_ports(tmp_path), "its ports, which it writes after it listens")
+        (monitor,) = written_ports(tmp_path)["monitoring"]
         (tmp_path / "own").mkdir()
         (tmp_path / "own" / "own.toml").write_text(f'[queue.jetstream]\nmonitor = "{monitor}"\n', encoding="utf-8")
         checked = run(tmp_path, "check", "--queue", server.url, LMS_DEFINITIONS=str(tmp_path / "own"))
         assert (checked.returncode, "it writes every 120 s" in checked.stderr) == (0, not config), checked.stderr
         assert ("one replica" in checked.stderr) is not bool(config)
+
+
+def written_ports(folder: Path) -> dict[str, list[str]]:
+    """Nothing as long as the file is not there, or not whole."""
+    with contextlib.suppress(ValueError):
+        return next((json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("nats-server_*.ports")), {})
+    return {}
 
 
 async def odd_stream(server: Server, **settings: Any) -> None:
