@@ -13,6 +13,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import architecture
 
+pytestmark = pytest.mark.once
+
 PACKAGE = ROOT / "engine" / "callsheet"
 
 
