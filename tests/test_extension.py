@@ -362,7 +362,7 @@ def test_a_kind_of_handler(tmp_path: Path, outside: Any) -> None:
     assert "no handler 'remembr', did you mean 'remember'?" in caught.value.details[0]
     with pytest.raises(DefinitionError) as caught:
         handlers_of('handler = "remember"\nshelf = 7\n', tmp_path)
-    assert "shelf: input should be a valid string" in caught.value.details[0]
+    assert "shelf: expected a text" in caught.value.details[0]
     with pytest.raises(DefinitionError) as caught:
         handlers_of('handler = "append"\nfile = "a"\nshelf = "a"\n', tmp_path)
     assert "shelf: not a key of handler 'append'" in caught.value.details[0]

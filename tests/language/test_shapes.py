@@ -12,8 +12,10 @@ from typing import Any, get_type_hints
 import pytest
 
 from callsheet.language import shape
+from callsheet.language.shape.base import own_keys
 from callsheet.language.shape.commands import CompiledCommand
 from callsheet.language.shape.rest import CompiledOperation
+from callsheet.registry import REGISTRIES
 from callsheet.sites import credentials as record
 from callsheet.sites.profiles import validate
 from support.places import ROOT
@@ -166,3 +168,12 @@ def test_every_kind_is_typed_by_its_shape() -> None:
     told = {kind: getattr(declared, "__name__", kind) for kind, declared in {**shape.KINDS, **shape.PARTS}.items()}
     others = {kind for kind, name in typed.items() if name not in (told[kind], f"Compiled{kind.title()}")}
     assert others == {"auth", "schema"}  # annotated: with the keys of registries, and as a JSON Schema
+
+
+def test_every_rule_about_keys_is_in_use_and_names_keys_that_there_are() -> None:
+    stated = {name: rules for module in MODULES for name, rules in getattr(module, "RULES", {}).items()}
+    assert stated == shape.RULES
+    of_entries = {key for kind in ("handler", "scheme") for name in REGISTRIES[kind] for key in own_keys(kind, name)}
+    for name, rules in stated.items():
+        for rule in rules:
+            assert {rule.having, *rule.needs, *rule.without} <= keys_of(name) | of_entries, f"{name}: {rule}"

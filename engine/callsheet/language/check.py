@@ -41,6 +41,7 @@ from .checks.commands import (
     unused_findings,
 )
 from .checks.listener import (
+    broker_findings,
     envelope_findings,
     event_findings,
     listener_findings,
@@ -77,7 +78,7 @@ from .checks.resources import (
     tools_by_name,
     toolset_findings,
 )
-from .checks.sandbox import entity_findings
+from .checks.sandbox import entity_findings, query_findings
 from .checks.value_uses import arguments_with_needed, expression_findings, part_findings, value_use_findings
 from .checks.views import change_findings, column_findings, need_findings, reorder_findings, shown_findings
 from .desugar import is_derived
@@ -281,7 +282,11 @@ def _expected_text(definition: Definition, path: Path, item: dict[str, Any], def
     given = f" (given: {item['input']!r})" if isinstance(item["input"], str | int | float) else ""
     if item["type"] == "string_pattern_mismatch":
         return f"expected {EXPECTED[item['ctx']['pattern']]}{given}"
-    return f"{item['msg'][:1].lower()}{item['msg'][1:]}{given}"
+    said = _TYPES_IN_WORDS.get(item["type"].removesuffix("_type")) if item["type"].endswith("_type") else None
+    return f"{f'expected {said}' if said else item['msg'][:1].lower() + item['msg'][1:]}{given}"
+
+
+_TYPES_IN_WORDS = {"string": "a text", "int": "a whole number", "list": "a list", "dict": "a table"}
 
 
 def _meant_entry(table: Any, path: Path) -> str:
@@ -385,8 +390,10 @@ def _checks_by_kind(definitions: Definitions, operations: Mapping[str, str]) -> 
         "entity": (partial(entity_findings, aliases=operations),),
         "source": (source_findings, companion_findings),
         "envelope": (envelope_findings,),
+        "broker": (broker_findings,),
         "event": (event_findings,),
         "parameter": (parameter_findings,),
+        "query": (query_findings,),
         "route": (route_findings,),
     }
 

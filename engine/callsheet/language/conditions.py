@@ -351,12 +351,18 @@ def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
             elif types[first] == "string" and isinstance(value, int | float):
                 never = f"never {value!r}" if node["value"] in _SAME else "neither above nor below a number"
                 yield f"{first!r} is a text, and {never}: write to_number({first})"
+            elif types[first] == "object" and value is not None and not isinstance(value, dict):
+                yield f"{first!r} is a table, and never {value!r}: say which member of it"
         elif node["type"] in _INSIDE and first is not None and types[first] not in ("array", "object") and children[1:]:
             yield f"{first!r} is {_A_TYPE[types[first]]}: there is nothing inside"
         elif node["type"] in _OF_LISTS and first is not None and types[first] != "array":
             yield f"{first!r} is {_A_TYPE[types[first]]}, and not a list"
-        elif node["type"] == "subexpression" and types.get(first or "") == "array" and children[1]["type"] == "field":
-            yield f"{first!r} is a list: write {first}[].{children[1]['value']}, or {first}[0]"
+        elif node["type"] == "subexpression" and types.get(first or "") == "array":
+            inner = children[1]
+            while inner["type"] in _OF_LISTS:
+                inner = inner["children"][0]
+            if inner["type"] == "field":
+                yield f"{first!r} is a list: write {first}[].{inner['value']}, or {first}[0]"
 
 
 def _word_in_list_faults(
@@ -366,6 +372,8 @@ def _word_in_list_faults(
     if function == "contains" and isinstance(children[0].get("value"), str) and children[0]["type"] == "literal":
         if (name := names[-1]) is not None and types[name] == "array":
             yield f"contains({children[0]['value']!r}, {name}): the list stands first"
+    elif function == "contains" and _kind_of(children[0]) == "array" and types.get(names[-1] or "") == "object":
+        yield f"contains: {names[-1]!r} is a table: say which member of it"
     elif function == "contains" and types.get(names[0] or "") == "string" and _kind_of(children[-1]) == "array":
         yield f"contains({names[0]}, [...]): the list stands first"
     elif function == "join" and children[-1]["type"] == "multi_select_list":

@@ -190,9 +190,17 @@ def put_member(payload: Any, path: str, value: Any) -> bool:
 
 
 def plain_delivery(
-    definition: shape.SourceDefinition, payload: Any, headers: Mapping[str, str], secret: str | None, url: str
+    definition: shape.SourceDefinition,
+    payload: Any,
+    headers: Mapping[str, str],
+    secret: str | None,
+    url: str,
+    proving: Mapping[str, str] | None = None,
 ) -> Delivery:
-    """A body of JSON or, where the source takes nothing else, a form; proved where there is a secret, for `url`."""
+    """A body of JSON or, where the source takes nothing else, a form; proved where there is a secret, for `url`.
+
+    `proving` are the claims that a token has to have, where one is signed with the secret.
+    """
     is_form = definition.get("content") == "form"
     if secret is not None:
         _prove_inside(definition, payload, secret, url)
@@ -207,17 +215,16 @@ def plain_delivery(
     elif "public_key" in definition:
         more = signed_privately(definition["public_key"], secret, body, headers, time.time(), SignedRequest(url))
     elif "env" in definition.get("jwt", {}):
-        more = _shared_token(definition["jwt"], secret, url)
+        more = _shared_token(definition["jwt"], secret, url, proving or {})
     else:
         raise UsageError("this source does not use a shared secret or public key: leave out the secret")
     return Delivery(own | more, body, "signature", id_of(definition, payload, headers), url)
 
 
-def _shared_token(jwt: shape.Jwt, secret: str, url: str) -> dict[str, str]:
+def _shared_token(jwt: shape.Jwt, secret: str, url: str, proving: Mapping[str, str]) -> dict[str, str]:
     """The header with a token that the secret signs (HS256), for this one request."""
-    now, parts = int(time.time()), urlsplit(url)
-    claims: dict[str, Any] = {"iss": jwt.get("issuer", ["test"])[0], "iat": now, "exp": now + 300}
-    claims |= jwt.get("constants", {})
+    parts = urlsplit(url)
+    claims = {"iss": "test", **_claims_beside(jwt, proving)}
     if "request" in jwt:
         claims[jwt["request"]] = request_hash("POST", parts.path, parts.query.encode())
     head = {"alg": "HS256", "typ": "JWT"}
@@ -245,6 +252,14 @@ def _form_of_payload(definition: shape.SourceDefinition, payload: Any) -> bytes:
     field = definition.get("form_field")
     fields = payload if field is None else {field: payload}
     return urlencode({name: to_text(value) for name, value in fields.items()}).encode()
+
+
+def _claims_beside(jwt: shape.Jwt, proving: Mapping[str, str]) -> dict[str, Any]:
+    """What a token beside the body has to say, by its definition."""
+    now = int(time.time())
+    issuer = {"iss": jwt["issuer"][0]} if "issuer" in jwt else {}
+    audience = {"aud": jwt["audience"][0]} if "audience" in jwt else {}
+    return {"iat": now, "exp": now + 300, **proving, **issuer, **audience, **jwt.get("constants", {})}
 
 
 class TokenSigner:
@@ -277,10 +292,8 @@ class TokenSigner:
         now = int(time.time())
         jwt = definition["jwt"]
         is_beside = "header" in jwt
-        claims = {"iat": now, "exp": now + 300, "jti": uuid.uuid4().hex, **((proving or {}) if is_beside else payload)}
-        if is_beside:
-            claims |= {"iss": jwt["issuer"][0]} if jwt.get("issuer") else {}
-            claims |= jwt.get("constants", {})
+        said = _claims_beside(jwt, proving or {}) if is_beside else {"iat": now, "exp": now + 300, **payload}
+        claims = {"jti": uuid.uuid4().hex, **said}
         token = _compact(head, claims, lambda signed: RSAAlgorithm(RSAAlgorithm.SHA256).sign(signed, self.key))
         own = {"Content-Type": "application/json", **headers}
         if is_beside:

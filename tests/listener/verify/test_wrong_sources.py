@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.cli.builtin.definitions import trial_problems
+from callsheet.cli.builtin.definitions import limit_problems, trial_problems
 from callsheet.language.check import problems_in
 from callsheet.language.layers import Layer, layers_with
 from callsheet.language.load import load_definitions
@@ -47,7 +48,8 @@ def checked(folder: Path, text: str) -> list[str]:
     definitions = load_definitions([*LAYERS, Layer(str(folder))])
     own = {key for key, each in definitions.items() if not each.files[-1].shipped}
     found = problems_in(definitions, {}, registered_names(), own)
-    tried = () if found else (*trial_problems(definitions), *trial_problems_of_routes(definitions, {}))
+    trials = (limit_problems(definitions), trial_problems(definitions), trial_problems_of_routes(definitions, {}))
+    tried = () if found else chain.from_iterable(trials)
     return [each.finding.text for each in (*found, *tried)]
 
 
@@ -79,6 +81,9 @@ def hmac(**changes: str) -> str:
         of_source(hmac(tolerance='"3d"', timestamp='{ header = "X-Time" }', signed="'{headers.\"x-time\"}.{body}'")),
         of_source(CERTIFICATE.replace("ALLOWED", r"https://[a-z0-9-]+\.shop\.example(\.cn)?/.+\.pem")),
         of_source(JWT.replace(" }", ', issuer = ["shop"], constants = { iss = "shop" } }')),
+        of_source(JWT.replace(" }", ', audience = ["listener"], claims = { sub = "SHOP_SUBJECT" } }')),
+        of_source(HMAC + '\nevents = "payload.events"', old='"payload.id"', new="'headers.\"x-id\"'"),
+        "[extend.listener.webhook]\nmax_body = 1048576\nmax_in_flight = 4194304\n",
         of_source('token = { header = "Authorization", prefix = "Bearer ", env = "SHOP_SECRET" }'),
         of_source(old='"payload.kind"', new="\"'order'\""),
         of_source(old='"payload.kind"', new='"to_string(payload.code)"'),
@@ -110,6 +115,9 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("[extend.listener.webhook]\nmax_body = 4194304\nmax_in_flight = 4194304\n", "leave no room for a body of 4194304: at least 16777216"),
+        (of_source('token = { header = "X-Token", env = "SHOP_SECRET" }\nevents = "payload.events"', old='"payload.id"', new="'headers.\"x-id\"'"), "is the same for all events of one delivery"),
+        (of_source(old='"payload.kind"', new='"payload.what"\nsample = { kind = "{type}" }'), "it names no type, as its `sample` is"),
         # Proofs that no delivery, or any, would pass.
         (of_source(hmac(prefix='"v1="', separator='","', timestamp='{ header = "X-Sig", prefix = "v1=" }', signed='"{timestamp}.{body}"')), "is found where the signature is"),
         (of_source(hmac(prefix='",v1="', separator='","')), "refuses the delivery of type 'made' that `webhook trigger` makes"),

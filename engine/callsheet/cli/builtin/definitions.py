@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from ...catalog.compile import qualified_names
@@ -13,7 +14,7 @@ from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, count_of, did_you_mean
 from ...language.layers import Layer, files_of
 from ...language.load import load_definitions
-from ...language.problem import Problem
+from ...language.problem import Finding, Problem
 from ...language.source_file import EXTEND, PARTS, Definitions
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, definition_file_text, directory_of, read_earlier
@@ -35,11 +36,25 @@ def check_definitions(context: Context, values: ParameterValues) -> None:
         found.append(Layer(os.path.abspath(values["path"])))
     definitions = load_definitions(found)
     checks.check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
-    checks.refuse_problems([*trial_problems(definitions), *_route_problems(context, definitions)], definitions)
+    problems = (limit_problems(definitions), trial_problems(definitions), _route_problems(context, definitions))
+    checks.refuse_problems([*chain.from_iterable(problems)], definitions)
     for text in definitions.notes:
         context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
     files = sum(len(files_of(layer)) for layer in found)
     context.streams.out.write(f"{count_of(len(definitions), 'definition')} in {count_of(files, 'file')}, no problems\n")
+
+
+def limit_problems(definitions: Definitions) -> Iterator[Problem]:
+    """Limits with which a listener would not start."""
+    for listener in definitions.of_kind("listener"):
+        if "max_in_flight" in listener.table:
+            from ...listener.byte_budget import budget_of
+
+            try:
+                budget_of(listener.table["max_in_flight"], listener.table["max_body"], 1)
+            except UsageError as error:
+                text = f"{error.message.partition(': ')[2]}: {error.hint}"
+                yield Problem(listener, Finding(("max_in_flight",), text))
 
 
 def trial_problems(definitions: Definitions) -> Iterator[Problem]:

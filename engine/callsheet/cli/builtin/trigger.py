@@ -114,7 +114,9 @@ def _delivery_maker(
     path, keys_address = values.get("jwt-key"), parse_address(values["keys-addr"], KEYS_OPTION)
     if path is None:
         secret = _signing_secret(context, values, definition)
-        yield lambda id: plain_delivery(definition, *payload(id), secret, url)
+        is_token = secret is not None and "env" in definition.get("jwt", {})
+        claims = _token_claims(context, definition) if is_token else {}
+        yield lambda id: plain_delivery(definition, *payload(id), secret, url, claims)
         return
     if "jwt" not in definition:
         raise UsageError(f"source {values['source']!r} does not use signed tokens", hint="sign with --secret")

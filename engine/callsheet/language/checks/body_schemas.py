@@ -100,9 +100,11 @@ def _param_faults(
 ) -> Iterator[tuple[Path, str]]:
     """What is wrong with any value that a parameter can have."""
     kinds = types_of_schema(schema)
-    lookup = definitions.get(("lookup", param.get("lookup", "")))
-    is_typed = lookup is not None and "pattern" in lookup.table and not (param.get("multiple") or param.get("split"))
-    if is_typed and kinds and not {"string", "object"} & {*kinds}:
+    made = _KIND_MADE.get(str(param.get("convert")))
+    if made is not None and kinds and made not in kinds and not (param.get("multiple") or param.get("split")):
+        name, made = param["name"], "a table" if made == "object" else "a text"
+        yield path, f"expected {' or '.join(kinds)}, and convert = {param['convert']!r} makes {made} of {name!r}"
+    if is_taken_as_typed(definitions, param) and kinds and not {"string", "object"} & {*kinds}:
         name = to_identifier(param["name"])
         near = f": write to_number({name})" if {"integer", "number"} & {*kinds} else ""
         near = f": write [{name}]" if kinds == ["array"] else near
@@ -452,6 +454,16 @@ def _same_value(schema: Any) -> Iterator[str]:
             parts = schema.get(key, ())
             for part in parts if isinstance(parts, list) else ():
                 yield from _same_value(part)
+
+
+_KIND_MADE = {**dict.fromkeys(("text", "storage", "wiki", "markdown"), "string"), "adf": "object"}  # of converters
+
+
+def is_taken_as_typed(definitions: Definitions, param: Mapping[str, Any]) -> bool:
+    """Whether it has a look-up, and is what was typed wherever that has the form of an id."""
+    lookup = definitions.get(("lookup", param.get("lookup", "")))
+    is_list = param.get("multiple") or param.get("split")
+    return lookup is not None and "pattern" in lookup.table and not is_list and REWRITING.isdisjoint(param)
 
 
 def is_changed(param: Mapping[str, Any]) -> bool:

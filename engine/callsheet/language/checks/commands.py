@@ -31,7 +31,7 @@ from .references import (
     unusable_names,
     value_faults,
 )
-from .requests import CallChecker, Names, Problems, answers_list, format_problems, value_problems
+from .requests import CallChecker, Names, Problems, answers_list, format_problems, value_problems, whole_answers
 
 if TYPE_CHECKING:
     from ..shape.commands import CommandDefinition, InputDefinition, Param
@@ -278,6 +278,8 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
         checker = Checker(definitions, operations, applies)
         for path, part in _calls_of_lookup(here):
             yield from checker.argument_problems(part, (*at, *path))
+            if path and "value" in part and answers_list(definitions, {"call": part["call"], "as": ""}):
+                yield from _list_faults(part["call"], part["value"], (*at, *path, "value"))
         yield from _unseen_names(definitions, definition, here, at)
         read: dict[Path, str] = {("match", place): text for place, text in enumerate(here.get("match", ()))}
         read |= {(key,): str(here[key]) for key in ("value", "label", "where") if key in here}
@@ -398,6 +400,8 @@ class Checker(CallChecker):
             yield from (((*at, place, "as"), text) for text in unusable_names(added))
             bound.update(dict.fromkeys(added, place))
             self.lists = (self.lists - added) | frozenset(added if answers_list(self.definitions, step) else set())
+            self.answers = {name: what for name, what in self.answers.items() if name not in added}
+            self.answers |= whole_answers(self.definitions, step)
             guarded = root_names(step["when"]) if "fail" in step and "when" in step else ()
             self.may_lack = self.may_lack.difference(added, guarded) | (added - names if "when" in step else set())
             names = self._known_names(names, added)
@@ -426,8 +430,15 @@ class Checker(CallChecker):
                     yield from value_faults(rule.get(key), names, ("params", place, "refuse", number, key))
             lookup: LookupDefinition | None = self.table_of("lookup", param.get("lookup", ""))
             for _, part in _calls_of_lookup(lookup) if lookup else ():
-                for name in sorted(set(names_in(part.get("args"))) - names - {"word"}):
+                needed = set(names_in(part.get("args")))
+                for name in sorted(needed - names - {"word"}):
                     text = f"the lookup {param['lookup']!r} needs {name!r}, which this command does not have"
+                    yield ("params", place, "lookup"), text
+                later = {to_identifier(each["name"]) for each in table["params"][place + 1 :]}
+                for name in sorted(needed & later - {"word"}):
+                    text = (
+                        f"the lookup {param['lookup']!r} needs {name!r}, which is found later: put it before this one"
+                    )
                     yield ("params", place, "lookup"), text
 
     def suggestion_problems(self, lookup: LookupHere, at: Path) -> Problems:
@@ -492,11 +503,11 @@ class Checker(CallChecker):
                 yield (*at, "batch", "size"), "'item' is the one of a batch of size 1: of several it sees `batch`"
         if "each" in step:
             yield from self._list_problems(step["each"], names, (*at, "each"))
-            may_lack = self.may_lack
+            may_lack, answers = self.may_lack, self.answers
             # Nothing is done for an item where the step is left out, or the list is what may lack.
             self.may_lack = frozenset() if "when" in step else may_lack.difference(root_names(step["each"]["items"]))
             yield from self._each_problems(step["each"], names, (*at, "each"), bound)
-            self.may_lack = may_lack
+            self.may_lack, self.answers = may_lack, answers
         if "on_conflict" in step:
             yield from self._on_conflict(step["on_conflict"], names, (*at, "on_conflict"), bound)
         if "unless_same" in step:

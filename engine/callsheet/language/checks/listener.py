@@ -14,7 +14,7 @@ from ...durations import duration_seconds
 from ...errors import did_you_mean, slip_of
 from ...registry import REGISTRIES, resolve_entry
 from ...urls import is_loopback
-from ..conditions import all_results, compared_paths, comparison_faults, conditions_joined, kind_of_result
+from ..conditions import all_results, compared_paths, comparison_faults, conditions_joined, kind_of_result, type_faults
 from ..problem import Finding, Findings
 from ..scopes import conflicting_forms, names_in, paths_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
@@ -35,12 +35,10 @@ _OWN_TYPE = " (a type that is spelt like this needs an [event.<id>] of its own)"
 
 
 def listener_findings(_: Definitions, listener: Definition) -> Findings:
-    """Limits that stand against each other, and one path that would answer two questions."""
+    """Times that stand against each other, and one path that would answer two questions."""
     table: ListenerDefinition = listener.table
     if duration_seconds(table["backoff"]) > duration_seconds(table["backoff_max"]):
         yield Finding(("backoff",), f"is longer than backoff_max, {table['backoff_max']}")
-    if table.get("max_in_flight", table["max_body"]) < table["max_body"]:
-        yield Finding(("max_in_flight",), "holds not even one delivery: it is less than max_body")
     seen: dict[str, str] = {}
     for name, path in cast("dict[str, str]", table["paths"]).items():
         if (other := seen.setdefault(path, name)) != name:
@@ -85,6 +83,8 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
         if not any("secret" in root_names(text) for text in expressions_in_text(signed)):
             text = "must contain {secret}: what this sender signs for others would be taken too"
             yield Finding(("certificate", "signed"), text)
+    if "events" in source.table:
+        yield from _lists_in_events(source.table)
     for path, token in _placed_tokens(source.table):
         if not {"header", "query", "member"} & token.keys():
             yield Finding(path, "needs 'header', 'query' or 'member': where it is sent")
@@ -205,6 +205,14 @@ _LONGEST_TOLERANCE = 7 * 86400.0  # seconds; some senders sign once and repeat f
 _ANY_SIGN = re.compile(r"\\.|\[[^\]]*\]|(\.)")  # a dot that is neither escaped nor one of a class
 
 
+def _lists_in_events(source: Mapping[str, Any]) -> Findings:
+    """What looks for the list of events in one of them."""
+    inside = (f"{source['events']}[", *([f"{source['events']}."] if source["events"] != "payload" else []))
+    for key in ("type", "id", "time", "body"):
+        if str(source.get(key, "")).startswith(inside):
+            yield Finding((key,), f"reads {source['events']}, and `payload` is one event of that list here")
+
+
 def _table_at(table: Mapping[str, Any], path: tuple[str | int, ...]) -> Mapping[str, Any]:
     found: Any = table
     for step in path:
@@ -314,6 +322,18 @@ def _signing_time_faults(proof: Mapping[str, Any], signed: str) -> Iterator[tupl
         yield ("timestamp",), "is found where the signature is: give it a header, or a prefix of its own"
 
 
+def broker_findings(definitions: Definitions, broker: Definition) -> Findings:
+    """Of two brokers with one scheme the other one would never be spoken to."""
+    for other in definitions.of_kind("broker"):
+        if other is broker:
+            return
+        for key in ("schemes", "tls_schemes"):
+            of_other = {*other.table["schemes"], *other.table.get("tls_schemes", ())}
+            for scheme in (each for each in broker.table.get(key, ()) if each in of_other):
+                text = f"{scheme}:// is broker {other.id!r} already: [extend.broker.{other.id}] changes that one"
+                yield Finding((key,), text, (("broker", other.id),))
+
+
 def envelope_findings(_: Definitions, envelope: Definition) -> Findings:
     yield from (Finding(*found) for found in _media_type_faults(envelope.table))
 
@@ -363,11 +383,8 @@ def is_pattern(word: str) -> bool:
 
 def route_findings(definitions: Definitions, route: Definition) -> Findings:
     sources = route.table.get("source")
-    types = [
-        _type_of_event(event)
-        for event in definitions.of_kind("event")
-        if (sources is None or event.table["source"] in sources)
-    ]
+    events = [each for each in definitions.of_kind("event") if sources is None or each.table["source"] in sources]
+    types, type_of = [*map(_type_of_event, events)], {event.id: _type_of_event(event) for event in events}
     for place, word in enumerate(route.table.get("on", ())):
         named = [name for name in types if not is_pattern(name)]
         if types and not any(_may_mean_type(word, name) for name in types):
@@ -375,6 +392,8 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
                 continue  # that is said below
             what = "no event matches" if is_pattern(word) else "unknown event type"
             yield Finding(("on", place), f"{what} {word!r}{did_you_mean(word, named)}")
+        elif word not in types and word in type_of:
+            yield Finding(("on", place), f"{word!r} is the id of an event: its type is {type_of[word]!r}")
         elif not is_pattern(word) and word not in named and (meant := slip_of(word, named)):
             yield Finding(("on", place), f"unknown event type {word!r}, did you mean {meant!r}?{_OWN_TYPE}")
     if "when" in route.table:
@@ -470,7 +489,7 @@ def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int,
     yield from _media_type_faults(table)
     for key in ("env", "headers"):
         for name, word in table.get(key, {}).items():
-            if _OF_AN_ENVIRONMENT.fullmatch(word):
+            if _OF_AN_ENVIRONMENT.fullmatch(word) or _VARIABLE.search(word):
                 text = "`secrets` names variables that a program gets to see" if key == "env" else "`login` signs in"
                 yield (key, name), f"{word!r} stays as it is: no shell reads it; {text}"
             elif name.lower() == "content-type" and "/" not in word and "{" not in word:
@@ -485,11 +504,14 @@ def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int,
         for key in ("backoff", "backoff_max", "give_up_after"):
             if key in table:
                 yield (key,), "is never looked at: there is one attempt"
+    if _VARIABLE.search(str(table.get("url", ""))):
+        yield ("url",), "$NAME stays as it is: no shell reads it"
     if "#" in str(table.get("url", "")):
         yield ("url",), "what is behind a # is never sent"
 
 
 _OF_AN_ENVIRONMENT = re.compile(r"\$\{?[A-Za-z]\w*\}?")
+_VARIABLE = re.compile(r"\$[A-Z][A-Z\d_]+")
 _OF_A_HOME = re.compile(r"~\w*/|\$\w+/|\$\{\w+\}")
 
 
@@ -500,9 +522,9 @@ def _result_findings(route: Mapping[str, Any]) -> Findings:
         members: tuple[str, ...] | None = None if kind is None else cast("Any", resolve_entry(kind)).result_members
         if members is None:
             continue
-        read: dict[Path, list[str]] = {
-            ("do", place, "success"): list(map(".".join, plain_paths(table.get("success", "`null`"))))
-        }
+        success = table.get("success", "`null`")
+        yield from (Finding(("do", place, "success"), text) for text in type_faults(success, {"result": "object"}))
+        read: dict[Path, list[str]] = {("do", place, "success"): list(map(".".join, plain_paths(success)))}
         if len(route["do"]) == 1:
             read |= {("reply", key): list(paths_in(value)) for key, value in route.get("reply", {}).items()}
         for path, paths in read.items():

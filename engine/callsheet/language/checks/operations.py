@@ -202,10 +202,14 @@ def _paging_findings(definitions: Definitions, table: CompiledOperation, at: Pat
     if size and not _takes_parameter(definitions, table, size):
         names = [param["name"] for param in table.get("params", ())]
         yield Finding((*at, "paginate", "size"), f"it has no parameter {size!r}{did_you_mean(size, names)}")
-    following = merged.get("next")
-    if following and "items" not in paging and merged.get("reads") != "headers" and _is_of_an_object(following):
-        text = f"can never go on: without 'items' the answer is a list, which has no {following!r}"
-        yield Finding((*at, "paginate"), text, about)
+    for key in _OF_HEADERS if "items" not in paging and merged.get("reads") != "headers" else ():
+        expression = str(cast("Mapping[str, Any]", merged).get(key, ""))
+        if expression and _is_of_an_object(expression):
+            text = f"without 'items' the answer is a list, which has no {expression!r}"
+            yield Finding((*at, "paginate"), f"can never go on: {text}" if key == "next" else text, about)
+    if merged.get("total", "").replace(" ", "") == f"length({paging.get('items', '@')})":
+        text = "total counts the items of one page, so that the first would be taken for the last"
+        yield Finding((*at, "paginate", *(("total",) if "total" in paging else ())), text, about)
     if _counts_items(merged["kind"]):
         for key in ("send", "size"):
             if (fault := _no_number(table, cast("str | None", merged.get(key)))) is not None:

@@ -637,8 +637,19 @@ def expression_fault(text: str) -> str | None:
         bare = text.strip().removeprefix("{").removesuffix("}")
         if bare != text.strip() and expression_fault(bare) is None:
             return f"this is an expression already: write {bare} without braces"
-        return f"not an expression: {error}"
+        meant = next((said for pattern, said in _MEANT if pattern.search(_TEXTS.sub("''", text))), "")
+        return f"not an expression: {meant}{error}"
     return next(word_faults(text), None)
+
+
+_TEXTS = re.compile(r"'[^']*'|`[^`]*`")
+# What other languages write so, in what cannot be read.
+_MEANT = (
+    (re.compile(r'^\s*"[^"]*"\s*:'), "a brace that stands for itself is doubled, {{: "),
+    (re.compile(r"\b(?:and|or|not)\b"), "and, or, not are written &&, ||, !: "),
+    (re.compile(r"[<>=]\s*-?\d"), "a number stands in backquotes, `1`: "),
+    (re.compile(r"\w-\w"), 'a name with - in it stands in quotes, "a-b": '),
+)
 
 
 def prefix_fault(header: str, prefix: str) -> str | None:

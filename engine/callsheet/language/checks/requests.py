@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import did_you_mean
@@ -13,6 +13,7 @@ from ..problem import Finding, Findings
 from ..safety import Safety, asks_whatever_is_given, class_of_operation, has_plan, is_milder, worst_safety
 from ..scopes import root_names
 from ..source_file import Definition, Definitions, Path
+from ..template import texts_in
 from .body_schemas import OPENING, body_faults, is_changed, resolved_schema, written_values
 from .operations import argument_misfit
 from .references import pattern_fault, shape_places
@@ -58,6 +59,9 @@ def _is_template(value: Any) -> bool:
 
 Names = set[str]
 _WORDS = ("DEMO", "A-1", "abc", "x")
+_FOUND = "what was found, with a value and a name: write .value behind it"
+_ANSWER = "the whole answer of an earlier step: write which member of it"
+_USUAL_PART = "file"  # takes the files where no part says that it does
 _FEW = 6  # members that are named in an error
 
 
@@ -72,6 +76,7 @@ class CallChecker:
         self.applies = applies
         self.lists: frozenset[str] = frozenset()  # names of answers that are lists
         self.may_lack: frozenset[str] = frozenset()  # names of answers of steps that are not always taken
+        self.answers: dict[str, str] = {}  # names of whole answers, and what each of them is
         self.params: dict[str, Param] = {}  # those of the command, by the names that expressions have for them
 
     def table_of(self, kind: str, id: str) -> Any:
@@ -100,6 +105,7 @@ class CallChecker:
                 yield (*at, key), f"{step['call']} takes no body", about
         if "files" in step and any(bodies) and all("schema" in body for body in bodies if body):  # JSON
             yield (*at, "files"), f"{step['call']} takes no files", about
+        yield from (((*at, *path), text, about) for path, text in self._part_problems(step, bodies))
         for key in ("body", "over"):
             yield from self._member_problems(step, key, at)
         # What is wrong on each deployment that has it: where only one takes it, the others never get it.
@@ -111,10 +117,27 @@ class CallChecker:
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
 
+    def _part_problems(self, step: Action, bodies: Sequence[Mapping[str, Any] | None]) -> Iterator[tuple[Path, str]]:
+        """Files for a form that has no place for one, and a form whose file nobody gives."""
+        forms = [body["parts"] for body in bodies if body and "parts" in body]
+        if not forms or len(forms) < len(bodies):
+            return
+        files = [[name for name, part in parts.items() if part.get("file")] for parts in forms]
+        if "files" in step and not any(each or _USUAL_PART in parts for each, parts in zip(files, forms, strict=True)):
+            yield ("files",), f"{step['call']} takes no file: say file = true of one of {', '.join(forms[0])}"
+        needed = [
+            [name for name in each if parts[name].get("required")] for each, parts in zip(files, forms, strict=True)
+        ]
+        if all(needed) and not self.sends_fields and not {"files", "body", "over", "edit"} & step.keys():
+            yield ("call",), f"{step['call']} requires the file {needed[0][0]!r}: say `files`"
+
     def _body_problems(self, step: Action, body: Mapping[str, Any], at: Path) -> Problems:
         schema = {"ref": body["schema"]}
         given: list[tuple[Path, Any]] = [(("body",), step["body"])] if "body" in step else []
         given += [(("over", place), each) for place, each in enumerate(step.get("over", ())) if isinstance(each, dict)]
+        found = {f"{{{name}}}" for name, what in self.answers.items() if what == _FOUND}
+        for text in found.intersection(texts_in([value for _, value in given])):
+            yield (*at, "body"), f"{text} is {_FOUND}"
         for where, value in given:
             faults = body_faults(self.definitions, schema, value, params=self.params)
             yield from (((*at, *where, *path), text) for path, text in faults)
@@ -184,6 +207,10 @@ class CallChecker:
                     )
                     yield (*at, "args", name), text
             is_list = _is_list(param) if param else isinstance(value, str) and value[1:-1].strip() in self.lists
+            whole = self.answers.get(value[1:-1].strip()) if _is_one_path(value) else None
+            if whole is not None and (params[name].get("in") == "path" or whole == _FOUND):
+                yield (*at, "args", name), f"{value} is {whole}"
+                continue
             if is_list and params[name].get("type", "string") not in ("array", "object"):
                 said = param["name"] if param else value[1:-1].strip()
                 yield (*at, "args", name), f"takes one value, and {said!r} is a list of values"
@@ -208,6 +235,16 @@ class CallChecker:
         if self.applies("") or not any(self.applies(word) for word in there):
             yield operation
         yield from (table for word, table in there.items() if self.applies(word))
+
+
+def whole_answers(definitions: Definitions, step: Mapping[str, Any]) -> dict[str, str]:
+    """The name that a step gives a whole answer, and what that is: an object of the site, or what a look-up found."""
+    if not isinstance(step.get("as"), str) or {"value", "batch", "hold", "save"} & step.keys():
+        return {}
+    called = definitions.get(("operation", str(step.get("call"))))
+    if called is not None and "reply" not in called.table and not answers_list(definitions, step):
+        return {step["as"]: _ANSWER}
+    return {step["as"]: _FOUND} if "find" in step else {}
 
 
 def answers_list(definitions: Definitions, step: Mapping[str, Any]) -> bool:

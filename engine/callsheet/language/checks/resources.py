@@ -173,6 +173,8 @@ def page_address_findings(_: Definitions, address: Definition) -> Findings:
     for at, here in ((), table), *(((ON, word), each) for word, each in table.get(ON, {}).items()):
         if "url" in here and not {*names_in(here["url"])}:
             yield Finding((*at, "url"), "is the same page for every thing: use {word} in it")
+        if "://" in here.get("url", ""):
+            yield Finding((*at, "url"), "is added to the address of the site: write the path and the query alone")
 
 
 def _needed_names(command: Definition) -> list[str]:
@@ -192,6 +194,10 @@ def container_findings(definitions: Definitions, container: Definition) -> Findi
     table = container.table
     if not table.keys() & {"keys", "bodies", "queries"}:
         yield Finding((), "no request would be about one: needs 'keys', 'bodies' or 'queries'")
+    for key in ("within", "searches"):
+        for place, path in enumerate(table.get(key, ())):
+            if "{" in path:
+                yield Finding((key, place), f"takes {path!r} as it stands: write * in the place of what is in braces")
     names = _names_in_requests(definitions)
     for key in ("keys", "queries"):
         for place, name in enumerate(table.get(key, ())):

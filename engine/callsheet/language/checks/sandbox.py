@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
@@ -10,12 +11,12 @@ from ..conditions import fixed_truth
 from ..http_methods import READING
 from ..merge import ON, deployment_variants
 from ..problem import Finding, Findings
-from ..scopes import looks_at_all, plain_paths, root_names
+from ..scopes import looks_at_all, names_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
 from .body_schemas import body_faults, resolved_schema
 
 if TYPE_CHECKING:
-    from ..shape.sandbox import ActionHere, EntityHere
+    from ..shape.sandbox import ActionHere, EntityDefinition, EntityHere
 
 _ANSWERS = ("list", "view", "reply", "file")
 _IN_SCOPE = ("params", "body", "me", "now", "site", "base", "files", "entry", "made", "answers", "failed")
@@ -29,17 +30,23 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         for name in here.get("views", {})
     }
     written = entity.table.get(ON, {})
-    for at, here in [((), entity.table), *(((ON, word), each) for word, each in written.items())]:
+    tables: list[tuple[tuple[str, ...], EntityHere]] = [((), entity.table)]
+    tables += [((ON, word), each) for word, each in written.items()]
+    for at, here in tables:
         yield from _seed_findings(here, entity.table, at)
-        schema = resolved_schema(definitions, {"ref": here.get("schema", entity.table.get("schema"))})
+        yield from _reference_findings(definitions, here, entity.table, at)
+        yield from _view_findings(definitions, here, entity.table, at)
+        yield from _query_findings(here.get("query", {}), (*at, "query"))
+        schema = resolved_schema(definitions, {"ref": entity.table.get("schema")})
         for place, item in enumerate(here.get("seed", ())):
             for key in item.keys() & schema.get("properties", {}).keys() - entity.table.get("refs", {}).keys():
                 faults = body_faults(definitions, schema["properties"][key], item[key], (*at, "seed", place, key))
                 yield from (Finding(*found) for found in faults)
-        for id, action in here.get("actions", {}).items():
+        whole = deployment_variants(entity.table)[at[1]] if at else entity.table
+        for id in here.get("actions", {}):
             operation = definitions.get(("operation", aliases.get(id, id)))
             if operation is not None:
-                yield from _action_findings(action, operation.table, views, (*at, "actions", id))
+                yield from _action_findings(whole["actions"][id], operation.table, views, (*at, "actions", id))
 
 
 def _seed_findings(here: EntityHere, whole: EntityHere, at: Path) -> Findings:
@@ -54,6 +61,55 @@ def _seed_findings(here: EntityHere, whole: EntityHere, at: Path) -> Findings:
             yield Finding((*at, "seed", place, member), f"{item[member]!r} is the id of an item before it")
         else:
             seen.append(str(item[member]))
+
+
+def _reference_findings(definitions: Definitions, here: EntityHere, whole: EntityHere, at: Path) -> Findings:
+    """Ids of items that the site does not start with."""
+    for member, name in here.get("refs", whole.get("refs", {})).items():
+        other = definitions.get(("entity", name))
+        ids = _ids_of_seed(other.table) if other is not None else None
+        for place, item in enumerate(here.get("seed", ())):
+            said = item.get(member)
+            for id in said if isinstance(said, list) else [said]:
+                if ids and isinstance(id, str | int) and str(id) not in ids:
+                    text = f"no {name} of the seed has the id {id!r}{did_you_mean(str(id), ids)}"
+                    yield Finding((*at, "seed", place, member), text, (("entity", name),))
+
+
+def _ids_of_seed(entity: EntityDefinition) -> set[str] | None:
+    """Nothing where some are made up, or are others on a deployment."""
+    member = entity.get("id", {}).get("member", "id")
+    seed = entity.get("seed", [])
+    is_known = all(member in item for item in seed)
+    is_same = all(here.get("seed") == seed for here in deployment_variants(entity).values())
+    return {str(item[member]) for item in seed} if is_known and is_same else None
+
+
+def _view_findings(definitions: Definitions, here: EntityHere, whole: EntityDefinition, at: Path) -> Findings:
+    """Members of an item that stand there as words."""
+    schema = resolved_schema(definitions, {"ref": whole.get("schema")})
+    known = {*schema.get("properties", ()), *whole.get("new", ()), *chain.from_iterable(whole.get("seed", ()))}
+    for name, view in here.get("views", {}).items():
+        for key, value in view.items() if isinstance(view, dict) else ():
+            if value == key and key in known:
+                yield Finding((*at, "views", name, key), f"is the word {key!r}: the value is written {{{key}}}")
+
+
+def _query_findings(query: Mapping[str, Any], at: Path) -> Findings:
+    for name, field in query.get("fields", {}).items():
+        if name != name.lower():
+            yield Finding((*at, "fields", name), f"is looked for in small letters: {name.lower()!r}")
+        for key in ("value", "sort"):
+            for first, *rest in plain_paths(field.get(key, "`null`")):
+                if first == "item" and rest:
+                    text = f"sees the members of an item: write {rest[0]}, not item.{rest[0]}"
+                    yield Finding((*at, "fields", name, key), text)
+
+
+def query_findings(_: Definitions, query: Definition) -> Findings:
+    for name in query.table.get("functions", {}):
+        if name != name.lower():
+            yield Finding(("functions", name), f"is looked for in small letters: {name.lower()!r}")
 
 
 def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Collection[str], at: Path) -> Findings:
@@ -71,7 +127,17 @@ def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Co
     changes = [((*at, "do", place), change) for place, change in enumerate(action.get("do", ()))]
     for number, case in enumerate(action.get("cases", ())):
         changes += [((*at, "cases", number, "do", place), each) for place, each in enumerate(case.get("do", ()))]
-    names = {*action.get("find", {}), *_IN_SCOPE, *(change.get("name", "made") for _, change in changes)}
+    found = action.get("find", {})
+    named = {change.get("name", "made") for _, change in changes if not {"delete", "run"} & change.keys()}
+    runs = any("run" in change for _, change in changes)
+    names = {*found, *_IN_SCOPE, *(change.get("name", "made") for _, change in changes)}
+    answers: list[tuple[Path, Mapping[str, Any]]] = [(at, action)]
+    answers += [((*at, "cases", number), case) for number, case in enumerate(action.get("cases", ()))]
+    for where, answer in answers:
+        says = "shown" in {**action, **answer} or "repeat" in action or runs
+        if "view" in answer and not says and not {"item", "made"} & {*found, *named}:
+            yield Finding((*where, "view"), "shows nothing: name what in `shown`, or find it as `item`")
+        yield from _list_findings(answer.get("list", {}), found, names, operation, (*where, "list"))
     only_reads = all(str(here.get("http", "")).partition(" ")[0] in READING for here in there)
     for where, change in changes:
         if "delete" in change and only_reads:
@@ -81,6 +147,25 @@ def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Co
             for name in root_names(expression) if verb in change and not looks_at_all(expression) else ():
                 if name not in names:
                     yield Finding((*where, verb), f"nothing is found or made as {name!r}{did_you_mean(name, names)}")
+
+
+def _list_findings(
+    listing: Mapping[str, Any],
+    found: Mapping[str, Any],
+    names: Collection[str],
+    operation: Mapping[str, Any],
+    at: Path,
+) -> Findings:
+    for key in ("where", "sort"):
+        for name in root_names(listing[key]) if key in listing and not looks_at_all(listing[key]) else ():
+            if name not in {*names, "item"}:
+                yield Finding((*at, key), f"{name!r} is not known here: each is seen as `item`, so write item.{name}")
+    of = listing.get("of")
+    if isinstance(of, str) and of in found and "several" not in found[of]:
+        yield Finding((*at, "of"), f"is the item itself, and an id is wanted: write {of}.id")
+    envelope = listing.get("envelope")
+    if envelope is not None and "paginate" in operation and "items" not in {*names_in(envelope)}:
+        yield Finding((*at, "envelope"), 'holds no list: say where {items} stand, as in "@items" = "{items}"')
 
 
 def _unreached_cases(action: ActionHere, at: Path) -> Findings:

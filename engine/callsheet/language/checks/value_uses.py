@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError, did_you_mean
@@ -17,8 +18,8 @@ from ..parameters import REWRITING, to_identifier
 from ..problem import Finding, Findings
 from ..scopes import comparisons_in, is_list_of, member_names, names_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
-from ..template import TemplateError, evaluate, expressions_in_text, is_true, texts_in
-from .body_schemas import is_changed
+from ..template import TemplateError, evaluate, expressions_in_text, is_true, split_template, texts_in
+from .body_schemas import is_changed, is_taken_as_typed, resolved_schema
 from .commands import added_by
 from .references import expression_fault, shape_places
 from .requests import answers_list
@@ -35,6 +36,7 @@ _NOT_FOR_EDITS = ("adf", "json", "storage", "wiki")
 _WHOLE = re.compile(r"\{(\w+)\}")
 _AMONG_WORDS = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 _AS_IN_A_SHELL = re.compile(r"\$\{\s*(\w+)[^{}]*\}")
+_VARIABLE = re.compile(r"\$(\w+)")
 _LITERAL_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
 _TYPED = re.compile(r"\{given\.(\w+)\}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -62,7 +64,7 @@ def value_use_findings(
                 told.add((finding.path, finding.text))
                 yield finding._replace(path=(*at, *finding.path))
     yield from _need_findings(definitions, command, asking_arguments)
-    yield from _example_findings(command, shared)
+    yield from _example_findings(definitions, command, shared)
     for word, said in command.table.get(ON, {}).items():
         operation = definitions.get(("operation", said.get("call", "")))
         if operation is not None and "unavailable" in deployment_variants(operation.table).get(word, {}):
@@ -89,8 +91,8 @@ def arguments_with_needed(definitions: Definitions) -> set[tuple[str, str]]:
     return found
 
 
-def _example_findings(command: Definition, shared: Sequence[Param]) -> Findings:
-    """An example that the command itself refuses."""
+def _example_findings(definitions: Definitions, command: Definition, shared: Sequence[Param]) -> Findings:
+    """An example that the command itself refuses, or that gives members which nothing has."""
     params = command.table.get("params", ())
     rules = [(rule["when"], rule["fail"]) for param in params for rule in param.get("refuse", ())]
     for step in command.table.get("step", ()):
@@ -99,17 +101,30 @@ def _example_findings(command: Definition, shared: Sequence[Param]) -> Findings:
         rules.append((step["when"], step["fail"]))
     known = {to_identifier(param["name"]) for param in params if _NOT_TYPED.isdisjoint(param)}
     rules = [(when, fail) for when, fail in rules if known >= {*root_names(when)}]
-    for place, line in enumerate(command.table.get("examples", ()) if rules else ()):
+    closed = [(param["name"], members) for param in params if (members := _closed_members(definitions, param))]
+    for place, line in enumerate(command.table.get("examples", ()) if rules or closed else ()):
         words = _words_of_example(command.id, line)
         try:
             given = bind_words(words, params, shared) if words is not None else None
         except DefinitionError:
             continue
+        for option, members in closed:
+            for name in [word.partition("=")[0].partition(".")[0] for word in (given or {}).get(option) or ()]:
+                if name not in members:
+                    yield Finding(("examples", place), f"{line!r}: no member {name!r}{did_you_mean(name, members)}")
         scope = {to_identifier(param["name"]): _typed_value(param, given or {}) for param in params}
         for when, fail in rules if given is not None else ():
             with suppress(TemplateError):
                 if is_true(evaluate(when, scope)):
                     yield Finding(("examples", place), f"{line!r} is refused: {fail}")
+
+
+def _closed_members(definitions: Definitions, param: Param) -> Collection[str]:
+    """All the members that NAME=VALUE can name, where the schema of the body says that there are no others."""
+    operation = definitions.get(("operation", param.get("members", "")))
+    body = operation.table.get("body", {}) if operation is not None else {}
+    schema = resolved_schema(definitions, {"ref": body.get("schema")})
+    return schema.get("properties", ()) if schema.get("additionalProperties") is False else ()
 
 
 def _words_of_example(command: str, line: str) -> list[str] | None:
@@ -271,6 +286,12 @@ def _brace_faults(text: str, params: Params, *, is_body: bool) -> Iterator[str]:
     dollar = _AS_IN_A_SHELL.fullmatch(text) if is_body else _AS_IN_A_SHELL.search(text)
     if dollar is not None and dollar[1] in params:
         yield f"{dollar[0]}: the $ stays in it: a value is written {dollar[0][1:]}"
+    if is_body or "$" not in text:
+        return
+    with suppress(TemplateError):
+        words = " ".join(piece for is_expression, piece in split_template(text) if not is_expression)
+        for name in (each for each in _VARIABLE.findall(words) if each in params):
+            yield f"${name} is sent as it stands: a value is written {{{name}}}"
 
 
 def _list_in_text_faults(text: str, params: Params) -> Iterator[str]:
@@ -337,7 +358,7 @@ def expression_findings(definitions: Definitions, command: Definition) -> Findin
     params = _known_params(command.table) if _COMPARING.search(text) else {}
     members = _known_members(command.table) if any(word in text for word in _MEMBERS) else {}
     members |= _members_of_what_was(definitions, command.table)
-    types = _types_of_params(command.table) | _types_of_answers(definitions, command.table)
+    types = _types_of_params(definitions, command.table) | _types_of_answers(definitions, command.table)
     empty = _names_of_nothing(definitions, command.table)
     for path, expression in _expressions_of(command) if params or members or types or empty else ():
         if "ask" not in path:  # those are of what is asked for
@@ -373,23 +394,25 @@ _NO_MEMBERS = {"none": "answers nothing", "binary": "answers the bytes of a file
 
 def _members_of_what_was(definitions: Definitions, table: CommandDefinition) -> dict[str, tuple[str, ...]]:
     """What `undo` knows of a thing as it was, where its snapshot says so member by member."""
-    snapshot = definitions.get(("snapshot", table.get("keep", {}).get("snapshot", "")))
-    if snapshot is None or "was" in {to_identifier(param["name"]) for param in table.get("params", ())}:
+    keeping: Iterator[Any] = chain([table], (step.get("each", {}) for step in _steps_in(table)))
+    named = [here["keep"]["snapshot"] for here in keeping if "keep" in here]
+    snapshots = [found for id in named if (found := definitions.get(("snapshot", id))) is not None]
+    if not snapshots or "was" in {to_identifier(param["name"]) for param in table.get("params", ())}:
         return {}
-    states = [here["state"] for here in (snapshot.table, *deployment_variants(snapshot.table).values())]
+    states = [here["state"] for each in snapshots for here in (each.table, *deployment_variants(each.table).values())]
     names = [member_names(state) for state in states]
     known = tuple(dict.fromkeys(name for each in names if each is not None for name in each))
     return {} if None in names or "was" in added_by([*_steps_in(table)]) else {"was": known}
 
 
-def _types_of_params(table: Any) -> dict[str, str]:
+def _types_of_params(definitions: Definitions, table: Any) -> dict[str, str]:
     """What those are that nothing makes something else of, by the names that expressions have for them."""
     found: dict[str, str] = {}
     hidden: set[str] = set()
     for here in (table, *deployment_variants(table).values()):
         hidden |= added_by(here.get("step", ()))
         for param in here.get("params", ()):
-            word = _type_of_param(param)
+            word = "string" if is_taken_as_typed(definitions, param) else _type_of_param(param)
             name = to_identifier(param["name"])
             hidden |= {name} if found.setdefault(name, word) != word or not word else set()
     return {name: word for name, word in found.items() if name not in hidden}

@@ -17,6 +17,7 @@ from ..scopes import (
     root_names,
 )
 from ..source_file import Definition, Definitions, Path
+from .commands import added_by
 
 if TYPE_CHECKING:
     from ..shape.commands import ChangeByCommand, ColumnDefinition, CommandDefinition
@@ -42,23 +43,37 @@ def shown_findings(definitions: Definitions, command: Definition, *, shared: Col
             yield Finding(path, f"{said} {name!r}{did_you_mean(name, known)}")
     view, result = definitions.get(("view", str(table.get("view")))), table.get("result")
     called = definitions.get(("operation", str(table.get("call"))))
-    if view is not None and result is None and called is not None and called.table.get("reply") == "none":
-        yield Finding(
-            ("view",), f"{called.id} answers nothing: say a `result` that it shows", (("operation", called.id),)
-        )
+    reply = called.table.get("reply") if called is not None and not {"save", "hold"} & table.keys() else None
+    if view is not None and result is None and called is not None and reply in _NOT_SHOWN:
+        text = f"{called.id} answers {_NOT_SHOWN[reply]}"
+        yield Finding(("view",), text, (("operation", called.id),))
     steps = table.get("step", ())
     at: Path = ("result",)
     if steps and "result" not in table and "call" not in steps[-1] and "value" in steps[-1]:
         result, at = dict.fromkeys(item_names(steps[-1]["value"])) or None, ("step", len(steps) - 1, "value")
     # A column that a later file adds to a view of many commands may be for some of them only.
     if isinstance(result, str) and result[:1] == "{" and "}" not in result[:-1]:
-        result = dict.fromkeys(item_names(result[1:-1])) or None
+        made = [step.get("value", "") for step in steps if result == f"{{{step.get('as')}}}" and "call" not in step]
+        result = dict.fromkeys(item_names(made[0] if len(made) == 1 else result[1:-1])) or None
     if view is None or view.files[-1].layer > command.files[-1].layer or "convert" in table:
         return
+    if (
+        isinstance(result, str)
+        and not any(names_in(result))
+        and all(root_names(each.get("value", "")) for each in view.table["columns"])
+    ):
+        near = f": write {{{result}}}" if result in added_by(steps) else ""
+        yield Finding(at, f"is the text {result!r}, and view {view.id!r} shows members{near}", (("view", view.id),))
     if isinstance(result, dict):
         yield from _empty_columns(
             view, result, at, id=view.table.get("id", "") if result == table.get("result") else ""
         )
+
+
+_NOT_SHOWN = {
+    "none": "nothing: say a `result` that it shows",
+    "binary": "the bytes of a file: `save` says where they go",
+}
 
 
 def _empty_columns(view: Definition, result: Mapping[str, Any], at: Path, *, id: str) -> Findings:

@@ -67,5 +67,6 @@ RULES: Rules = {
     **listener.RULES,
     **resources.RULES,
     **rest.RULES,
+    **sandbox.RULES,
     **steps.RULES,
 }

@@ -100,7 +100,9 @@ class Consent(Shape, total=False):
             "to the app itself (client_credentials), or by a person with a code on any device (device_code)."
         ),
     ]
-    authorize: Annotated[str, Field(description="authorization_code: URL that a person's browser opens.")]
+    authorize: Annotated[
+        str, Field(description="authorization_code: URL that a person's browser opens. Needs `port` and `path`.")
+    ]
     device: Annotated[str, Field(description="device_code: URL that gives out codes.")]
     client: Annotated[
         Literal["body", "header"],

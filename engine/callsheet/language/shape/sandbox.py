@@ -329,5 +329,9 @@ _VERBS = ("create", "patch", "delete", "run")
 RULES: Rules = {
     "Change": tuple(KeyRule(verb, without=tuple(other for other in _VERBS if other != verb)) for verb in _VERBS),
     "QueryField": (KeyRule("like", without=("value", "kind", "sort", "entity", "history")),),
-    "QueryFunction": (KeyRule("edge", without=("value", "entity")), KeyRule("value", without=("entity",))),
+    "QueryFunction": (
+        KeyRule("edge", without=("value", "entity")),
+        KeyRule("edge", ("start", "end"), needs=("unit",)),
+        KeyRule("value", without=("entity",)),
+    ),
 }
