@@ -315,6 +315,8 @@ def _further_problems(
         there = definition.table.get(ON)
         for word, here in there.items() if isinstance(there, dict) and kind != "schema" else ():
             for path, near in idle_removals(definition.table, here):
+                if len(definition.files) > 1 and not near:
+                    continue  # a later file has taken it away everywhere
                 yield Problem(definition, Finding((ON, word, *path), f"nothing to remove{near}"))
         for find in checks.get(kind, ()):
             yield from (Problem(definition, Finding(*found)) for found in find(definitions, definition))

@@ -38,7 +38,8 @@ from ..scopes import (
 )
 from ..shape import KINDS, PARTS, RULES
 from ..shape.base import BY_ENTRY, KeyRule, own_keys, own_shape
-from ..source_file import Definition, Path
+from ..source_file import PARTS as KINDS_OF_PARTS
+from ..source_file import RESOURCE, Definition, Path
 from ..template import TemplateError, compile_expression, expressions_in_text
 
 _MANY = 10  # a repetition of so many is as bad as one without an end
@@ -540,10 +541,19 @@ def _deployment_findings(place: ShapePlace, known: Known) -> Findings:
             yield from _reference_finding(place, word, "deployment", known)
 
 
+_NAMED_FOR_ANOTHER = ("operation", "schema", "view", "command")
+
+
 def _reference_finding(place: ShapePlace, name: str, target: str, known: Known) -> Findings:
     there = known.get(target, set())
     if name not in there:
         text = f"no {target.removeprefix('engine:')} {name!r}{did_you_mean(name, there)}"
+        key = next((key for key, kind in KINDS_OF_PARTS.items() if kind == target), None)
+        other = next((kind for kind in _NAMED_FOR_ANOTHER if name in known.get(kind, ())), None)
+        if key is not None and name in known.get(RESOURCE, ()):
+            text = f"resource {name!r} has no `{key}`"
+        elif other is not None and target in _NAMED_FOR_ANOTHER:
+            text = f"{name!r} is the id of a definition of kind {other}, and {target} is wanted"
         yield Finding(place.path, text, ((target, name),))
 
 
