@@ -400,7 +400,7 @@ class Checker(CallChecker):
             yield from (((*at, place, "as"), text) for text in unusable_names(added))
             bound.update(dict.fromkeys(added, place))
             self.lists = (self.lists - added) | frozenset(added if answers_list(self.definitions, step) else set())
-            self.answers = {name: what for name, what in self.answers.items() if name not in added}
+            self.answers = {name: verb for name, verb in self.answers.items() if name not in added}
             self.answers |= whole_answers(self.definitions, step)
             guarded = root_names(step["when"]) if "fail" in step and "when" in step else ()
             self.may_lack = self.may_lack.difference(added, guarded) | (added - names if "when" in step else set())

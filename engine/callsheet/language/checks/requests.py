@@ -59,8 +59,10 @@ def _is_template(value: Any) -> bool:
 
 Names = set[str]
 _WORDS = ("DEMO", "A-1", "abc", "x")
-_FOUND = "what was found, with a value and a name: write .value behind it"
-_ANSWER = "the whole answer of an earlier step: write which member of it"
+_WHOLE = {  # by the verb of the step that gave it
+    "find": "what was found, with a value and a name: write .value behind it",
+    "call": "the whole answer of an earlier step: write which member of it",
+}
 _USUAL_PART = "file"  # takes the files where no part says that it does
 _FEW = 6  # members that are named in an error
 
@@ -76,7 +78,7 @@ class CallChecker:
         self.applies = applies
         self.lists: frozenset[str] = frozenset()  # names of answers that are lists
         self.may_lack: frozenset[str] = frozenset()  # names of answers of steps that are not always taken
-        self.answers: dict[str, str] = {}  # names of whole answers, and what each of them is
+        self.answers: dict[str, str] = {}  # names of whole answers, and the verbs that gave them
         self.params: dict[str, Param] = {}  # those of the command, by the names that expressions have for them
 
     def table_of(self, kind: str, id: str) -> Any:
@@ -119,14 +121,14 @@ class CallChecker:
 
     def _part_problems(self, step: Action, bodies: Sequence[Mapping[str, Any] | None]) -> Iterator[tuple[Path, str]]:
         """Files for a form that has no place for one, and a form whose file nobody gives."""
-        forms = [body["parts"] for body in bodies if body and "parts" in body]
+        forms = [body["parts"] for body in bodies if body and "parts" in body and not body.get("optional")]
         if not forms or len(forms) < len(bodies):
             return
         files = [[name for name, part in parts.items() if part.get("file")] for parts in forms]
         if "files" in step and not any(each or _USUAL_PART in parts for each, parts in zip(files, forms, strict=True)):
             yield ("files",), f"{step['call']} takes no file: say file = true of one of {', '.join(forms[0])}"
         needed = [
-            [name for name in each if parts[name].get("required")] for each, parts in zip(files, forms, strict=True)
+            [name for name, part in parts.items() if part.get("file") and part.get("required")] for parts in forms
         ]
         if all(needed) and not self.sends_fields and not {"files", "body", "over", "edit"} & step.keys():
             yield ("call",), f"{step['call']} requires the file {needed[0][0]!r}: say `files`"
@@ -135,9 +137,9 @@ class CallChecker:
         schema = {"ref": body["schema"]}
         given: list[tuple[Path, Any]] = [(("body",), step["body"])] if "body" in step else []
         given += [(("over", place), each) for place, each in enumerate(step.get("over", ())) if isinstance(each, dict)]
-        found = {f"{{{name}}}" for name, what in self.answers.items() if what == _FOUND}
-        for text in found.intersection(texts_in([value for _, value in given])):
-            yield (*at, "body"), f"{text} is {_FOUND}"
+        found = {f"{{{name}}}" for name, verb in self.answers.items() if verb == "find"}
+        for text in sorted(found.intersection(texts_in([value for _, value in given]))):
+            yield (*at, "body"), f"{text} is {_WHOLE['find']}"
         for where, value in given:
             faults = body_faults(self.definitions, schema, value, params=self.params)
             yield from (((*at, *where, *path), text) for path, text in faults)
@@ -208,8 +210,8 @@ class CallChecker:
                     yield (*at, "args", name), text
             is_list = _is_list(param) if param else isinstance(value, str) and value[1:-1].strip() in self.lists
             whole = self.answers.get(value[1:-1].strip()) if _is_one_path(value) else None
-            if whole is not None and (params[name].get("in") == "path" or whole == _FOUND):
-                yield (*at, "args", name), f"{value} is {whole}"
+            if whole is not None and (params[name].get("in") == "path" or whole == "find"):
+                yield (*at, "args", name), f"{value} is {_WHOLE[whole]}"
                 continue
             if is_list and params[name].get("type", "string") not in ("array", "object"):
                 said = param["name"] if param else value[1:-1].strip()
@@ -238,13 +240,13 @@ class CallChecker:
 
 
 def whole_answers(definitions: Definitions, step: Mapping[str, Any]) -> dict[str, str]:
-    """The name that a step gives a whole answer, and what that is: an object of the site, or what a look-up found."""
+    """The name that a step gives a whole answer, an object of the site or what a look-up found, and its verb."""
     if not isinstance(step.get("as"), str) or {"value", "batch", "hold", "save"} & step.keys():
         return {}
     called = definitions.get(("operation", str(step.get("call"))))
-    if called is not None and "reply" not in called.table and not answers_list(definitions, step):
-        return {step["as"]: _ANSWER}
-    return {step["as"]: _FOUND} if "find" in step else {}
+    if called is not None and called.table.get("reply", "json") == "json" and not answers_list(definitions, step):
+        return {step["as"]: "call"}
+    return {step["as"]: "find"} if "find" in step else {}
 
 
 def answers_list(definitions: Definitions, step: Mapping[str, Any]) -> bool:

@@ -219,7 +219,8 @@ class LookupDefinition(LookupHere, total=False):
     items: Annotated[Expression, Field(description="The candidates in the answer. Default: as the operation pages.")]
     where: Annotated[Expression, Field(description="Candidates for which this is not true are left out.")]
     match: Annotated[
-        list[Expression], Field(min_length=1, description="Compared with the word in turn, ignoring case.")
+        list[Expression],
+        Field(min_length=1, description="Compared with the word in turn, ignoring case. Default: `value`."),
     ]
     value: Annotated[Expression, Field(description="What replaces the word.")]
     label: Annotated[Expression, Field(description="How a candidate is named when none, or several, match.")]

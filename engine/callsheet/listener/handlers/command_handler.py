@@ -111,7 +111,7 @@ MAX_OUTPUT = 4096
 
 
 class Command(Base):
-    """Where `run` is a text it holds the command's words, and `params` the values of its arguments and options."""
+    """Where `run` is a text it holds the command's words, perhaps with options, and `params` the values of others."""
 
     result_members = ("exit_code", "output")
     shape = ".language.shape.listener:RunsCommand"
