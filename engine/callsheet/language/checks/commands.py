@@ -434,7 +434,10 @@ class Checker(CallChecker):
                 for name in sorted(needed - names - {"word"}):
                     text = f"the lookup {param['lookup']!r} needs {name!r}, which this command does not have"
                     yield ("params", place, "lookup"), text
-                later = {to_identifier(each["name"]) for each in table["params"][place + 1 :]}
+                behind = [
+                    each for each in table["params"][place + 1 :] if {"lookup", "assign", "members"} & each.keys()
+                ]
+                later = {to_identifier(each["name"]) for each in behind}  # the others are as they were typed
                 for name in sorted(needed & later - {"word"}):
                     text = (
                         f"the lookup {param['lookup']!r} needs {name!r}, which is found later: put it before this one"
