@@ -83,6 +83,11 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
         if not any("secret" in root_names(text) for text in expressions_in_text(signed)):
             text = "must contain {secret}: what this sender signs for others would be taken too"
             yield Finding(("certificate", "signed"), text)
+    switch = source.table.get("jwt", {}).get("switch")
+    options = {param["name"] for each in definitions.of_kind("command") for param in each.table.get("params", ())}
+    if switch is not None and switch not in options:
+        text = f"no command has the option --{switch}{did_you_mean(switch, options)}"
+        yield Finding(("jwt", "switch"), text)
     if "events" in source.table:
         yield from _lists_in_events(source.table)
     for path, token in _placed_tokens(source.table):
@@ -484,7 +489,7 @@ def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int,
             )
         elif place == 1 and _INTERPRETERS.fullmatch(words[0]) and " " in word and not word.startswith("-"):
             yield ("run", place), f"{word!r} is the name of a file here: say {_SCRIPT_OPTIONS[0]} before a script"
-        elif _OF_AN_ENVIRONMENT.fullmatch(word) and (word.isupper() or not any(each[:1] == "-" for each in words)):
+        elif _is_meant_as_variable(word, words, runs_scripts=runs_scripts):
             yield ("run", place), f"{word!r} stays as it is: no shell reads it; placeholders are {{id}}, {{body.name}}"
     yield from _media_type_faults(table)
     for key in ("env", "headers"):
@@ -510,7 +515,16 @@ def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int,
         yield ("url",), "what is behind a # is never sent"
 
 
+def _is_meant_as_variable(word: str, words: Sequence[str], *, runs_scripts: bool) -> bool:
+    """Whether a shell would have put something in its place; other programs have signs of their own behind options."""
+    if _OPTION_WITH_VARIABLE.fullmatch(word):
+        return not runs_scripts
+    is_one = _OF_AN_ENVIRONMENT.fullmatch(word) is not None
+    return is_one and (word.isupper() or not any(each[:1] == "-" for each in words))
+
+
 _OF_AN_ENVIRONMENT = re.compile(r"\$\{?[A-Za-z]\w*\}?")
+_OPTION_WITH_VARIABLE = re.compile(r"-{1,2}[\w-]+=\$\{?[A-Z]\w*\}?")
 _VARIABLE = re.compile(r"\$[A-Z][A-Z\d_]+")
 _OF_A_HOME = re.compile(r"~\w*/|\$\w+/|\$\{\w+\}")
 

@@ -601,7 +601,7 @@ def _schema_expression_faults(text: str, schema: Mapping[str, Any]) -> Iterator[
     fault = expression_fault(text)
     if fault is None and is_constant(text) and not schema.get("constant"):
         fault = f"is always the same, {text}: it looks at nothing"
-    yield from [fault] if fault else [*_unseen_names(root_names(text), schema), *_capital_header(text, schema)]
+    yield from [fault] if fault else [*_unseen_names(root_names(text), schema), *_header_faults(text, schema)]
 
 
 def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
@@ -609,7 +609,7 @@ def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
         faults = [fault for expression in expressions_in_text(text) if (fault := expression_fault(expression))]
     except TemplateError as error:
         faults = [str(error)]
-    yield from faults or [*_unseen_names(names_in(text), schema), *_capital_header(text, schema)]
+    yield from faults or [*_unseen_names(names_in(text), schema), *_header_faults(text, schema)]
     for name in _DOUBLE_BRACES.findall(text) if "sees" in schema else ():
         if name in (schema["sees"] or ()):
             yield f"{{{{{name}}}}} is that word in braces: a value stands in one pair, {{{name}}}"
@@ -618,8 +618,10 @@ def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
 _DOUBLE_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
 
 
-def _capital_header(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
-    """Of the headers of a delivery, whose names are given in small letters."""
+def _header_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Of a delivery: names of headers are given in small letters, and its headers and its query hold texts."""
+    for path in _INSIDE_TEXTS.finditer(text) if {"headers", "query"} & {*(schema.get("sees") or ())} else ():
+        yield f'{path[1]} holds texts: a name with a dot stands in quotes, {path[1]}."{path[2]}"'
     if "headers" in schema.get("sees", ()):
         for name in re.findall(r"headers\.\"?([\w-]+)", text):
             if name != name.lower():
@@ -660,6 +662,9 @@ _MEANT = (
     (re.compile(r"[<>=]\s*-?\d"), "a number stands in backquotes, `1`: "),
     (re.compile(r"\w-\w"), 'a name with - in it stands in quotes, "a-b": '),
 )
+
+
+_INSIDE_TEXTS = re.compile(r"(?<![\w.$\"'])(headers|query)\.([A-Za-z]\w*\.[A-Za-z]\w*)\b(?!\()")
 
 
 def prefix_fault(header: str, prefix: str) -> str | None:
