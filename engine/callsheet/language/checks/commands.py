@@ -270,6 +270,8 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
         if re.match(r"\^?\(?(?:\?:)?https?", url):
             text = "fits nothing: only the path and the query of an address are compared, not https:// and the host"
             yield ("urls", place), text
+    if "match" in table and not any("call" in here for here in (table, *there.values())):
+        yield ("match",), "is compared with nothing: say `call`, or give the resource a `list`"
     if not {"call", "pattern", "urls", "keywords"} & table.keys():
         yield (), "needs one of: call, pattern, urls, keywords"
     each: list[tuple[Path, LookupHere, Callable[[str], bool]]] = [((), table, lambda word: word not in there)]
@@ -641,11 +643,14 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
     if "builtin" in table or not params:
         return
     used = {*ALWAYS, *(to_identifier(param["folder"]) for param in params if "folder" in param)}
-    for said in ({**table, "params": None}, *params):
-        used |= set(_words_in_texts(definitions, {key: said[key] for key in said if key not in _NO_EXPRESSIONS}))
+    used |= _words_of_expressions(definitions, {**table, "params": None})
+    words = [_words_of_expressions(definitions, param) for param in params]
     for place, param in enumerate(params):
+        # Its own look-up has its name, and does not use it.
+        own = _words_of_expressions(definitions, {**param, "lookup": None}) if "lookup" in param else words[place]
+        used_here = used.union(own, *words[:place], *words[place + 1 :])
         seen_as = {to_identifier(param["name"]), *(param[key] for key in ("front", "beside") if key in param)}
-        if not seen_as & used and param["name"] not in usual and not param.get("overrides"):
+        if not seen_as & used_here and param["name"] not in usual and not param.get("overrides"):
             near = did_you_mean(param["name"], [other["name"] for other in params if other is not param])
             if to_identifier(param["name"]) in texts_in([table.get(key) for key in _TEMPLATES]):
                 near = f", did you mean '{{{to_identifier(param['name'])}}}'?"
@@ -682,6 +687,11 @@ def _without_names(value: Any) -> Any:
         return value
     named = {key: list(said.values()) if isinstance(said, dict) else "" for key, said in value.items() if key == "as"}
     return {key: _without_names(said) for key, said in {**value, **named}.items()}
+
+
+def _words_of_expressions(definitions: Definitions, table: Mapping[str, Any]) -> set[str]:
+    said = {key: value for key, value in table.items() if key not in _NO_EXPRESSIONS}
+    return set(_words_in_texts(definitions, said))
 
 
 def _words_in_texts(definitions: Definitions, value: Any, *, is_template: bool = False) -> Iterator[str]:

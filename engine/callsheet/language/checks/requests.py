@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import did_you_mean
 from ...registry import EDITED
 from ..merge import ON, deployment_variants
+from ..parameters import REWRITING
 from ..problem import Finding, Findings
 from ..safety import Safety, asks_whatever_is_given, class_of_operation, has_plan, is_milder, worst_safety
 from ..scopes import root_names
@@ -63,7 +64,6 @@ _WHOLE = {  # by the verb of the step that gave it
     "find": "what was found, with a value and a name: write .value behind it",
     "call": "the whole answer of an earlier step: write which member of it",
 }
-_USUAL_PART = "file"  # takes the files where no part says that it does
 _FEW = 6  # members that are named in an error
 
 
@@ -124,8 +124,8 @@ class CallChecker:
         forms = [body["parts"] for body in bodies if body and "parts" in body and not body.get("optional")]
         if not forms or len(forms) < len(bodies):
             return
-        files = [[name for name, part in parts.items() if part.get("file")] for parts in forms]
-        if "files" in step and not any(each or _USUAL_PART in parts for each, parts in zip(files, forms, strict=True)):
+        files = [part for parts in forms for part in parts.values() if part.get("file")]
+        if "files" in step and not any(files):
             yield ("files",), f"{step['call']} takes no file: say file = true of one of {', '.join(forms[0])}"
         needed = [
             [name for name, part in parts.items() if part.get("file") and part.get("required")] for parts in forms
@@ -269,7 +269,7 @@ def _can_be_missing(param: Param) -> bool:
 
 
 def _is_list(param: Param) -> bool:
-    return bool(param.get("multiple") or param.get("split")) and not is_changed(param)
+    return bool(param.get("multiple") or param.get("split")) and REWRITING.isdisjoint(param)
 
 
 def _sent_words(param: Param) -> list[Any]:
