@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..shape.sandbox import ActionHere, EntityDefinition, EntityHere
 
 _ANSWERS = ("list", "view", "reply", "file")
-_IN_SCOPE = ("params", "body", "me", "now", "site", "base", "files", "entry", "made", "answers", "failed")
+_IN_SCOPE = ("params", "body", "me", "now", "site", "base", "files", "entry", "answers", "failed", "given", "item")
 
 
 def entity_findings(definitions: Definitions, entity: Definition, aliases: Mapping[str, str]) -> Findings:
@@ -36,6 +36,10 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         yield from _seed_findings(here, entity.table, at)
         yield from _reference_findings(definitions, here, entity.table, at)
         yield from _view_findings(definitions, here, entity.table, at)
+        refs = {**entity.table.get("refs", {}), **here.get("refs", {})}
+        for place, name in enumerate(here.get("takes", ())):
+            if name not in refs:
+                yield Finding((*at, "takes", place), f"{name!r} is none of `refs`{did_you_mean(name, refs)}")
         yield from _query_findings(here.get("query", {}), (*at, "query"))
         schema = resolved_schema(definitions, {"ref": entity.table.get("schema")})
         for place, item in enumerate(here.get("seed", ())):
@@ -130,7 +134,8 @@ def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Co
     found = action.get("find", {})
     named = {change.get("name", "made") for _, change in changes if not {"delete", "run"} & change.keys()}
     runs = any("run" in change for _, change in changes)
-    names = {*found, *_IN_SCOPE, *(change.get("name", "made") for _, change in changes)}
+    names = {*found, *_IN_SCOPE, *(change.get("name", "made") for _, change in changes), *(["made"] if runs else [])}
+    yield from _unknown_names(action, found, changes, names, at)
     answers: list[tuple[Path, Mapping[str, Any]]] = [(at, action)]
     answers += [((*at, "cases", number), case) for number, case in enumerate(action.get("cases", ()))]
     for where, answer in answers:
@@ -142,11 +147,38 @@ def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Co
     for where, change in changes:
         if "delete" in change and only_reads:
             yield Finding((*where, "delete"), "a request that only reads takes nothing away")
+        only = {*root_names(str(change.get("patch", change.get("delete", ""))))} if "run" not in change else set()
+        if only and only <= {"body", "params"} and "entity" not in change:
+            yield Finding((*where, "entity"), "is missing: of which entity the ids are that the request names")
         for verb in ("patch", "delete"):
             expression = str(change.get(verb, ""))
             for name in root_names(expression) if verb in change and not looks_at_all(expression) else ():
                 if name not in names:
                     yield Finding((*where, verb), f"nothing is found or made as {name!r}{did_you_mean(name, names)}")
+
+
+def _unknown_names(
+    action: ActionHere,
+    found: Mapping[str, Any],
+    changes: Sequence[tuple[Path, Mapping[str, Any]]],
+    names: Collection[str],
+    at: Path,
+) -> Findings:
+    """What neither the request nor the action has."""
+    expressions: list[tuple[Path, Any]] = [((*at, "find", name, "by"), each.get("by")) for name, each in found.items()]
+    expressions += [((*where, key), change.get(key)) for where, change in changes for key in ("when", "each", "clear")]
+    for path, text in expressions:
+        for name in root_names(text) if isinstance(text, str) and not looks_at_all(text) else ():
+            if name not in names:
+                yield Finding(path, f"{name!r} is not known here{did_you_mean(name, names)}")
+    if "made" not in names:
+        for key in ("reply", "shown"):
+            if (
+                "made" in (names_in(action[key]) if key == "reply" else root_names(action[key]))
+                if key in action
+                else ()
+            ):
+                yield Finding((*at, key), "nothing is made here as 'made': `name` says how a new item is called")
 
 
 def _list_findings(

@@ -19,6 +19,7 @@ from .base import (
     keyed_by,
     reference_to,
 )
+from .listener import Duration
 
 Entity = Annotated[str, reference_to("entity", description="A entity of the sandbox.")]
 
@@ -231,7 +232,9 @@ class WebhookDefinition(Shape, total=False):
     signature: WebhookSignature
     again: Annotated[Expression, Field(description="Whether it is tried again: sees status, null without an answer.")]
     retries: Annotated[int, Field(ge=0, description="How often it is tried again.")]
-    wait: Annotated[str, Field(description="The time before the first further try; twice as long before each other.")]
+    wait: Annotated[
+        Duration, Field(description="The time before the first further try; twice as long before each other.")
+    ]
 
 
 class OtherTexts(Shape, total=False):
