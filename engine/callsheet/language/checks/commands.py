@@ -10,6 +10,7 @@ from ...durations import parse_typed_duration
 from ...errors import did_you_mean
 from ...jsontext import parse_json
 from ...registry import CONVERTERS, JOURNAL, OPTIONS, PAGING, REGISTRIES
+from ..desugar import prints_list
 from ..merge import ACTION, ON, deployment_variants
 from ..parameters import to_identifier
 from ..problem import Finding, Findings
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 _PAGING = "paging"
 
 
-def param_findings(_definitions: Definitions, definition: Definition, *, usual: Mapping[str, Param]) -> Findings:
+def param_findings(definitions: Definitions, definition: Definition, *, usual: Mapping[str, Param]) -> Findings:
     """`usual` is what `paging_options` gives."""
     table = definition.table
     for key in ("params", "options", _PAGING, "journal"):
@@ -78,7 +79,10 @@ def param_findings(_definitions: Definitions, definition: Definition, *, usual: 
         yield from _read_by_the_engine(table.get(key, ()), key, known)
     if definition.kind == "command" and "builtin" not in table:
         yield from _name_findings(table)
-        yield from _paging_option_findings(table, usual)
+        is_list = prints_list(definitions, table)
+        yield from _paging_option_findings(
+            table, usual if is_list else {name: usual[name] for name in JOURNAL if name in usual}
+        )
 
 
 def input_findings(_: Definitions, definition: Definition) -> Findings:

@@ -130,7 +130,8 @@ class CallChecker:
         needed = [
             [name for name, part in parts.items() if part.get("file") and part.get("required")] for parts in forms
         ]
-        if all(needed) and not self.sends_fields and not {"files", "body", "over", "edit"} & step.keys():
+        is_given = {"files", "over", "edit"} & step.keys() or isinstance(step.get("body"), str)
+        if all(needed) and not self.sends_fields and not is_given:
             yield ("call",), f"{step['call']} requires the file {needed[0][0]!r}: say `files`"
 
     def _body_problems(self, step: Action, body: Mapping[str, Any], at: Path) -> Problems:

@@ -39,7 +39,7 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         refs = {**entity.table.get("refs", {}), **here.get("refs", {})}
         for place, name in enumerate(here.get("takes", ())):
             if name not in refs:
-                yield Finding((*at, "takes", place), f"{name!r} is none of `refs`{did_you_mean(name, refs)}")
+                yield Finding((*at, "takes", place), f"{name!r} is not in `refs`{did_you_mean(name, refs)}")
         yield from _query_findings(here.get("query", {}), (*at, "query"))
         schema = resolved_schema(definitions, {"ref": entity.table.get("schema")})
         for place, item in enumerate(here.get("seed", ())):
