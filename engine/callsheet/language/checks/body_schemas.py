@@ -100,10 +100,10 @@ def _param_faults(
 ) -> Iterator[tuple[Path, str]]:
     """What is wrong with any value that a parameter can have."""
     kinds = types_of_schema(schema)
-    made = _KIND_MADE.get(str(param.get("convert")))
-    if made is not None and kinds and made not in kinds and not (param.get("multiple") or param.get("split")):
-        name, made = param["name"], "a table" if made == "object" else "a text"
-        yield path, f"expected {' or '.join(kinds)}, and convert = {param['convert']!r} makes {made} of {name!r}"
+    converted = TYPE_OF_CONVERTED.get(str(param.get("convert")))
+    if converted is not None and kinds and converted not in kinds and not has_several(param):
+        made = f"makes {'a table' if converted == 'object' else 'a text'} of {param['name']!r}"
+        yield path, f"expected {' or '.join(kinds)}, and convert = {param['convert']!r} {made}"
     if is_taken_as_typed(definitions, param) and kinds and not {"string", "object"} & {*kinds}:
         name = to_identifier(param["name"])
         near = f": write to_number({name})" if {"integer", "number"} & {*kinds} else ""
@@ -111,7 +111,7 @@ def _param_faults(
         yield path, f"expected {' or '.join(kinds)}, and what is typed for {param['name']!r} is a text{near}"
     if is_changed(param):
         return
-    if param.get("multiple") or param.get("split"):
+    if has_several(param):
         if kinds and "array" not in kinds:
             yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a list of values"
         return
@@ -456,14 +456,20 @@ def _same_value(schema: Any) -> Iterator[str]:
                 yield from _same_value(part)
 
 
-_KIND_MADE = {**dict.fromkeys(("text", "storage", "wiki", "markdown"), "string"), "adf": "object"}  # of converters
+# What a converter makes of a text.
+TYPE_OF_CONVERTED = {**dict.fromkeys(("text", "storage", "wiki", "markdown"), "string"), "adf": "object"}
+
+
+def has_several(param: Mapping[str, Any]) -> bool:
+    """Whether its value is a list."""
+    return bool(param.get("multiple") or param.get("split"))
 
 
 def is_taken_as_typed(definitions: Definitions, param: Mapping[str, Any]) -> bool:
     """Whether it has a look-up, and is what was typed wherever that has the form of an id."""
     lookup = definitions.get(("lookup", param.get("lookup", "")))
-    is_list = param.get("multiple") or param.get("split")
-    return lookup is not None and "pattern" in lookup.table and not is_list and REWRITING.isdisjoint(param)
+    is_changed_else = has_several(param) or not REWRITING.isdisjoint(param)
+    return lookup is not None and "pattern" in lookup.table and not is_changed_else
 
 
 def is_changed(param: Mapping[str, Any]) -> bool:

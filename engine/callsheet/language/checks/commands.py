@@ -79,10 +79,7 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
         yield from _read_by_the_engine(table.get(key, ()), key, known)
     if definition.kind == "command" and "builtin" not in table:
         yield from _name_findings(table)
-        is_list = prints_list(definitions, table)
-        yield from _paging_option_findings(
-            table, usual if is_list else {name: usual[name] for name in JOURNAL if name in usual}
-        )
+        yield from _paging_option_findings(definitions, table, usual)
 
 
 def input_findings(_: Definitions, definition: Definition) -> Findings:
@@ -170,11 +167,11 @@ def paging_options(definitions: Definitions) -> dict[str, Param]:
     }
 
 
-def _paging_option_findings(table: CommandDefinition, usual: Mapping[str, Param]) -> Findings:
-    """An own option in the place of one of those of lists is read as that one is."""
+def _paging_option_findings(definitions: Definitions, table: CommandDefinition, usual: Mapping[str, Param]) -> Findings:
+    """An own option in the place of one of those of lists is read as that one is; of a journal's, by every command."""
     for place, param in enumerate(table.get("params", ())):
         model = usual.get(param["name"])
-        if model is None:
+        if model is None or not (param["name"] in JOURNAL or prints_list(definitions, cast("dict[str, Any]", table))):
             continue
         for key, default in (("kind", "option"), ("type", "text"), ("multiple", False)):
             if param.get(key, default) != model.get(key, default):

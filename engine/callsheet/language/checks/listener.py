@@ -83,11 +83,11 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
         if not any("secret" in root_names(text) for text in expressions_in_text(signed)):
             text = "must contain {secret}: what this sender signs for others would be taken too"
             yield Finding(("certificate", "signed"), text)
-    switch = source.table.get("jwt", {}).get("switch")
-    options = {param["name"] for each in definitions.of_kind("command") for param in each.table.get("params", ())}
-    if switch is not None and switch not in options:
-        text = f"no command has the option --{switch}{did_you_mean(switch, options)}"
-        yield Finding(("jwt", "switch"), text)
+    if (switch := source.table.get("jwt", {}).get("switch")) is not None:
+        options = {param["name"] for each in definitions.of_kind("command") for param in each.table.get("params", ())}
+        if switch not in options:
+            text = f"no command has the option --{switch}{did_you_mean(switch, options)}"
+            yield Finding(("jwt", "switch"), text)
     if "events" in source.table:
         yield from _lists_in_events(source.table)
     for path, token in _placed_tokens(source.table):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from datetime import date, time
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from re import _parser  # type: ignore[attr-defined] # there is no public one
 from typing import Any, NamedTuple
 from unicodedata import normalize
@@ -34,6 +34,7 @@ from ..scopes import (
     marked_names,
     names_in,
     names_of_items,
+    plain_paths,
     root_names,
 )
 from ..shape import KINDS, PARTS, RULES
@@ -541,7 +542,7 @@ def _deployment_findings(place: ShapePlace, known: Known) -> Findings:
             yield from _reference_finding(place, word, "deployment", known)
 
 
-_NAMED_FOR_ANOTHER = ("operation", "schema", "view", "command")
+_TAKEN_FOR_ANOTHER = ("operation", "schema", "view", "command")
 
 
 def _reference_finding(place: ShapePlace, name: str, target: str, known: Known) -> Findings:
@@ -549,10 +550,10 @@ def _reference_finding(place: ShapePlace, name: str, target: str, known: Known) 
     if name not in there:
         text = f"no {target.removeprefix('engine:')} {name!r}{did_you_mean(name, there)}"
         key = next((key for key, kind in KINDS_OF_PARTS.items() if kind == target), None)
-        other = next((kind for kind in _NAMED_FOR_ANOTHER if name in known.get(kind, ())), None)
+        other = next((kind for kind in _TAKEN_FOR_ANOTHER if name in known.get(kind, ())), None)
         if key is not None and name in known.get(RESOURCE, ()):
             text = f"resource {name!r} has no `{key}`"
-        elif other is not None and target in _NAMED_FOR_ANOTHER:
+        elif other is not None and target in _TAKEN_FOR_ANOTHER:
             text = f"{name!r} is the id of a definition of kind {other}, and {target} is wanted"
         yield Finding(place.path, text, ((target, name),))
 
@@ -601,15 +602,17 @@ def _schema_expression_faults(text: str, schema: Mapping[str, Any]) -> Iterator[
     fault = expression_fault(text)
     if fault is None and is_constant(text) and not schema.get("constant"):
         fault = f"is always the same, {text}: it looks at nothing"
-    yield from [fault] if fault else [*_unseen_names(root_names(text), schema), *_header_faults(text, schema)]
+    yield from [fault] if fault else [*_unseen_names(root_names(text), schema), *_header_faults([text], schema)]
 
 
 def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    expressions: Iterable[str] = ()
     try:
-        faults = [fault for expression in expressions_in_text(text) if (fault := expression_fault(expression))]
+        expressions = expressions_in_text(text)
+        faults = [fault for expression in expressions if (fault := expression_fault(expression))]
     except TemplateError as error:
         faults = [str(error)]
-    yield from faults or [*_unseen_names(names_in(text), schema), *_header_faults(text, schema)]
+    yield from faults or [*_unseen_names(names_in(text), schema), *_header_faults(expressions, schema)]
     for name in _DOUBLE_BRACES.findall(text) if "sees" in schema else ():
         if name in (schema["sees"] or ()):
             yield f"{{{{{name}}}}} is that word in braces: a value stands in one pair, {{{name}}}"
@@ -618,14 +621,16 @@ def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
 _DOUBLE_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
 
 
-def _header_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
-    """Of a delivery: names of headers are given in small letters, and its headers and its query hold texts."""
-    for path in _INSIDE_TEXTS.finditer(text) if {"headers", "query"} & {*(schema.get("sees") or ())} else ():
-        yield f'{path[1]} holds texts: a name with a dot stands in quotes, {path[1]}."{path[2]}"'
-    if "headers" in schema.get("sees", ()):
-        for name in re.findall(r"headers\.\"?([\w-]+)", text):
-            if name != name.lower():
-                yield f"headers have their names in small letters: {name.lower()!r}, not {name!r}"
+def _header_faults(expressions: Iterable[str], schema: Mapping[str, Any]) -> Iterator[str]:
+    """Of a delivery: its headers and its query hold texts, and names of headers are given in small letters."""
+    seen = {"headers", "query"} & {*(schema.get("sees") or ())}
+    for first, *rest in chain.from_iterable(map(plain_paths, expressions)) if seen else ():
+        if first not in seen or not rest:
+            continue
+        if first == "headers" and rest[0] != rest[0].lower():
+            yield f"headers have their names in small letters: {rest[0].lower()!r}, not {rest[0]!r}"
+        if rest[1:]:
+            yield f'{first} holds texts: a name with a dot stands in quotes, {first}."{".".join(rest)}"'
 
 
 def _unseen_names(names: Iterable[str], schema: Mapping[str, Any]) -> Iterator[str]:
@@ -662,9 +667,6 @@ _MEANT = (
     (re.compile(r"[<>=]\s*-?\d"), "a number stands in backquotes, `1`: "),
     (re.compile(r"\w-\w"), 'a name with - in it stands in quotes, "a-b": '),
 )
-
-
-_INSIDE_TEXTS = re.compile(r"(?<![\w.$\"'])(headers|query)\.([A-Za-z]\w*\.[A-Za-z]\w*)\b(?!\()")
 
 
 def prefix_fault(header: str, prefix: str) -> str | None:

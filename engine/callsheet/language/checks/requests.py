@@ -15,7 +15,7 @@ from ..safety import Safety, asks_whatever_is_given, class_of_operation, has_pla
 from ..scopes import root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import texts_in
-from .body_schemas import OPENING, body_faults, is_changed, resolved_schema, written_values
+from .body_schemas import OPENING, body_faults, has_several, is_changed, resolved_schema, written_values
 from .operations import argument_misfit
 from .references import pattern_fault, shape_places
 
@@ -270,7 +270,7 @@ def _can_be_missing(param: Param) -> bool:
 
 
 def _is_list(param: Param) -> bool:
-    return bool(param.get("multiple") or param.get("split")) and REWRITING.isdisjoint(param)
+    return has_several(param) and REWRITING.isdisjoint(param)
 
 
 def _sent_words(param: Param) -> list[Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..shape.sandbox import ActionHere, EntityDefinition, EntityHere
 
 _ANSWERS = ("list", "view", "reply", "file")
-_IN_SCOPE = ("params", "body", "me", "now", "site", "base", "files", "entry", "answers", "failed", "given", "item")
+_IN_SCOPE = ("params", "body", "me", "now", "site", "base", "files", "entry", "answers", "failed")
 
 
 def entity_findings(definitions: Definitions, entity: Definition, aliases: Mapping[str, str]) -> Findings:
@@ -47,7 +47,7 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
                 faults = body_faults(definitions, schema["properties"][key], item[key], (*at, "seed", place, key))
                 yield from (Finding(*found) for found in faults)
         whole = deployment_variants(entity.table)[at[1]] if at else entity.table
-        for id in here.get("actions", {}):
+        for id in here.get("actions", {}).keys() & whole.get("actions", {}).keys():  # and not taken away there
             operation = definitions.get(("operation", aliases.get(id, id)))
             if operation is not None:
                 yield from _action_findings(whole["actions"][id], operation.table, views, (*at, "actions", id))

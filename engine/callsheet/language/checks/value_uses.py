@@ -19,7 +19,7 @@ from ..problem import Finding, Findings
 from ..scopes import comparisons_in, is_list_of, member_names, names_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, evaluate, expressions_in_text, is_true, split_template, texts_in
-from .body_schemas import is_changed, is_taken_as_typed, resolved_schema
+from .body_schemas import TYPE_OF_CONVERTED, has_several, is_changed, is_taken_as_typed, resolved_schema
 from .commands import added_by
 from .references import expression_fault, shape_places
 from .requests import answers_list
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     Params = Mapping[str, Param]
 
-_OF_TEXT = ("text", "storage", "wiki", "markdown")  # converters that make a text
 _NOT_FOR_EDITS = ("adf", "json", "storage", "wiki")
 _WHOLE = re.compile(r"\{(\w+)\}")
 _AMONG_WORDS = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
@@ -222,7 +221,7 @@ def _step_findings(step: Any, params: Params, at: Path) -> Findings:
     files = step.get("files", [])
     for path in files if isinstance(files, list) else [files]:
         param = _param_alone(path, params)
-        if param is not None and param.get("convert") in _OF_TEXT:
+        if param is not None and TYPE_OF_CONVERTED.get(str(param.get("convert"))) == "string":
             text = f"takes paths, and {param['name']!r} is what stands in the file: leave out its `convert`"
             yield Finding((*at, "files"), text)
     edited = _param_alone(step.get("edit", {}).get("text"), params) if "when" not in step else None
@@ -298,7 +297,7 @@ def _list_in_text_faults(text: str, params: Params) -> Iterator[str]:
     """A list or a table is JSON among other words, which no query understands."""
     for name in _AMONG_WORDS.findall(text) if not _WHOLE.fullmatch(text) else ():
         param: Mapping[str, Any] = params.get(name, {})
-        is_list = bool(param.get("multiple") or param.get("split")) and REWRITING.isdisjoint(param)
+        is_list = has_several(param) and REWRITING.isdisjoint(param)
         if is_list or param.get("removes"):
             yield f"{{{name}}} is a list among other words: join(', ', {name}) makes a text of it"
 
@@ -331,7 +330,8 @@ def _param_alone(value: Any, params: Params) -> Param | None:
 
 
 def _is_no_table(param: Param) -> bool:
-    return _type_of_param(param) not in ("", "object") or param.get("convert") in _OF_TEXT
+    converted = TYPE_OF_CONVERTED.get(str(param.get("convert")), _type_of_param(param))
+    return converted not in ("", "object")
 
 
 # Whether what a command compares its parameters with can be their value.
@@ -437,7 +437,7 @@ def _type_of_param(param: Mapping[str, Any]) -> str:
         return "object"
     if is_changed(param):
         return ""
-    if param.get("multiple") or param.get("split"):
+    if has_several(param):
         return "array"
     kinds = {"integer": "number", "number": "number", "duration": "number"}
     return "boolean" if param.get("kind") == "flag" else kinds.get(param.get("type", "text"), "string")

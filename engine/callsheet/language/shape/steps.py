@@ -204,7 +204,8 @@ class LookupDefinition(LookupHere, total=False):
 
     A word is a keyword, or fits `pattern` and is taken as it is, or is an address of the site that one of `urls`
     finds the id in, or is compared with the candidates that `call` answers. Expressions in `args` see the command's
-    earlier parameters and the word as `word`; the others see one candidate.
+    parameters, the earlier ones as they were found and the later ones as they were typed, and the word as `word`; the
+    others see one candidate.
     """
 
     title: Annotated[
