@@ -119,9 +119,14 @@ def memory_of_event(data: bytes, text: bytes) -> int:
     return length + len(text) + _FOR_EACH * structure
 
 
+def least_budget(max_body: int) -> int:
+    """Bytes in which one body of the largest size can be verified and kept."""
+    return _HALVES * _COPIES * max_body
+
+
 def budget_of(asked: int | None, max_body: int, workers: int) -> ByteBudget:
     """Of one process of so many. Raises `UsageError` where not even one body would fit into what was asked for."""
-    least = _HALVES * _COPIES * max_body
+    least = least_budget(max_body)
     if asked is None:
         limit = memory_limit(workers)
         return ByteBudget(max(DEFAULT if limit is None else min(DEFAULT, limit // _SHARE), least), max_body)

@@ -115,7 +115,7 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[extend.listener.webhook]\nmax_body = 4194304\nmax_in_flight = 4194304\n", "leave no room for a body of 4194304: at least 16777216"),
+        ("[extend.listener.webhook]\nmax_body = 4194304\nmax_in_flight = 4194304\n", "leaves no room for a body of 4194304: say at least 16777216, or a smaller max_body"),
         (of_source('token = { header = "X-Token", env = "SHOP_SECRET" }\nevents = "payload.events"', old='"payload.id"', new="'headers.\"x-id\"'"), "is the same for all events of one delivery"),
         (of_source(old='"payload.kind"', new='"payload.what"\nsample = { kind = "{type}" }'), "it names no type, as its `sample` is"),
         # Proofs that no delivery, or any, would pass.

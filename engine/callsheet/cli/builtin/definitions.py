@@ -48,12 +48,11 @@ def limit_problems(definitions: Definitions) -> Iterator[Problem]:
     """Limits with which a listener would not start."""
     for listener in definitions.of_kind("listener"):
         if "max_in_flight" in listener.table:
-            from ...listener.byte_budget import budget_of
+            from ...listener.byte_budget import least_budget
 
-            try:
-                budget_of(listener.table["max_in_flight"], listener.table["max_body"], 1)
-            except UsageError as error:
-                text = f"{error.message.partition(': ')[2]}: {error.hint}"
+            largest = listener.table["max_body"]
+            if listener.table["max_in_flight"] < (least := least_budget(largest)):
+                text = f"leaves no room for a body of {largest}: say at least {least}, or a smaller max_body"
                 yield Problem(listener, Finding(("max_in_flight",), text))
 
 
