@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 
 class CallsheetError(Exception):
@@ -99,6 +99,7 @@ class TLSFailed(NetworkError):
 _LEAST_START = 3
 _LEAST_SLIP = 4  # letters; of shorter words every other one is near
 _LONG = 8
+_FEW = 12  # names that a line can list
 
 
 def name_program(hint: str, program: str) -> str:
@@ -132,6 +133,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`, did you mean 'x'?`, or nothing when no known name is near."""
     match = closest_names(word, known)
     return f", did you mean {match[0]!r}?" if match else ""
+
+
+def near_or_all(word: str, known: Collection[str]) -> str:
+    """As `did_you_mean`; when no known name is near and they are few, all of them: `, only x and y`."""
+    if (near := did_you_mean(word, known)) or not 0 < len(known) <= _FEW:
+        return near
+    *others, last = sorted(known)
+    return f", only {', '.join(others)}{' and ' * bool(others)}{last}"
 
 
 def slip_of(word: str, known: Iterable[str]) -> str | None:

@@ -232,7 +232,7 @@ def test_a_removal_is_blamed_for_what_it_breaks_in_deeper_files_of_its_own_layer
         encoding="utf-8",
     )
     (tmp_path / "mine.toml").write_text("language = 2\n[extend.view.mine]\nremove = true\n", encoding="utf-8")
-    broken = "command \"orders get\": view: no view 'mine'"
+    broken = "command \"orders get\": view: no view 'mine', only order"
     assert problems(tmp_path) == [f'{tmp_path / "mine.toml"}:2: view "mine": this breaks {broken}']
 
 

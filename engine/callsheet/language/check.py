@@ -5,15 +5,16 @@ Raises one `DefinitionError` that names every problem with file, line, key path 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import DefinitionError, closest_names, count_of, did_you_mean
+from ..errors import DefinitionError, closest_names, count_of, did_you_mean, near_or_all
 from ..registry import NODES
-from .checks.body_schemas import body_example_findings, endless_schemas, schema_problems
+from .checks.body_schemas import SCHEMA_KEYWORDS, body_example_findings, endless_schemas, schema_problems
 from .checks.command_tree import (
     CommandLines,
     alias_problems,
@@ -61,7 +62,7 @@ from .checks.operations import (
     parameter_findings,
     product_findings,
 )
-from .checks.references import ShapePlace, adapter_of, allowed_keys, place_findings, together_findings
+from .checks.references import ShapePlace, adapter_of, allowed_keys, place_findings, schema_at, together_findings
 from .checks.requests import (
     reading_findings,
     safety_findings,
@@ -86,7 +87,7 @@ from .merge import ON, idle_removals
 from .problem import Finding, Findings, Key, Problem, spot_with_bases, stale_by, word_problem
 from .renames import lost_definition
 from .shape import COMPLETED, KINDS
-from .shape.base import EXPECTED
+from .shape.base import EXPECTED, NEVER_QUOTED
 from .source_file import DEFAULTS, EXTEND, PARTS, RESOURCE, Definition, Definitions, Path, Stale
 
 
@@ -237,6 +238,9 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
         text = f"unknown kind {definition.kind!r}{did_you_mean(definition.kind, (*KINDS, EXTEND, DEFAULTS))}"
         yield Problem(definition, Finding((), text))
         return
+    if (cut := _cut_id(definition, definitions)) is not None:
+        yield Problem(definition, Finding(*cut))
+        return
     try:
         adapter_of(definition.kind).validate_python(definition.table)
     except ValidationError as error:
@@ -256,6 +260,17 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
             yield Problem(definition, Finding(path, _expected_text(definition, path, item, definitions) + also))
 
 
+def _cut_id(definition: Definition, definitions: Definitions) -> tuple[Path, str] | None:
+    """Of a table such as [schema.shop.Order], which TOML reads as a key of `shop`: what to write instead."""
+    known = {*allowed_keys(definition.kind, definition.table, ())} or {*SCHEMA_KEYWORDS}
+    sign = " " if any(" " in id for kind, id in definitions if kind == definition.kind) else "."
+    for key, part in definition.table.items():
+        if key not in known and isinstance(part, dict) and part and known.issuperset(part):
+            text = f'[{definition.kind}."{definition.id}{sign}{key}"]'
+            return (key,), f"unknown key: an id of more than one word stands in quotes, {text}"
+    return None
+
+
 def _place_without_alternatives(table: Any, location: Path) -> Path:
     """A place without the names that pydantic gives to alternatives and keys."""
     path: Path = ()
@@ -271,17 +286,23 @@ def _place_without_alternatives(table: Any, location: Path) -> Path:
 
 def _expected_text(definition: Definition, path: Path, item: dict[str, Any], definitions: Definitions) -> str:
     if item["type"] == "extra_forbidden":
-        known = [*allowed_keys(definition.kind, definition.table, path[:-1]), "remove"]
-        return "nothing to remove" if path[-1] == "remove" else f"unknown key{did_you_mean(str(path[-1]), known)}"
+        if path[-1] == "remove":
+            return "nothing to remove"
+        known, key = allowed_keys(definition.kind, definition.table, path[:-1]), str(path[-1])
+        return f"unknown key{did_you_mean(key, [*known, 'remove']) or near_or_all(key, known)}"
     if item["type"] == "missing" and isinstance(path[-2:][0], int):
         return f"required key is missing{_meant_entry(definition.table, path[:-1])}"
     if item["type"] == "missing":
         return f"required key is missing{_meant_definition(definition, definitions) if len(path) == 1 else ''}"
     if item["type"] == "literal_error":
         return f"unknown value {item['input']!r}, expected one of {item['ctx']['expected']}"
+    pattern = item.get("ctx", {}).get("pattern") or schema_at(definition.kind, definition.table, path).get("pattern")
     given = f" (given: {item['input']!r})" if isinstance(item["input"], str | int | float) else ""
-    if item["type"] == "string_pattern_mismatch":
-        return f"expected {EXPECTED[item['ctx']['pattern']]}{given}"
+    if item["type"] == "dict_type" or pattern in NEVER_QUOTED:
+        given = ""  # a secret, where a table that says how to find it is expected
+    misfit = item["type"] == "string_type" and pattern and not re.search(pattern, str(item["input"]))
+    if item["type"] == "string_pattern_mismatch" or (misfit and given):
+        return f"expected {EXPECTED[pattern]}{given}"
     said = _TYPES_IN_WORDS.get(item["type"].removesuffix("_type")) if item["type"].endswith("_type") else None
     return f"{f'expected {said}' if said else item['msg'][:1].lower() + item['msg'][1:]}{given}"
 

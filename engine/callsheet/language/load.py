@@ -604,7 +604,7 @@ def _why_unlike(definitions: Definitions, file: SourceFile, kind: str, id: str) 
     known = definitions.get((kind, id))
     is_extending = (kind, file.written.get((kind, id), id)) in file.extends
     if is_extending and known is None:
-        return _nothing_to_extend(definitions, kind, id)
+        return _nothing_to_extend(definitions, kind, id, file.tables[kind][file.written.get((kind, id), id)])
     if file.shipped or file.language < NEWEST or is_extending or known is None:
         return None
     if any(other.path == file.path for other in known.files) or file.tables[kind][id].get("remove") is True:
@@ -612,11 +612,14 @@ def _why_unlike(definitions: Definitions, file: SourceFile, kind: str, id: str) 
     return f"it is defined already: write [{EXTEND}.{kind}.{_folded_id(id)}] to change it"
 
 
-def _nothing_to_extend(definitions: Definitions, kind: str, id: str) -> str:
+def _nothing_to_extend(definitions: Definitions, kind: str, id: str, table: Table) -> str:
     from .shape import KINDS
 
     if kind not in KINDS:
         return f"unknown kind {kind!r}{did_you_mean(kind, KINDS)}"
+    whole = (f"{id}{sign}{key}" for key in table for sign in " .")
+    if (meant := next((each for each in whole if (kind, each) in definitions), None)) is not None:
+        return f'nothing to extend: an id of more than one word stands in quotes, [{EXTEND}.{kind}."{meant}"]'
     return f"nothing to extend{did_you_mean(id, (other for of, other in definitions if of == kind))}"
 
 

@@ -229,7 +229,7 @@ _HOLDS: dict[str, tuple[Is, str]] = {
     "enum": (lambda value: isinstance(value, list) and bool(value), "a list of at least one value"),
     **dict.fromkeys(("type", "const", "default", "example", "examples"), (_is_anything, "")),
 }
-_KEYWORDS = (*_HOLDS, *_ONE, *_LISTED, *_NAMED)
+SCHEMA_KEYWORDS = (*_HOLDS, *_ONE, *_LISTED, *_NAMED)
 
 
 def can_hold(key: str, value: Any) -> bool:
@@ -281,8 +281,8 @@ def _schema_findings(schema: Any, path: Path, known: set[str]) -> Findings:
 
 def _keyword_findings(schema: Mapping[str, Any], path: Path) -> Findings:
     for key, value in schema.items():
-        if key not in _KEYWORDS:
-            yield Finding((*path, key), f"not a keyword of JSON Schema{did_you_mean(key, _KEYWORDS)}")
+        if key not in SCHEMA_KEYWORDS:
+            yield Finding((*path, key), f"not a keyword of JSON Schema{did_you_mean(key, SCHEMA_KEYWORDS)}")
         elif key in _HOLDS and not _HOLDS[key][0](value):
             yield Finding((*path, key), f"expected {_HOLDS[key][1]}, not {value!r}")
 

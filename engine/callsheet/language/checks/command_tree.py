@@ -343,12 +343,21 @@ class CommandLines:
         self.programs = [key for key in (*definitions, *definitions.removed) if key[0] == "program"]
 
     def fault_of_line(self, line: str, own_id: str | None) -> str | None:
-        """Why a line cannot be given, or None; `own_id` is the command that it has to call."""
+        """The line and why it cannot be given, or None; `own_id` is the command that it has to call."""
+        try:
+            fault = self._fault_of_words(line, own_id)
+        except DefinitionError as error:
+            fault = error.message
+        return fault if fault is None or fault.startswith(repr(line)) else f"{line!r}: {fault}"
+
+    def _fault_of_words(self, line: str, own_id: str | None) -> str | None:
         try:
             words = shlex.split(line)
         except ValueError as error:
             return str(error).lower()
         words = words[: next((place for place, word in enumerate(words) if word in _ENDS), len(words))]
+        if ("program", words[0]) in self.definitions and words[0] not in {name.partition(" ")[0] for name in self.names}:
+            return f"begins with the program's name: leave out {words[0]!r}"
         found, rest = command_words(words, self.names, self.shared)
         command = self.commands[self.names[" ".join(found)]]
         if own_id is not None and command.id != own_id:
@@ -391,12 +400,8 @@ class CommandLines:
 def example_findings(_: Definitions, definition: Definition, lines: CommandLines) -> Findings:
     own_id = definition.id if definition.kind == "command" else None
     for place, line in enumerate(definition.table.get("examples", ())):
-        try:
-            fault = lines.fault_of_line(line, own_id)
-        except DefinitionError as error:
-            fault = error.message
-        if fault:
-            yield Finding(("examples", place), f"{line!r}: {fault}", lines.causes_of_fault(line))
+        if (fault := lines.fault_of_line(line, own_id)) is not None:
+            yield Finding(("examples", place), fault, lines.causes_of_fault(line))
 
 
 def _command_lines(definitions: Definitions) -> dict[str, str]:
@@ -468,13 +473,9 @@ def _instead_findings(definitions: Definitions, definition: Definition, lines: C
         for place, line in enumerate(suggested):
             if ("group", line) in definitions:
                 continue
-            try:
-                fault = lines.fault_of_line(line, None)
-            except DefinitionError as error:
-                fault = error.message
-            if fault:
+            if (fault := lines.fault_of_line(line, None)) is not None:
                 about = tuple(key for key in lines.causes_of_fault(line) if key[0] == "command")
-                yield Finding(("instead", word, place), f"{line!r}: {fault}", about)
+                yield Finding(("instead", word, place), fault, about)
 
 
 def _is_added_later(definitions: Definitions, definition: Definition, command: str) -> bool:

@@ -23,7 +23,7 @@ from unicodedata import normalize
 
 from pydantic import TypeAdapter
 
-from ...errors import did_you_mean
+from ...errors import did_you_mean, near_or_all
 from ...registry import REGISTRIES
 from ..conditions import compared_paths, fixed_truth, kind_of_result, word_faults
 from ..problem import Finding, Findings
@@ -349,10 +349,11 @@ def shape_places(kind: str, table: Any, wanted: tuple[str, tuple[str, ...]] | No
 
 def allowed_keys(kind: str, table: Any, path: Path) -> list[str]:
     """The keys that a table may have at a place."""
-    return list(_schema_at(kind, table, path).get("properties", ()))
+    return list(schema_at(kind, table, path).get("properties", ()))
 
 
-def _schema_at(kind: str, table: Any, path: Path) -> Schema:
+def schema_at(kind: str, table: Any, path: Path) -> Schema:
+    """What a place of a table has to be."""
     root = kind_schema(kind)
     node = root
     for key in path:
@@ -548,7 +549,7 @@ _TAKEN_FOR_ANOTHER = ("operation", "schema", "view", "command")
 def _reference_finding(place: ShapePlace, name: str, target: str, known: Known) -> Findings:
     there = known.get(target, set())
     if name not in there:
-        text = f"no {target.removeprefix('engine:')} {name!r}{did_you_mean(name, there)}"
+        text = f"no {target.removeprefix('engine:')} {name!r}{near_or_all(name, there)}"
         key = next((key for key, kind in KINDS_OF_PARTS.items() if kind == target), None)
         other = next((kind for kind in _TAKEN_FOR_ANOTHER if name in known.get(kind, ())), None)
         if key is not None and name in known.get(RESOURCE, ()):

@@ -32,11 +32,17 @@ Template = Annotated[
     ),
 ]
 EXPECTED: dict[str, str] = {}
+NEVER_QUOTED: set[str] = set()  # patterns: what does not fit them may be a secret
 
 
-def fitting(pattern: str, expected: str) -> Any:
-    """Metadata of a text that has to fit a pattern. `expected` is what a person is told of one that does not."""
+def fitting(pattern: str, expected: str, *, quoted: bool = True) -> Any:
+    """Metadata of a text that has to fit a pattern. `expected` is what a person is told of one that does not.
+
+    Not `quoted`: errors do not say what was given.
+    """
     EXPECTED[pattern] = expected
+    if not quoted:
+        NEVER_QUOTED.add(pattern)
     return Field(pattern=pattern)
 
 
