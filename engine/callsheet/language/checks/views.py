@@ -148,11 +148,11 @@ def column_findings(_: Definitions, view: Definition) -> Findings:
 
 
 def _misnamed_needs(columns: Sequence[ColumnDefinition]) -> Findings:
-    """Where one column needs what it shows of something, by its name, others that need something do, too."""
-    needed = {place: each["needs"] for place, each in enumerate(columns) if "needs" in each}
-    shown = {place: [*plain_paths(columns[place]["value"])] for place in needed}
-    holders = {path[0] for place, paths in shown.items() for path in paths if path[1:2] and path[1] in needed[place]}
-    for place, paths in shown.items():
+    """Where one column needs what it shows of something, by its name, all others do, too."""
+    needed = [each.get("needs", ()) for each in columns]
+    shown = [[*plain_paths(each.get("value", ""))] for each in columns]
+    holders = {path[0] for place, paths in enumerate(shown) for path in paths if path[1:] and path[1] in needed[place]}
+    for place, paths in enumerate(shown):
         for holder, *rest in paths:
             if holder in holders and rest and rest[0] not in needed[place]:
                 yield Finding(("columns", place, "needs"), f"lacks {rest[0]!r}, which the column shows")
