@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
@@ -17,6 +19,7 @@ from ..scopes import (
     root_names,
 )
 from ..source_file import Definition, Definitions, Path
+from ..template import texts_in
 from .commands import added_by
 
 if TYPE_CHECKING:
@@ -107,7 +110,9 @@ def need_findings(definitions: Definitions, view: Definition) -> Findings:
         for key, definition in everything
         if key[0] == "command" and _prints_columns(definition, view.id)
     }
-    if any(_asks_person(table) for key, table in printing.items() if key in definitions):
+    asking = [table for key, table in printing.items() if key in definitions and _asks_for_needed(table)]
+    if asking:
+        yield from _lacking_needs(view.table["columns"], {*chain.from_iterable(map(_words_sent, asking))})
         return
     for place, column in enumerate(view.table["columns"]):
         if "needs" in column:
@@ -119,9 +124,19 @@ def _prints_columns(command: Definition, view: str) -> bool:
     return any(table.get("view") == view for table in (command.table, *deployment_variants(command.table).values()))
 
 
-def _asks_person(command: CommandDefinition) -> bool:
+def _sent(command: CommandDefinition) -> list[Any]:
     each = (command, *deployment_variants(command).values())
-    return any(NEEDED in names_in([table.get("args"), table.get("body"), table.get("step")]) for table in each)
+    return [table.get(key) for table in each for key in ("args", "body", "step")]
+
+
+def _asks_for_needed(command: CommandDefinition) -> bool:
+    return NEEDED in names_in(_sent(command))
+
+
+def _words_sent(command: CommandDefinition) -> Iterator[str]:
+    """What stands beside {needed} is asked for, whatever is shown."""
+    for text in texts_in(_sent(command)):
+        yield from re.findall(r"\w+", text)
 
 
 def change_findings(definitions: Definitions, view: Definition) -> Findings:
@@ -144,17 +159,16 @@ def column_findings(_: Definitions, view: Definition) -> Findings:
             yield Finding(("columns", place, "format"), text)
     if columns and all(column.get("wide") for column in columns):
         yield Finding(("columns",), "each of them is wide: nothing is shown until --columns asks for one")
-    yield from _misnamed_needs(columns)
 
 
-def _misnamed_needs(columns: Sequence[ColumnDefinition]) -> Findings:
+def _lacking_needs(columns: Sequence[ColumnDefinition], asked: Collection[str]) -> Findings:
     """Where one column needs what it shows of something, by its name, all others do, too."""
     needed = [each.get("needs", ()) for each in columns]
     shown = [[*plain_paths(each.get("value", ""))] for each in columns]
     holders = {path[0] for place, paths in enumerate(shown) for path in paths if path[1:] and path[1] in needed[place]}
     for place, paths in enumerate(shown):
         for holder, *rest in paths:
-            if holder in holders and rest and rest[0] not in needed[place]:
+            if holder in holders and rest and rest[0] not in {*needed[place], *asked}:
                 yield Finding(("columns", place, "needs"), f"lacks {rest[0]!r}, which the column shows")
 
 
