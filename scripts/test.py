@@ -1,7 +1,6 @@
-"""Run the tests in an environment of their own: `python3 scripts/test.py [--all | --again | PYTEST ARGUMENTS]`.
+"""Run the tests in an environment of their own: `python3 scripts/test.py [--all | PYTEST ARGUMENTS]`.
 
-Without an argument those marked `slow` are left out; `--all` runs them, too. `--again` is for further versions of
-Python on the same machine: all but those marked `once`, which another version would answer the same.
+Without an argument those marked `slow` are left out; `--all` runs them, too.
 """
 
 from __future__ import annotations
@@ -17,5 +16,5 @@ if __name__ == "__main__":
     python = ready("dev")
     # Tests of one file stay together, with what they share: that is made once, and not by each worker.
     workers = ["-n", str(PROCESSES), "--dist", "worksteal"]
-    usual = {(): ["-m", "not slow", *workers], ("--all",): workers, ("--again",): ["-m", "not once", *workers]}
+    usual = {(): ["-m", "not slow", *workers], ("--all",): workers}
     raise SystemExit(run(python, "-m", "pytest", *usual.get(tuple(sys.argv[1:]), sys.argv[1:])))

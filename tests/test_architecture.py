@@ -13,8 +13,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import architecture
 
-pytestmark = pytest.mark.once
-
 PACKAGE = ROOT / "engine" / "callsheet"
 
 

@@ -17,8 +17,6 @@ from callsheet.language.load import definition_layers, load_definitions
 from callsheet.language.shape import KINDS
 from support.places import ROOT
 
-pytestmark = pytest.mark.once
-
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FENCED = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)

@@ -40,7 +40,6 @@ NAMES_A_PACKAGE = frozenset({"pip", "pipx", "uv", "uvx", "docker", "podman", "sy
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
 pytestmark = [
-    pytest.mark.once,
     pytest.mark.skipif(sys.platform == "win32", reason="the pages are written for a POSIX shell"),
 ]
 

@@ -12,8 +12,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from faults import Fault, faults
 
-pytestmark = pytest.mark.once
-
 ALL = list(faults())
 
 

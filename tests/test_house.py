@@ -18,8 +18,6 @@ from callsheet import registry
 from support.places import ROOT
 from support.slow_modules import SLOW
 
-pytestmark = pytest.mark.once
-
 PACKAGE = ROOT / "engine" / "callsheet"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -15,8 +15,6 @@ from callsheet.cli.main import run
 from support.places import ROOT
 from support.walkthrough import agrees, commands
 
-pytestmark = pytest.mark.once
-
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
 TUTORIAL = (ROOT / "docs" / "tutorial-own-program.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)

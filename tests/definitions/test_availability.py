@@ -17,8 +17,6 @@ from callsheet.language.source_file import PARTS
 from support.cases import nobody
 from support.places import SHARED
 
-pytestmark = pytest.mark.once
-
 LISTED = SHARED / "reference" / "datacenter-endpoints.json"
 # What a table can have where it needs no deployment to have it: without the call things are done one by one, or a
 # table shows ids.

@@ -15,8 +15,6 @@ from callsheet.catalog.catalog import open_catalog
 from callsheet.language.safety import class_of_operation
 from support.places import ROOT
 
-pytestmark = pytest.mark.once
-
 FILE = Path(__file__).parent / "classes.txt"
 Classes = dict[str, str]
 

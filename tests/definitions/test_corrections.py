@@ -10,8 +10,6 @@ import pytest
 
 from support.places import DEFINITIONS
 
-pytestmark = pytest.mark.once
-
 OPERATIONS = DEFINITIONS / "suite" / "operations"
 PRODUCTS = sorted(path.stem for path in OPERATIONS.glob("*.toml"))
 OF_PRODUCT = pytest.mark.parametrize("product", PRODUCTS)

@@ -13,8 +13,6 @@ from callsheet.errors import CallsheetError
 from callsheet.language.functions import first_list
 from support.cases import nobody
 
-pytestmark = pytest.mark.once
-
 NO_LIST = {"message": "please sign in"}
 
 

@@ -14,8 +14,6 @@ from callsheet.language.template import evaluate
 from support.cases import nobody
 from support.fakes import FakeSite
 
-pytestmark = pytest.mark.once
-
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Any:

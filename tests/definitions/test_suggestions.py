@@ -12,8 +12,6 @@ from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.cli.suggestions import suggest_commands
 from support.places import CASES
 
-pytestmark = pytest.mark.once
-
 TYPED: dict[str, dict[str, str]] = tomllib.loads((CASES / "suggestions.toml").read_text(encoding="utf-8"))
 
 

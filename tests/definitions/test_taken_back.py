@@ -10,8 +10,6 @@ import pytest
 from callsheet.catalog.catalog import open_catalog
 from support.cases import nobody
 
-pytestmark = pytest.mark.once
-
 # A sprint that has begun or ended does not go back.
 APART = {"sprints start", "sprints close"}
 

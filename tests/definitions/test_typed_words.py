@@ -14,8 +14,6 @@ from callsheet.language.merge import on_deployment
 from callsheet.language.parameters import to_identifier
 from support.cases import nobody
 
-pytestmark = pytest.mark.once
-
 
 def comparisons(node: Any) -> Iterator[Any]:
     if node["type"] == "comparator":

@@ -13,8 +13,6 @@ from callsheet.language.merge import deployment_variants
 from callsheet.registry import BUILTINS
 from support.places import ROOT
 
-pytestmark = pytest.mark.once
-
 ENGINE = ROOT / "engine"
 
 

@@ -20,8 +20,6 @@ from callsheet.language.shape import KINDS
 from callsheet.language.shape.base import EXPECTED
 from support.places import CASES
 
-pytestmark = pytest.mark.once
-
 HERE = Path(__file__).parent / "wrong"
 LINES = (HERE / "cases.txt").read_text(encoding="utf-8").splitlines()
 WRONG = list(zip(LINES[::2], (line.strip() for line in LINES[1::2]), strict=True))

@@ -15,8 +15,6 @@ from callsheet.language.load import definition_layers, load_definitions
 from callsheet.language.problem import word_problem
 from callsheet.language.source_file import Definitions
 
-pytestmark = pytest.mark.once
-
 
 def columns_added(shipped: Definitions) -> list[str]:
     """To every view a column that most of what is printed with it lacks."""

@@ -56,7 +56,6 @@ def test_every_wrong_definition_is_found_among_the_affected(tmp_path: Path) -> N
     assert sum(each is not None for each in found) > len(LINES) / 2
 
 
-@pytest.mark.once
 @pytest.mark.slow
 def test_what_needs_something_that_is_taken_away_or_hidden_is_affected(tmp_path: Path) -> None:
     world = definition_layers("suite", {}, own=False)

@@ -19,8 +19,6 @@ from callsheet.language.source_file import Definition
 from support.cases import run_case
 from support.places import ROOT
 
-pytestmark = pytest.mark.once
-
 # A route's `on` is a list of event types, which is another thing.
 SHAPES = {**KINDS, **PARTS}
 DEPLOYED = {kind for kind, shape in SHAPES.items() if "on" in getattr(shape, "__annotations__", {})} - {"route"}

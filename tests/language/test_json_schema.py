@@ -16,8 +16,6 @@ from callsheet.language.json_schema import json_schema
 from callsheet.language.shape import KINDS
 from support.places import ROOT
 
-pytestmark = pytest.mark.once
-
 FILES = sorted((ROOT / "definitions").rglob("*.toml"))
 BROKEN = ROOT / "tests" / "cases" / "broken"
 # What a schema can say of one file; references, expressions and the tree of commands need all files.

@@ -40,8 +40,6 @@ from support.mutant_spots import Files, Mutant, written
 from support.mutants import mutants, read_world
 from support.places import CASES, DEFINITIONS
 
-pytestmark = pytest.mark.once
-
 WANTED = os.environ.get("CALLSHEET_MUTANTS", "60")
 BROKEN = 99
 # What nobody's command line, but the definition is to blame for, and should have been told when it was read.

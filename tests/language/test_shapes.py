@@ -9,8 +9,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any, get_type_hints
 
-import pytest
-
 from callsheet.language import shape
 from callsheet.language.shape.base import own_keys
 from callsheet.language.shape.commands import CompiledCommand
@@ -19,8 +17,6 @@ from callsheet.registry import REGISTRIES
 from callsheet.sites import credentials as record
 from callsheet.sites.profiles import validate
 from support.places import ROOT
-
-pytestmark = pytest.mark.once
 
 ENGINE = ROOT / "engine" / "callsheet"
 MODULES = [import_module(f"{shape.__name__}.{found.name}") for found in pkgutil.iter_modules(shape.__path__)]

@@ -16,8 +16,6 @@ from callsheet.language.load import definition_layers, load_definitions
 from callsheet.language.source_file import EXTEND
 from callsheet.openapi.definition_files import definition_file_text
 
-pytestmark = pytest.mark.once
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["suite", "lms", "callsheet"])

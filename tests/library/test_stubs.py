@@ -20,8 +20,6 @@ from support.imports import DOCUMENTS
 from support.places import ROOT
 from support.waiting import PATIENCE
 
-pytestmark = pytest.mark.once
-
 HERE = Path(__file__).parent
 LARGEST = 1 << 20  # bytes
 

@@ -23,8 +23,6 @@ from support.fakes import FakeSite
 from support.openapi import OpenAPI
 from support.places import ROOT
 
-pytestmark = pytest.mark.once
-
 SPECS = ROOT.parent / "shared" / "specs"
 DEFINITIONS = ROOT / "definitions" / "suite"
 PRODUCTS = {

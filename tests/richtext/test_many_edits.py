@@ -22,8 +22,8 @@ MOST_LOST = (
     0.001  # of all fresh draws; of 12,000 edits 24 differed, and 4 lost an id or a mark of two words, one changed
 )
 ENOUGH = 2000
-AMOUNTS = [16, pytest.param(ENOUGH, marks=[pytest.mark.slow, pytest.mark.once])]
-TWO_PEOPLE = [8, pytest.param(500, marks=[pytest.mark.slow, pytest.mark.once])]
+AMOUNTS = [16, pytest.param(ENOUGH, marks=pytest.mark.slow)]
+TWO_PEOPLE = [8, pytest.param(500, marks=pytest.mark.slow)]
 FORMATS = ["storage", "adf"]
 
 

@@ -210,7 +210,6 @@ def definitions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.once
 @pytest.mark.slow
 def test_the_hostile_definitions_are_right_ones(tmp_path: Path, definitions: Path) -> None:
     err = Screen()
@@ -407,7 +406,6 @@ def reached(tree: ast.AST) -> Iterable[str]:
             yield from (each.name for each in node.names if each.name in MODULES)
 
 
-@pytest.mark.once
 @pytest.mark.slow
 def test_nothing_in_the_engine_goes_around_the_gate() -> None:
     package = ROOT / "engine" / "callsheet"

@@ -265,7 +265,6 @@ def test_the_record_names_its_host(signed_in: Shell, site: FakeSite) -> None:
     assert json.dumps(record(signed_in))
 
 
-@pytest.mark.once
 @pytest.mark.slow
 def test_no_definition_leads_tokens_to_another_authorisation_server(
     shell: Shell, site: FakeSite, options: list[str]
