@@ -100,6 +100,8 @@ class CallChecker:
         for name in given:
             if name not in known:
                 yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}", about
+        if "when" not in step and "each" not in at:  # whose own step may have a condition
+            yield from ((*found, about) for found in self._argument_faults_there(operation, step, at))
         yield from self._value_problems(operation, step, at)
         bodies = [here.get("body") for here in self._deployment_variants(operation) if not here.get("unavailable")]
         for key in ("body", "over", "files"):
@@ -118,6 +120,23 @@ class CallChecker:
             missing = [name for name, required in _taken_parameters(here).items() if required and name not in given]
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
+
+    def _argument_faults_there(self, operation: OperationDefinition, step: Action, at: Path) -> Iterator[tuple[Path, str]]:
+        """What is always given, and not taken on one of the deployments."""
+        always = [name for name, value in step.get("args", {}).items() if self._is_always_given(value)]
+        for word, here in deployment_variants(operation).items():
+            if not self.applies(word) or here.get("unavailable"):
+                continue
+            for name in always:
+                if name in _taken_parameters(operation) and name not in _taken_parameters(here):
+                    text = f"{step['call']} does not take it on {word}: name the call there again, with its arguments"
+                    yield (*at, "args", name), text
+
+    def _is_always_given(self, value: Any) -> bool:
+        if not isinstance(value, str) or "{" not in value:
+            return value is not None
+        param = self.params.get(value[1:-1].strip()) if _is_one_path(value) else None
+        return param is not None and not _can_be_missing(param)
 
     def _part_problems(self, step: Action, bodies: Sequence[Mapping[str, Any] | None]) -> Iterator[tuple[Path, str]]:
         """Files for a form that has no place for one, and a form whose file nobody gives."""
