@@ -79,7 +79,7 @@ from .checks.resources import (
     tools_by_name,
     toolset_findings,
 )
-from .checks.sandbox import entity_findings, query_findings
+from .checks.sandbox import entity_findings, query_findings, simulation_findings
 from .checks.value_uses import arguments_with_needed, expression_findings, part_findings, value_use_findings
 from .checks.views import change_findings, column_findings, need_findings, reorder_findings, shown_findings
 from .desugar import is_derived
@@ -404,7 +404,7 @@ def _checks_by_kind(definitions: Definitions, operations: Mapping[str, str]) -> 
         "service": (address_problems, companion_findings, signin_findings),
         "schema": (partial(schema_problems, known=schemas, endless=endless_schemas(definitions)),),
         "assignment": (case_findings,),
-        "naming": (reading, naming_problems),
+        "naming": (reading, partial(naming_problems, operations=operations)),
         "snapshot": (reading, partial(snapshot_problems, operations=operations)),
         "toolset": (toolset_findings,),
         "resource": (partial(resource_findings, aliases=operations, addresses=first_at_addresses(definitions)),),
@@ -417,6 +417,7 @@ def _checks_by_kind(definitions: Definitions, operations: Mapping[str, str]) -> 
         "event": (event_findings,),
         "parameter": (parameter_findings,),
         "query": (query_findings,),
+        "simulation": (simulation_findings,),
         "route": (route_findings,),
     }
 

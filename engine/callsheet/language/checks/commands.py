@@ -323,15 +323,23 @@ def snapshot_problems(definitions: Definitions, definition: Definition, operatio
         if here.get("size", 1) > 1 and "items" not in here and not found:
             yield (*at, "size"), "needs `items` beside it: where the things are in the answer"
         yield from found
-    yield from Checker(definitions, operations, lambda word: word not in there).undo_problems(table.get("undo", ()), ())
-    for deployment, here in there.items():
-        yield from Checker(definitions, operations, deployment.__eq__).undo_problems(
-            here.get("undo", ()), (ON, deployment)
-        )
+    for applies, here, at in _each_deployment(table):
+        checker = Checker(definitions, operations, applies)
+        yield from checker.undo_problems(here.get("undo", ()), at)
+        yield from checker.asking_problems(here, at)
 
 
-def naming_problems(_: Definitions, naming: Definition) -> Problems:
-    return several_ids_faults(naming.table, ())
+def naming_problems(definitions: Definitions, naming: Definition, operations: Mapping[str, str]) -> Problems:
+    yield from several_ids_faults(naming.table, ())
+    for applies, here, at in _each_deployment(naming.table):
+        yield from Checker(definitions, operations, applies).asking_problems(here, at)
+
+
+def _each_deployment(table: Any) -> Iterator[tuple[Callable[[str], bool], Any, Path]]:
+    """What a table is where nothing else is said of the deployment, and what it is on each that it names."""
+    there = deployment_variants(table)
+    yield lambda word: word not in there, table, ()
+    yield from ((word.__eq__, here, (ON, word)) for word, here in there.items())
 
 
 def _calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | KeywordDefinition]]:
@@ -346,6 +354,11 @@ class Checker(CallChecker):
     """`applies` tells for which deployments what is checked here holds."""
 
     sends_fields = False
+
+    def asking_problems(self, table: Any, at: Path) -> Problems:
+        """A call that asks for several things by `ids`."""
+        self.lists = frozenset({"ids"})
+        yield from self.argument_problems(table, at)
 
     def __init__(self, definitions: Definitions, operations: Mapping[str, str], applies: Callable[[str], bool]) -> None:
         super().__init__(definitions, operations, applies)

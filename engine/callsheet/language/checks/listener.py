@@ -541,6 +541,12 @@ def _result_findings(route: Mapping[str, Any]) -> Findings:
         read: dict[Path, list[str]] = {("do", place, "success"): list(map(".".join, plain_paths(success)))}
         if len(route["do"]) == 1:
             read |= {("reply", key): list(paths_in(value)) for key, value in route.get("reply", {}).items()}
+            status = str(route.get("reply", {}).get("status", ""))
+            if {*paths_in(status)} == {"result.exit_code"} and fill_template(status, {"result": {"exit_code": 0}}) == 0:
+                text = (
+                    "gives 0 where all is well, which HTTP does not have: {result.exit_code == `0` && `200` || `500`}"
+                )
+                yield Finding(("reply", "status"), text)
         for path, paths in read.items():
             for name in dict.fromkeys(each.split(".")[1] for each in paths if each.startswith("result.")):
                 if name not in members:

@@ -614,11 +614,14 @@ def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     except TemplateError as error:
         faults = [str(error)]
     yield from faults or [*_unseen_names(names_in(text), schema), *_header_faults(expressions, schema)]
+    if (path := _BARE_PATH.fullmatch(text)) and path[1] in (schema.get("sees") or ()):
+        yield f"{text!r} is sent as these letters: a value stands in braces, {{{text}}}"
     for name in _DOUBLE_BRACES.findall(text) if "sees" in schema else ():
         if name in (schema["sees"] or ()):
             yield f"{{{{{name}}}}} is that word in braces: a value stands in one pair, {{{name}}}"
 
 
+_BARE_PATH = re.compile(r'(\w+)(?:\.(?:\w+|"[^"]+"))+')
 _DOUBLE_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
 
 

@@ -107,7 +107,12 @@ class CallChecker:
         for key in ("body", "over", "files"):
             if key in step and bodies and all(body is None for body in bodies):
                 yield (*at, key), f"{step['call']} takes no body", about
-        if "files" in step and any(bodies) and all("schema" in body for body in bodies if body):  # JSON
+        there = [body for body in bodies if body is not None]
+        if (
+            "files" in step
+            and there
+            and all("parts" not in body and "json" in body.get("media", "json") for body in there)
+        ):
             yield (*at, "files"), f"{step['call']} takes no files", about
         yield from (((*at, *path), text, about) for path, text in self._part_problems(step, bodies))
         for key in ("body", "over"):
@@ -121,7 +126,9 @@ class CallChecker:
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
 
-    def _argument_faults_there(self, operation: OperationDefinition, step: Action, at: Path) -> Iterator[tuple[Path, str]]:
+    def _argument_faults_there(
+        self, operation: OperationDefinition, step: Action, at: Path
+    ) -> Iterator[tuple[Path, str]]:
         """What is always given, and not taken on one of the deployments."""
         always = [name for name, value in step.get("args", {}).items() if self._is_always_given(value)]
         for word, here in deployment_variants(operation).items():

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ...errors import did_you_mean
+from ...errors import did_you_mean, near_or_all
 from ..conditions import fixed_truth
 from ..http_methods import READING
 from ..merge import ON, deployment_variants
 from ..problem import Finding, Findings
-from ..scopes import looks_at_all, names_in, plain_paths, root_names
+from ..scopes import expressions_in, is_list_of, looks_at_all, names_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
+from ..template import texts_in
 from .body_schemas import body_faults, resolved_schema
 
 if TYPE_CHECKING:
@@ -29,10 +31,7 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         for here in (each.table, *deployment_variants(each.table).values())
         for name in here.get("views", {})
     }
-    written = entity.table.get(ON, {})
-    tables: list[tuple[tuple[str, ...], EntityHere]] = [((), entity.table)]
-    tables += [((ON, word), each) for word, each in written.items()]
-    for at, here in tables:
+    for at, here in _with_deployments(entity.table):
         yield from _seed_findings(here, entity.table, at)
         yield from _reference_findings(definitions, here, entity.table, at)
         yield from _view_findings(definitions, here, entity.table, at)
@@ -50,7 +49,39 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         for id in here.get("actions", {}).keys() & whole.get("actions", {}).keys():  # and not taken away there
             operation = definitions.get(("operation", aliases.get(id, id)))
             if operation is not None:
-                yield from _action_findings(whole["actions"][id], operation.table, views, (*at, "actions", id))
+                action, place = whole["actions"][id], (*at, "actions", id)
+                yield from _action_findings(action, operation.table, views, place)
+                yield from _listed_findings(definitions, action.get("list", {}), (*place, "list"))
+
+
+def _with_deployments(table: Any) -> Iterator[tuple[Path, Any]]:
+    """A table and what it says of each deployment, with their places."""
+    yield (), table
+    yield from (((ON, word), here) for word, here in table.get(ON, {}).items())
+
+
+def _listed_findings(definitions: Definitions, listing: Mapping[str, Any], at: Path) -> Findings:
+    """What a list takes of an entity that does not have it."""
+    entity = definitions.get(("entity", listing.get("entity", "")))
+    if entity is None:
+        return
+    there = [here for _, here in _with_deployments(entity.table)]
+    views = {*chain.from_iterable(here.get("views", ()) for here in there)}
+    if views and (view := listing.get("view")) is not None and view not in {*views, "brief", "full"}:
+        yield Finding((*at, "view"), f"entity {entity.id!r} has no view {view!r}{near_or_all(view, views)}")
+    if "query" in listing and not any("query" in here for here in there):
+        yield Finding((*at, "query"), f"entity {entity.id!r} has no `query`: nothing says what its fields are")
+    items = [item for here in there for item in here.get("seed", ())]
+    changes = [
+        change
+        for each in definitions.of_kind("entity")
+        for action in each.table.get("actions", {}).values()
+        for part in (action, *action.get("cases", ()))
+        for change in part.get("do", ())
+    ]
+    made = [entity.table.get("new", {}), *(each.get("to", {}) for each in changes if each.get("create") == entity.id)]
+    if "of" in listing and items and not any(isinstance(each, str) or "of" in each for each in [*items, *made]):
+        yield Finding((*at, "of"), f"no {entity.id} says in its member `of` what it belongs to: the list is empty")
 
 
 def _seed_findings(here: EntityHere, whole: EntityHere, at: Path) -> Findings:
@@ -136,6 +167,10 @@ def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Co
     runs = any("run" in change for _, change in changes)
     names = {*found, *_IN_SCOPE, *(change.get("name", "made") for _, change in changes), *(["made"] if runs else [])}
     yield from _unknown_names(action, found, changes, names, at)
+    values: list[tuple[Path, Any]] = [((*at, "reply"), action.get("reply"))]
+    values += [((*where, "to"), change.get("to")) for where, change in changes]
+    for path, value in values:
+        yield from _value_findings(value, found, names, path)
     answers: list[tuple[Path, Mapping[str, Any]]] = [(at, action)]
     answers += [((*at, "cases", number), case) for number, case in enumerate(action.get("cases", ()))]
     for where, answer in answers:
@@ -155,6 +190,20 @@ def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Co
             for name in root_names(expression) if verb in change and not looks_at_all(expression) else ():
                 if name not in names:
                     yield Finding((*where, verb), f"nothing is found or made as {name!r}{did_you_mean(name, names)}")
+
+
+def _value_findings(value: Any, found: Mapping[str, Any], names: Collection[str], at: Path) -> Findings:
+    """Expressions without their braces, and members of what is a list."""
+    for text in texts_in(value):
+        if "." in text and text.partition(".")[0] in names and _BARE_PATH.fullmatch(text):
+            yield Finding(at, f"{text!r} is sent as these letters: a value stands in braces, {{{text}}}")
+    for expression in expressions_in(value):
+        for name in (name for name, search in found.items() if search.get("several")):
+            if is_list_of(expression, name) is False:
+                yield Finding(at, f"{name!r} is a list: members of each are {name}[].NAME")
+
+
+_BARE_PATH = re.compile(r"\w+(?:\.\w+)+")
 
 
 def _unknown_names(
@@ -195,9 +244,19 @@ def _list_findings(
     of = listing.get("of")
     if isinstance(of, str) and of in found and "several" not in found[of]:
         yield Finding((*at, "of"), f"is the item itself, and an id is wanted: write {of}.id")
-    envelope = listing.get("envelope")
-    if envelope is not None and "paginate" in operation and "items" not in {*names_in(envelope)}:
-        yield Finding((*at, "envelope"), 'holds no list: say where {items} stand, as in "@items" = "{items}"')
+    if "paginate" in operation:
+        yield from _page_findings(listing.get("envelope"), (*at, "envelope"))
+
+
+def _page_findings(around: Any, at: Path) -> Findings:
+    if around is not None and "items" not in {*names_in(around)}:
+        yield Finding(at, 'holds no list: say where {items} stand, as in "@items" = "{items}"')
+
+
+def simulation_findings(_: Definitions, simulation: Definition) -> Findings:
+    for at, here in _with_deployments(simulation.table):
+        for name, around in here.get("pages", {}).items():
+            yield from _page_findings(around, (*at, "pages", name))
 
 
 def _unreached_cases(action: ActionHere, at: Path) -> Findings:

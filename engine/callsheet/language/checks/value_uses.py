@@ -358,6 +358,7 @@ def expression_findings(definitions: Definitions, command: Definition) -> Findin
     params = _known_params(command.table) if _COMPARING.search(text) else {}
     members = _known_members(command.table) if any(word in text for word in _MEMBERS) else {}
     members |= _members_of_what_was(definitions, command.table)
+    kept = _words_of_what_is_kept(definitions, command.table) if "was" in members else set()
     types = _types_of_params(definitions, command.table) | _types_of_answers(definitions, command.table)
     empty = _names_of_nothing(definitions, command.table)
     for path, expression in _expressions_of(command) if params or members or types or empty else ():
@@ -372,6 +373,8 @@ def expression_findings(definitions: Definitions, command: Definition) -> Findin
                 yield Finding(path, f"{name!r} has no {rest[0]!r}: {empty[name]}")
             elif rest and name in members and rest[0] not in members[name]:
                 yield Finding(path, f"{name!r} has no {rest[0]!r}{did_you_mean(rest[0], members[name])}")
+            elif name == "was" and rest[1:] and kept and rest[1] not in kept:
+                yield Finding(path, f"'was.{rest[0]}' has no {rest[1]!r}: say in the args of `keep` that it is kept")
             elif name == "named" and rest[1:]:
                 yield Finding(path, f"'named.{rest[0]}' is a text: there is nothing inside")
 
@@ -394,8 +397,7 @@ _NO_MEMBERS = {"none": "answers nothing", "binary": "answers the bytes of a file
 
 def _members_of_what_was(definitions: Definitions, table: CommandDefinition) -> dict[str, tuple[str, ...]]:
     """What `undo` knows of a thing as it was, where its snapshot says so member by member."""
-    keeping: Iterator[Any] = chain([table], (step.get("each", {}) for step in _steps_in(table)))
-    named = [here["keep"]["snapshot"] for here in keeping if "keep" in here]
+    named = [each["snapshot"] for each in _kept_by(table)]
     snapshots = [found for id in named if (found := definitions.get(("snapshot", id))) is not None]
     if not snapshots or "was" in {to_identifier(param["name"]) for param in table.get("params", ())}:
         return {}
@@ -403,6 +405,25 @@ def _members_of_what_was(definitions: Definitions, table: CommandDefinition) -> 
     names = [member_names(state) for state in states]
     known = tuple(dict.fromkeys(name for each in names if each is not None for name in each))
     return {} if None in names or "was" in added_by([*_steps_in(table)]) else {"was": known}
+
+
+def _kept_by(table: CommandDefinition) -> list[Any]:
+    each: Iterator[Any] = chain([table], (step.get("each", {}) for step in _steps_in(table)))
+    return [here["keep"] for here in each if "keep" in here]
+
+
+def _words_of_what_is_kept(definitions: Definitions, table: CommandDefinition) -> set[str]:
+    """What snapshots ask for that are told which members are wanted, and words of their own; none of any other."""
+    found: set[str] = set()
+    for keep in _kept_by(table):
+        lists = {name: value for name, value in keep.get("args", {}).items() if isinstance(value, list)}
+        snapshot = definitions.get(("snapshot", keep["snapshot"]))
+        for here in (snapshot.table, *deployment_variants(snapshot.table).values()) if snapshot else ():
+            asked = names_in([here.get("args"), here.get("body")])
+            if not any(name in asked for name in lists) or any("{" in text for text in texts_in([*lists.values()])):
+                return set()
+            found.update(re.findall(r"\w+", here["state"]), texts_in([*lists.values()]))
+    return found
 
 
 def _types_of_params(definitions: Definitions, table: Any) -> dict[str, str]:

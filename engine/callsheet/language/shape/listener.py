@@ -79,7 +79,11 @@ class ListenerDefinition(RetryKeys, total=False):
     max_body: Required[Annotated[int, Field(ge=1, description="Largest body, in bytes.")]]
     max_in_flight: Annotated[
         int,
-        Field(ge=1, description="Memory for deliveries, in bytes; default: 64 MiB, or less where memory is limited."),
+        Field(
+            ge=1,
+            description="Memory for deliveries, in bytes; default: 64 MiB, or less where memory is limited, and always "
+            "enough for one of the largest bodies.",
+        ),
     ]
     max_header: Required[Annotated[int, Field(ge=1024, description="Largest request line and headers, in bytes.")]]
     max_connections: Required[Annotated[int, Field(ge=1, description="Connections open at the same time.")]]
@@ -393,7 +397,10 @@ class SourceDefinition(Shape, total=False):
 
 
 class EventDefinition(Shape, total=False):
-    """One type of event, or several by a pattern."""
+    """One type of event, or several by a pattern.
+
+    An event is of the definition with its very type, wherever that stands, else of the first whose pattern fits.
+    """
 
     source: Required[Annotated[str, reference_to("source", description="Where it comes from.")]]
     type: Annotated[

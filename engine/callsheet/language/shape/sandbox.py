@@ -18,6 +18,7 @@ from .base import (
     Value,
     keyed_by,
     reference_to,
+    seeing_names,
 )
 from .listener import Duration
 
@@ -227,10 +228,16 @@ class WebhookDefinition(Shape, total=False):
     """How a product sends events."""
 
     headers: Annotated[
-        dict[HeaderName, Template], Field(description="Sees the event's id, and in retry how often it was tried.")
+        dict[HeaderName, Template],
+        seeing_names("id", "retry"),
+        Field(description="Sees the event's id, and in retry how often it was tried."),
     ]
     signature: WebhookSignature
-    again: Annotated[Expression, Field(description="Whether it is tried again: sees status, null without an answer.")]
+    again: Annotated[
+        Expression,
+        seeing_names("status"),
+        Field(description="Whether it is tried again: sees status, null without an answer."),
+    ]
     retries: Annotated[int, Field(ge=0, description="How often it is tried again.")]
     wait: Annotated[
         Duration, Field(description="The time before the first further try; twice as long before each other.")
@@ -252,14 +259,18 @@ class OtherBase(Shape, total=False):
     texts: OtherTexts
 
 
+_OF_AN_ERROR = seeing_names("status", "message", "fields", "site", "path")
+_OF_A_LIMIT = seeing_names("seconds", "limit", "reset")
+
+
 class SimulationHere(Shape, total=False):
     """What a simulation's table may say differently for one deployment."""
 
-    error: Value
-    unknown: Value
+    error: Annotated[Value, _OF_AN_ERROR]
+    unknown: Annotated[Value, _OF_AN_ERROR]
     other_bases: dict[str, OtherBase]
-    limited: dict[HeaderName, Template]
-    limited_page: Template
+    limited: Annotated[dict[HeaderName, Template], _OF_A_LIMIT]
+    limited_page: Annotated[Template, _OF_A_LIMIT]
     event: Value
     webhook: WebhookDefinition
     me: Entity
@@ -269,17 +280,27 @@ class SimulationHere(Shape, total=False):
 class SimulationDefinition(Shape, total=False):
     """How the operations of a product answer what has nothing to do with one entity."""
 
-    error: Required[Annotated[Value, Field(description="The body of an error: sees status, message and fields.")]]
+    error: Required[
+        Annotated[
+            Value, _OF_AN_ERROR, Field(description="The body of an error: sees status, message, fields and site.")
+        ]
+    ]
     unknown: Annotated[
-        Value, Field(description="The body of a 404 of a path that no operation has: by default an error; sees path.")
+        Value,
+        _OF_AN_ERROR,
+        Field(description="The body of a 404 of a path that no operation has: by default an error; sees path, too."),
     ]
     other_bases: Annotated[
         dict[str, OtherBase], Field(description="Base paths that its operations answer at besides the product's own.")
     ]
     limited: Annotated[
-        dict[HeaderName, Template], Field(description="Headers of a 429, unless empty: sees seconds, limit and reset.")
+        dict[HeaderName, Template],
+        _OF_A_LIMIT,
+        Field(description="Headers of a 429, unless empty: sees seconds, limit and reset."),
     ]
-    limited_page: Annotated[Template, Field(description="The page (HTML) of a 429, where that is what it has.")]
+    limited_page: Annotated[
+        Template, _OF_A_LIMIT, Field(description="The page (HTML) of a 429, where that is what it has.")
+    ]
     event: Annotated[Value, Field(description="The body of a webhook: sees name, shown, user, millis, me and now.")]
     webhook: WebhookDefinition
     me: Annotated[Entity, Field(description="The entity of people: a request comes from one of them.")]
@@ -287,7 +308,7 @@ class SimulationDefinition(Shape, total=False):
         dict[str, Value],
         keyed_by(
             "paginator",
-            description="The object around a page: sees start, size, count, total, last, next, link.",
+            description="The object around a page: sees items, start, size, count, total, last, next, after, link.",
         ),
     ]
     on: Annotated[dict[str, SimulationHere], keyed_by("deployment", description="What is different on a deployment.")]
@@ -318,6 +339,7 @@ class QueryDefinition(Shape, total=False):
     ]
     errors: Annotated[
         dict[Literal["syntax", "field", "value", "function", "operator"], Template],
+        seeing_names("message", "field", "value", "function", "operator"),
         Field(description="The text of errors: sees message, field, value, function and operator."),
     ]
 
