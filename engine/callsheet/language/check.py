@@ -296,7 +296,8 @@ def _expected_text(definition: Definition, path: Path, item: dict[str, Any], def
         return f"required key is missing{_meant_definition(definition, definitions) if len(path) == 1 else ''}"
     if item["type"] == "literal_error":
         return f"unknown value {item['input']!r}, expected one of {item['ctx']['expected']}"
-    pattern = item.get("ctx", {}).get("pattern") or schema_at(definition.kind, definition.table, path).get("pattern")
+    there = schema_at(definition.kind, definition.table, path)
+    pattern = str(item.get("ctx", {}).get("pattern", there.get("pattern", "")))
     given = f" (given: {item['input']!r})" if isinstance(item["input"], str | int | float) else ""
     if item["type"] == "dict_type" or pattern in NEVER_QUOTED:
         given = ""  # a secret, where a table that says how to find it is expected

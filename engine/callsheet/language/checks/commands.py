@@ -316,22 +316,19 @@ def _all_params(definitions: Definitions) -> Iterator[Param]:
 
 def snapshot_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     """What puts a thing back sees nothing of the command that changed it, and of several things each is read."""
-    table: SnapshotDefinition = definition.table
-    there = deployment_variants(table)
-    for at, here in [((), table), *(((ON, word), each) for word, each in there.items())]:
+    for applies, here, at in _each_deployment(definition.table):
         found = list(several_ids_faults(here, at))
         if here.get("size", 1) > 1 and "items" not in here and not found:
             yield (*at, "size"), "needs `items` beside it: where the things are in the answer"
         yield from found
-    for applies, here, at in _each_deployment(table):
         checker = Checker(definitions, operations, applies)
         yield from checker.undo_problems(here.get("undo", ()), at)
         yield from checker.asking_problems(here, at)
 
 
 def naming_problems(definitions: Definitions, naming: Definition, operations: Mapping[str, str]) -> Problems:
-    yield from several_ids_faults(naming.table, ())
     for applies, here, at in _each_deployment(naming.table):
+        yield from several_ids_faults(here, at)
         yield from Checker(definitions, operations, applies).asking_problems(here, at)
 
 

@@ -100,7 +100,7 @@ class CallChecker:
         for name in given:
             if name not in known:
                 yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}", about
-        if "when" not in step and "each" not in at:  # whose own step may have a condition
+        if "when" not in calling and "each" not in at:  # whose own step may have a condition
             yield from ((*found, about) for found in self._argument_faults_there(operation, step, at))
         yield from self._value_problems(operation, step, at)
         bodies = [here.get("body") for here in self._deployment_variants(operation) if not here.get("unavailable")]

@@ -45,19 +45,26 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
             for key in item.keys() & schema.get("properties", {}).keys() - entity.table.get("refs", {}).keys():
                 faults = body_faults(definitions, schema["properties"][key], item[key], (*at, "seed", place, key))
                 yield from (Finding(*found) for found in faults)
-        whole = deployment_variants(entity.table)[at[1]] if at else entity.table
+        whole = deployment_variants(entity.table)[str(at[1])] if at else entity.table
         for id in here.get("actions", {}).keys() & whole.get("actions", {}).keys():  # and not taken away there
             operation = definitions.get(("operation", aliases.get(id, id)))
             if operation is not None:
-                action, place = whole["actions"][id], (*at, "actions", id)
-                yield from _action_findings(action, operation.table, views, place)
-                yield from _listed_findings(definitions, action.get("list", {}), (*place, "list"))
+                action, where = whole["actions"][id], (*at, "actions", id)
+                yield from _action_findings(action, operation.table, views, where)
+                for part, answer in _answers_of(action):
+                    yield from _listed_findings(definitions, answer.get("list", {}), (*where, *part, "list"))
 
 
 def _with_deployments(table: Any) -> Iterator[tuple[Path, Any]]:
     """A table and what it says of each deployment, with their places."""
     yield (), table
     yield from (((ON, word), here) for word, here in table.get(ON, {}).items())
+
+
+def _answers_of(action: ActionHere) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """What an action answers, and in which cases it answers something else, with their places."""
+    yield (), action
+    yield from ((("cases", number), case) for number, case in enumerate(action.get("cases", ())))
 
 
 def _listed_findings(definitions: Definitions, listing: Mapping[str, Any], at: Path) -> Findings:
@@ -155,25 +162,25 @@ def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Co
             if first == "params" and rest and rest[0] not in params:
                 text = f"the operation has no parameter {rest[0]!r}{did_you_mean(rest[0], params)}"
                 yield Finding((*at, "find", name, "by"), text)
-    yield from _answer_findings(action, views, at)
-    for place, case in enumerate(action.get("cases", ())):
-        yield from _answer_findings(case, views, (*at, "cases", place))
+    for part, answer in _answers_of(action):
+        yield from _answer_findings(answer, views, (*at, *part))
     yield from _unreached_cases(action, at)
-    changes = [((*at, "do", place), change) for place, change in enumerate(action.get("do", ()))]
-    for number, case in enumerate(action.get("cases", ())):
-        changes += [((*at, "cases", number, "do", place), each) for place, each in enumerate(case.get("do", ()))]
+    changes = [
+        ((*at, *part, "do", place), change)
+        for part, each in _answers_of(action)
+        for place, change in enumerate(each.get("do", ()))
+    ]
     found = action.get("find", {})
     named = {change.get("name", "made") for _, change in changes if not {"delete", "run"} & change.keys()}
     runs = any("run" in change for _, change in changes)
     names = {*found, *_IN_SCOPE, *(change.get("name", "made") for _, change in changes), *(["made"] if runs else [])}
     yield from _unknown_names(action, found, changes, names, at)
-    values: list[tuple[Path, Any]] = [((*at, "reply"), action.get("reply"))]
+    values: list[tuple[Path, Any]] = [((*at, *part, "reply"), each.get("reply")) for part, each in _answers_of(action)]
     values += [((*where, "to"), change.get("to")) for where, change in changes]
     for path, value in values:
         yield from _value_findings(value, found, names, path)
-    answers: list[tuple[Path, Mapping[str, Any]]] = [(at, action)]
-    answers += [((*at, "cases", number), case) for number, case in enumerate(action.get("cases", ()))]
-    for where, answer in answers:
+    for part, answer in _answers_of(action):
+        where = (*at, *part)
         says = "shown" in {**action, **answer} or "repeat" in action or runs
         if "view" in answer and not says and not {"item", "made"} & {*found, *named}:
             yield Finding((*where, "view"), "shows nothing: name what in `shown`, or find it as `item`")
@@ -276,9 +283,9 @@ def _answer_findings(answer: Mapping[str, Any], views: Collection[str], at: Path
         yield Finding((*at, key), f"cannot stand beside {said[0]}: there is one answer")
     if said and answer.get("status") == 204:
         yield Finding((*at, "status"), f"204 is an answer without a body: there is no {said[0]}")
-    for path, view in ((("view",), answer.get("view")), (("list", "view"), answer.get("list", {}).get("view"))):
-        if isinstance(view, str) and view not in views:
-            yield Finding((*at, *path), f"no entity has a view {view!r}{did_you_mean(view, views)}")
+    view = answer.get("view")
+    if isinstance(view, str) and view not in views:
+        yield Finding((*at, "view"), f"no entity has a view {view!r}{did_you_mean(view, views)}")
 
 
 def _params_of(operation: Mapping[str, Any]) -> Iterator[str]:
