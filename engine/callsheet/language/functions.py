@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import takewhile
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -596,18 +597,36 @@ def _is_finite(found: Any) -> bool:
 
 
 def paths_in_expression(node: Any) -> Iterator[tuple[str, ...]]:
-    """The plain paths in a parsed expression: `a.b` and `c` in `a.b || length(c)`; those in filters are left out."""
+    """The plain paths in a parsed expression: `a.b` and `c` in `a.b || length(c)`; those in filters are left out.
+
+    Where one item of a list is taken, its place is left out: `a.b` of `a[0].b`.
+    """
+    yield from (path for path, _ in _paths_from(node))
+
+
+def _paths_from(node: Any) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """The paths, and whether a name behind the expression goes on with them."""
     children = [child for child in node["children"] if isinstance(child, dict)]
     if node["type"] == "field":
-        yield (node["value"],)
+        yield (node["value"],), True
     elif node["type"] == "subexpression":
-        names = [child["value"] for child in children[1:] if child["type"] == "field"]
-        yield from ((*head, *names) for head in paths_in_expression(children[0]))
-    elif node["type"] in ("index_expression", "projection", "filter_projection", "value_projection"):
-        yield from paths_in_expression(children[0])
+        names = [*takewhile(bool, map(_name_followed, children[1:]))]
+        for path, is_open in _paths_from(children[0]):
+            yield ((*path, *names), len(names) == len(children) - 1) if is_open else (path, False)
+    elif node["type"] == "index_expression":
+        yield from _paths_from(children[0])
+    elif node["type"] in ("projection", "filter_projection", "value_projection"):
+        yield from ((path, False) for path, _ in _paths_from(children[0]))
     else:
-        for child in children:
-            yield from paths_in_expression(child)
+        is_either = node["type"] == "or_expression"
+        yield from ((path, is_open and is_either) for child in children for path, is_open in _paths_from(child))
+
+
+def _name_followed(node: Any) -> str:
+    """The name in a part of a path, `b` of `b[0]`; nothing of what is none."""
+    while node["type"] == "index_expression":
+        node = node["children"][0]
+    return str(node["value"]) if node["type"] == "field" else ""
 
 
 def fields_in_words(expressions: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from ..conditions import written_results
 from ..merge import ON
 from ..parameters import REWRITING, to_identifier
 from ..problem import Finding, Findings
+from ..scopes import plain_paths
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, compile_template, expressions_in_text, texts_in
 from .references import PYTHON_TYPES, pattern_fault
@@ -109,11 +110,13 @@ def _param_faults(
         near = f": write to_number({name})" if {"integer", "number"} & {*kinds} else ""
         near = f": write [{name}]" if kinds == ["array"] else near
         yield path, f"expected {' or '.join(kinds)}, and what is typed for {param['name']!r} is a text{near}"
-    if is_changed(param):
-        return
-    if has_several(param):
+    if has_several(param) and REWRITING.isdisjoint(param):
         if kinds and "array" not in kinds:
             yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a list of values"
+        return
+    if is_whole_candidate(definitions, param) and kinds and "object" not in kinds:
+        yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is {WHOLE_CANDIDATE}"
+    if is_changed(param):
         return
     values = param.get("choices", [True] if param.get("kind") == "flag" else [])
     for value in [*values, *([param["default"]] if "default" in param else [])]:
@@ -470,6 +473,18 @@ def is_taken_as_typed(definitions: Definitions, param: Mapping[str, Any]) -> boo
     lookup = definitions.get(("lookup", param.get("lookup", "")))
     is_changed_else = has_several(param) or not REWRITING.isdisjoint(param)
     return lookup is not None and "pattern" in lookup.table and not is_changed_else
+
+
+WHOLE_CANDIDATE = "all of what its look-up found, which has no `value`: write which member of it"
+
+
+def is_whole_candidate(definitions: Definitions, param: Mapping[str, Any]) -> bool:
+    """Whether its look-up gives all of what a service says of a thing: a table, as it is compared by its members."""
+    lookup = definitions.get(("lookup", param.get("lookup", "")))
+    if lookup is None or has_several(param) or not REWRITING.isdisjoint(param):
+        return False
+    is_called = "call" in lookup.table and not {"value", "pattern", "urls", "keywords", ON} & lookup.table.keys()
+    return is_called and any(any(plain_paths(each)) for each in lookup.table.get("match", ()))
 
 
 def is_changed(param: Mapping[str, Any]) -> bool:

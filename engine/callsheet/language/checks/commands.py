@@ -32,10 +32,19 @@ from .references import (
     unusable_names,
     value_faults,
 )
-from .requests import CallChecker, Names, Problems, answers_list, format_problems, value_problems, whole_answers
+from .requests import (
+    CallChecker,
+    Names,
+    Problems,
+    answers_list,
+    each_deployment,
+    format_problems,
+    value_problems,
+    whole_answers,
+)
 
 if TYPE_CHECKING:
-    from ..shape.commands import CommandDefinition, InputDefinition, Param
+    from ..shape.commands import Ask, CommandDefinition, InputDefinition, Param
     from ..shape.rest import OperationDefinition
     from ..shape.steps import (
         Assignment,
@@ -316,7 +325,7 @@ def _all_params(definitions: Definitions) -> Iterator[Param]:
 
 def snapshot_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     """What puts a thing back sees nothing of the command that changed it, and of several things each is read."""
-    for applies, here, at in _each_deployment(definition.table):
+    for applies, here, at in each_deployment(definition.table):
         found = list(several_ids_faults(here, at))
         if here.get("size", 1) > 1 and "items" not in here and not found:
             yield (*at, "size"), "needs `items` beside it: where the things are in the answer"
@@ -327,16 +336,9 @@ def snapshot_problems(definitions: Definitions, definition: Definition, operatio
 
 
 def naming_problems(definitions: Definitions, naming: Definition, operations: Mapping[str, str]) -> Problems:
-    for applies, here, at in _each_deployment(naming.table):
+    for applies, here, at in each_deployment(naming.table):
         yield from several_ids_faults(here, at)
         yield from Checker(definitions, operations, applies).asking_problems(here, at)
-
-
-def _each_deployment(table: Any) -> Iterator[tuple[Callable[[str], bool], Any, Path]]:
-    """What a table is where nothing else is said of the deployment, and what it is on each that it names."""
-    there = deployment_variants(table)
-    yield lambda word: word not in there, table, ()
-    yield from ((word.__eq__, here, (ON, word)) for word, here in there.items())
 
 
 def _calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | KeywordDefinition]]:
@@ -441,6 +443,7 @@ class Checker(CallChecker):
                 yield from expression_faults(rule["when"], names, ("params", place, "refuse", number, "when"))
                 for key in ("fail", "hint"):
                     yield from value_faults(rule.get(key), names, ("params", place, "refuse", number, key))
+            yield from self._ask_problems(param.get("ask", {}), names, ("params", place, "ask"))
             lookup: LookupDefinition | None = self.table_of("lookup", param.get("lookup", ""))
             for _, part in _calls_of_lookup(lookup) if lookup else ():
                 needed = set(names_in(part.get("args")))
@@ -456,6 +459,19 @@ class Checker(CallChecker):
                         f"the lookup {param['lookup']!r} needs {name!r}, which is found later: put it before this one"
                     )
                     yield ("params", place, "lookup"), text
+
+    def _ask_problems(self, ask: Ask, names: Names, at: Path) -> Problems:
+        """What is asked at a terminal, and what is read to begin a text with."""
+        if any(expression_faults(ask.get("when", "`null`"), names, at)):
+            # A parameter that commands share may look at others that only some of them have.
+            tables = (each.table for each in self.definitions.of_kind("command"))
+            others = {to_identifier(param["name"]) for table in tables for param in table.get("params", ())}
+            yield from expression_faults(ask["when"], names | others, (*at, "when"))
+        if "start" in ask:
+            start, place = ask["start"], (*at, "start")
+            for key, known in (("args", names), ("format", names), ("before", names | {"found"})):
+                yield from value_faults(start.get(key), known, (*place, key))
+            yield from self.argument_problems(start, place)
 
     def suggestion_problems(self, lookup: LookupHere, at: Path) -> Problems:
         """Words to complete with come from a call that only reads, and are what the lookup is given."""
@@ -638,7 +654,7 @@ def _is_single(param: Param) -> bool:
 _WORD = re.compile(r"[A-Za-z_]\w*")
 # What sees the command's names too.
 _REFERENCES = {"lookup": "lookup", "suggest": "lookup", "assign": "assignment", "use": "steps"}
-_TEMPLATES = ("args", "body")
+_TEMPLATES = ("args", "body", "over", "files", "save", "hold", "result", "confirm", "fail", "hint", "note", "tolerate")
 _NO_EXPRESSIONS = frozenset(
     {"name", "help", "about", "examples", "aliases", "metavar", "choices", "default", "call", "view"}
 )

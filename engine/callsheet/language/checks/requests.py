@@ -15,7 +15,16 @@ from ..safety import Safety, asks_whatever_is_given, class_of_operation, has_pla
 from ..scopes import root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import texts_in
-from .body_schemas import OPENING, body_faults, has_several, is_changed, resolved_schema, written_values
+from .body_schemas import (
+    OPENING,
+    WHOLE_CANDIDATE,
+    body_faults,
+    has_several,
+    is_changed,
+    is_whole_candidate,
+    resolved_schema,
+    written_values,
+)
 from .operations import argument_misfit
 from .references import pattern_fault, shape_places
 
@@ -244,6 +253,9 @@ class CallChecker:
                 said = param["name"] if param else value[1:-1].strip()
                 yield (*at, "args", name), f"takes one value, and {said!r} is a list of values"
                 continue
+            if param and is_whole_candidate(self.definitions, param) and params[name].get("type", "string") != "object":
+                yield (*at, "args", name), f"takes one value, and {param['name']!r} is {WHOLE_CANDIDATE}"
+                continue
             if param and params[name].get("type") in ("integer", "number") and self._takes_words(param):
                 text = f"expected a number, and {param['lookup']!r} takes words for {param['name']!r} as they are"
                 yield (*at, "args", name), text
@@ -421,12 +433,22 @@ _ASKED_BESIDE = {
 }
 
 
+def each_deployment(table: Any) -> Iterator[tuple[Callable[[str], bool], Any, Path]]:
+    """What a table is where nothing else is said of the deployment, and what it is on each that it names."""
+    there = deployment_variants(table)
+    yield lambda word: word not in there, table, ()
+    yield from ((word.__eq__, here, (ON, word)) for word, here in there.items())
+
+
 def reading_findings(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Findings:
     """What is asked beside a command's own calls, and counts for the class of none, only reads."""
-    probe = definition.table.get("probe") if definition.kind == "product" else None
-    if probe and "call" in probe:
-        checker = CallChecker(definitions, operations, lambda _: True)
-        yield from (Finding(*found) for found in checker.argument_problems(probe, ("probe",)))
+    for applies, here, at in each_deployment(definition.table) if definition.kind == "product" else ():
+        checker = CallChecker(definitions, operations, applies)
+        asked: list[tuple[Any, Path]] = [(here.get("probe", {}), (*at, "probe"))]
+        asked += [(fact, (*at, "facts", place)) for place, fact in enumerate(here.get("facts", ()))]
+        for asking, where in asked if "unavailable" not in here else ():
+            if "call" in asking:
+                yield from (Finding(*found) for found in checker.argument_problems(asking, where))
     for path, kind, id in _references_of(definition):
         for called in _operations_of(definitions, kind, id, operations, frozenset()):
             operation = definitions.get(("operation", called))

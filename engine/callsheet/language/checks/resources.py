@@ -367,8 +367,27 @@ class _Resource:
             if maker is not None and class_of_operation(maker) == "read":
                 yield Finding(("made_by", place), f"{id} only reads: nothing is made by it", (("operation", id),))
         yield from self._field_findings()
+        yield from self._mistaken_findings()
         yield from self._identity_findings()
         yield from self._change_findings()
+
+    def _mistaken_findings(self) -> Findings:
+        """A change of one thing that is made where things of another resource are, and not where this one is read."""
+        own = {self._collection(self.calls[key]) for key in ("list", "read") if key in self.calls}
+        there = {key: self._collection(self.calls[key]) for key in ("update", "delete") if key in self.calls}
+        for other in self.definitions.of_kind(RESOURCE) if own and None not in own and {*there.values()} - own else ():
+            elsewhere = self._collection(other.table.get("list", {}))
+            for key in (key for key, at in there.items() if at is not None and at == elsewhere and at not in own):
+                text = f"{self.calls[key]['call']} is about {other.id}, which are at other addresses than these"
+                yield Finding((key, "call"), text, ((RESOURCE, other.id),))
+
+    def _collection(self, call: Any) -> str | None:
+        """The path of all things of which one is read or changed, its parameters without their names."""
+        operation = self.checker.table_of("operation", call.get("call", ""))
+        if operation is None:
+            return None
+        path = re.sub(r"\{[^}]*\}", "{}", operation["http"].partition(" ")[2])
+        return path.removesuffix("/{}")
 
     def _change_findings(self) -> Findings:
         """What tells one thing from another, and what tells when it was changed, can tell that."""

@@ -40,6 +40,11 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
             if name not in refs:
                 yield Finding((*at, "takes", place), f"{name!r} is not in `refs`{did_you_mean(name, refs)}")
         yield from _query_findings(here.get("query", {}), (*at, "query"))
+        kept = {*entity.table.get("history", ()), *here.get("history", ())}
+        for name, field in here.get("query", {}).get("fields", {}).items():
+            if (member := field.get("history")) is not None and member not in kept:
+                text = f"{member!r} is not in `history` of the entity, which keeps what was{did_you_mean(member, kept)}"
+                yield Finding((*at, "query", "fields", name, "history"), text)
         schema = resolved_schema(definitions, {"ref": entity.table.get("schema")})
         for place, item in enumerate(here.get("seed", ())):
             for key in item.keys() & schema.get("properties", {}).keys() - entity.table.get("refs", {}).keys():
@@ -171,9 +176,9 @@ def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Co
         for place, change in enumerate(each.get("do", ()))
     ]
     found = action.get("find", {})
-    named = {change.get("name", "made") for _, change in changes if not {"delete", "run"} & change.keys()}
+    named = {change.get("name", "made") for _, change in changes if "create" in change}
     runs = any("run" in change for _, change in changes)
-    names = {*found, *_IN_SCOPE, *(change.get("name", "made") for _, change in changes), *(["made"] if runs else [])}
+    names = {*found, *_IN_SCOPE, *named, *(["made"] if runs else [])}
     yield from _unknown_names(action, found, changes, names, at)
     values: list[tuple[Path, Any]] = [((*at, *part, "reply"), each.get("reply")) for part, each in _answers_of(action)]
     values += [((*where, "to"), change.get("to")) for where, change in changes]
@@ -260,10 +265,23 @@ def _page_findings(around: Any, at: Path) -> Findings:
         yield Finding(at, 'holds no list: say where {items} stand, as in "@items" = "{items}"')
 
 
-def simulation_findings(_: Definitions, simulation: Definition) -> Findings:
+def simulation_findings(definitions: Definitions, simulation: Definition) -> Findings:
     for at, here in _with_deployments(simulation.table):
         for name, around in here.get("pages", {}).items():
             yield from _page_findings(around, (*at, "pages", name))
+            yield from _place_findings(definitions, simulation.id, name, around, (*at, "pages", name))
+
+
+def _place_findings(definitions: Definitions, product: str, paginator: str, around: Any, at: Path) -> Findings:
+    """Items that stand elsewhere than in the answers of each operation that comes in such pages."""
+    places = [key for key, value in around.items() if value == "{items}"] if isinstance(around, dict) else []
+    paging = [
+        each.table["paginate"].get("items")
+        for each in definitions.of_kind("operation")
+        if each.table.get("product") == product and each.table.get("paginate", {}).get("using") == paginator
+    ]
+    if len(places) == 1 and places[0] not in ("@items", *paging) and paging and all(paging):
+        yield Finding((*at, places[0]), f'the answers have them in {paging[0]!r}: "@items" stands for where they are')
 
 
 def _unreached_cases(action: ActionHere, at: Path) -> Findings:
