@@ -40,7 +40,7 @@ paginate = { using = "word", items = "orders" }
 [operation.makeOrder]
 product = "shop"
 http = "POST /orders"
-body = {}
+body = { media = "multipart/form-data", parts = { kind = {}, note = {}, file = { file = true } } }
 
 [operation.dropOrder]
 product = "shop"
