@@ -417,6 +417,10 @@ class Checker(CallChecker):
             self.lists = (self.lists - added) | frozenset(added if answers_list(self.definitions, step) else set())
             self.answers = {name: verb for name, verb in self.answers.items() if name not in added}
             self.answers |= whole_answers(self.definitions, step)
+            self.found = {text: each for text, each in self.found.items() if text.partition(".")[0] not in added}
+            if "find" in step and isinstance(step.get("as"), str):
+                text = f"{step['as']}.value"
+                self.found[text] = {"name": text, "lookup": step["find"]["lookup"]}
             guarded = root_names(step["when"]) if "fail" in step and "when" in step else ()
             self.may_lack = self.may_lack.difference(added, guarded) | (added - names if "when" in step else set())
             names = self._known_names(names, added)
@@ -535,11 +539,11 @@ class Checker(CallChecker):
                 yield (*at, "batch", "size"), "'item' is the one of a batch of size 1: of several it sees `batch`"
         if "each" in step:
             yield from self._list_problems(step["each"], names, (*at, "each"))
-            may_lack, answers = self.may_lack, self.answers
+            may_lack, answers, found = self.may_lack, self.answers, self.found
             # Nothing is done for an item where the step is left out, or the list is what may lack.
             self.may_lack = frozenset() if "when" in step else may_lack.difference(root_names(step["each"]["items"]))
             yield from self._each_problems(step["each"], names, (*at, "each"), bound)
-            self.may_lack, self.answers = may_lack, answers
+            self.may_lack, self.answers, self.found = may_lack, answers, found
         if "on_conflict" in step:
             yield from self._on_conflict(step["on_conflict"], names, (*at, "on_conflict"), bound)
         if "unless_same" in step:

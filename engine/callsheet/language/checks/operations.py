@@ -223,6 +223,9 @@ def _unread_paginator_keys(paginator: Mapping[str, Any]) -> Iterator[tuple[Path,
     for key, is_read in reads.items():
         if key in paginator and not is_read:
             yield (), f"a paginator of kind {paginator['kind']!r} never reads {key!r}"
+    is_word_of_headers = paginator["kind"] == "token" and paginator.get("reads") == "headers"
+    if is_word_of_headers and "links" in root_names(paginator.get("next", "")):
+        yield (), "next: what a Link header has is an address, which is followed by kind = 'link'"
     for key in _OF_HEADERS if paginator.get("reads") != "headers" else ():
         for name in root_names(paginator.get(key, "")) if key in paginator else ():
             if name.lower().startswith("x-"):

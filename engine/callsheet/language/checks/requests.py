@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...errors import did_you_mean
 from ...registry import EDITED
@@ -88,6 +88,7 @@ class CallChecker:
         self.lists: frozenset[str] = frozenset()  # names of answers that are lists
         self.may_lack: frozenset[str] = frozenset()  # names of answers of steps that are not always taken
         self.answers: dict[str, str] = {}  # names of whole answers, and the verbs that gave them
+        self.found: dict[str, Any] = {}  # what stands for it in an expression, and a parameter that would be the same
         self.params: dict[str, Param] = {}  # those of the command, by the names that expressions have for them
 
     def table_of(self, kind: str, id: str) -> Any:
@@ -162,12 +163,24 @@ class CallChecker:
         files = [part for parts in forms for part in parts.values() if part.get("file")]
         if "files" in step and not any(files):
             yield ("files",), f"{step['call']} takes no file: say file = true of one of {', '.join(forms[0])}"
-        needed = [
-            [name for name, part in parts.items() if part.get("file") and part.get("required")] for parts in forms
-        ]
-        is_given = {"files", "over", "edit"} & step.keys() or isinstance(step.get("body"), str)
-        if all(needed) and not self.sends_fields and not is_given:
-            yield ("call",), f"{step['call']} requires the file {needed[0][0]!r}: say `files`"
+        if files and not any(part.get("many") for part in files) and self._gives_several(step.get("files")):
+            yield ("files",), f"{step['call']} takes one file: `many` of the part says that it may be several"
+        needed = [[name for name, part in parts.items() if part.get("required")] for parts in forms]
+        if self.sends_fields or {"over", "edit"} & step.keys() or isinstance(step.get("body"), str):
+            return
+        given = {*step.get("args", {}), *cast("dict[str, Any]", step.get("body", {}))}
+        for name in (name for name in needed[0] if all(name in each for each in needed)):
+            if not any(parts[name].get("file") for parts in forms):
+                if name not in given:
+                    yield ("call",), f"{step['call']} requires {name!r}, a part of its form, in args"
+            elif "files" not in step:
+                yield ("call",), f"{step['call']} requires the file {name!r}: say `files`"
+
+    def _gives_several(self, files: Any) -> bool:
+        if isinstance(files, list):
+            return len(files) > 1
+        param = self.params.get(files[1:-1].strip()) if _is_one_path(files) else None
+        return param is not None and has_several(param)
 
     def _body_problems(self, step: Action, body: Mapping[str, Any], at: Path) -> Problems:
         schema = {"ref": body["schema"]}
@@ -177,7 +190,7 @@ class CallChecker:
         for text in sorted(found.intersection(texts_in([value for _, value in given]))):
             yield (*at, "body"), f"{text} is {_WHOLE['find']}"
         for where, value in given:
-            faults = body_faults(self.definitions, schema, value, params=self.params)
+            faults = body_faults(self.definitions, schema, value, params=self.params | self.found)
             yield from (((*at, *where, *path), text) for path, text in faults)
         if {"over", "files", "edit"} & step.keys():
             return

@@ -198,6 +198,11 @@ def container_findings(definitions: Definitions, container: Definition) -> Findi
         for place, path in enumerate(table.get(key, ())):
             if "{" in path:
                 yield Finding((key, place), f"takes {path!r} as it stands: write * in the place of what is in braces")
+    for id in table.get("bodies", ()):
+        operation = definitions.get(("operation", id))
+        here = (operation.table, *deployment_variants(operation.table).values()) if operation is not None else ()
+        if operation is not None and not any("body" in each for each in here):
+            yield Finding(("bodies", id), f"{id} takes no body", (("operation", id),))
     names = _names_in_requests(definitions)
     for key in ("keys", "queries"):
         for place, name in enumerate(table.get(key, ())):
@@ -483,6 +488,10 @@ class _Resource:
         for path, name in named:
             if name not in fields:
                 yield Finding(path, f"no field {name!r}{did_you_mean(name, fields)}")
+        lacking = self._members_lacking(self.calls.get("create", {}))
+        if lacking:
+            text = f"{self.calls['create']['call']} needs {', '.join(lacking)}, and gets the fields: say its `body`"
+            yield Finding(("create", "call"), text)
         sent: set[str] = set()
         for key in ("create", "update"):
             for path, name in self._fields_picked(key):
@@ -498,6 +507,15 @@ class _Resource:
         for name in fields:
             if {"create", "update"} & self.table.keys() and name not in sent:
                 yield Finding(("fields",), f"nothing sends {name!r}: it cannot be sent back")
+
+    def _members_lacking(self, call: Any) -> list[str]:
+        """What a body must have and no field is called, where it is made of the fields."""
+        operation = self.checker.table_of("operation", call.get("call", ""))
+        schema = (operation or {}).get("body", {}).get("schema")
+        if schema is None or {"body", "over", "inside"} & call.keys():
+            return []
+        required = resolved_schema(self.definitions, {"ref": schema}).get("required", ())
+        return [name for name in required if name not in self.table.get("fields", ())]
 
     def _fields_picked(self, key: str) -> Iterator[tuple[Path, str]]:
         """The fields that a request picks one by one."""

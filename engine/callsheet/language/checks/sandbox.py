@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from ..merge import ON, deployment_variants
 from ..problem import Finding, Findings
 from ..scopes import expressions_in, is_list_of, looks_at_all, names_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
-from ..template import texts_in
+from ..template import TemplateError, evaluate, fill_template, is_true, texts_in
 from .body_schemas import body_faults, resolved_schema
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         for here in (each.table, *deployment_variants(each.table).values())
         for name in here.get("views", {})
     }
+    yield from _member_findings(definitions, entity)
     for at, here in _with_deployments(entity.table):
         yield from _seed_findings(here, entity.table, at)
         yield from _reference_findings(definitions, here, entity.table, at)
@@ -84,14 +86,10 @@ def _listed_findings(definitions: Definitions, listing: Mapping[str, Any], at: P
     if "query" in listing and not any("query" in here for here in there):
         yield Finding((*at, "query"), f"entity {entity.id!r} has no `query`: nothing says what its fields are")
     items = [item for here in there for item in here.get("seed", ())]
-    changes = [
-        change
-        for each in definitions.of_kind("entity")
-        for action in each.table.get("actions", {}).values()
-        for part in (action, *action.get("cases", ()))
-        for change in part.get("do", ())
+    made = [
+        entity.table.get("new", {}),
+        *(each.get("to", {}) for _, each in _all_changes(definitions) if each.get("create") == entity.id),
     ]
-    made = [entity.table.get("new", {}), *(each.get("to", {}) for each in changes if each.get("create") == entity.id)]
     if "of" in listing and items and not any(isinstance(each, str) or "of" in each for each in [*items, *made]):
         yield Finding((*at, "of"), f"no {entity.id} says in its member `of` what it belongs to: the list is empty")
 
@@ -140,6 +138,49 @@ def _view_findings(definitions: Definitions, here: EntityHere, whole: EntityDefi
         for key, value in view.items() if isinstance(view, dict) else ():
             if value == key and key in known:
                 yield Finding((*at, "views", name, key), f"is the word {key!r}: the value is written {{{key}}}")
+
+
+def _all_changes(definitions: Definitions) -> list[tuple[str, Mapping[str, Any]]]:
+    """Each with the product of the action that makes it."""
+    return [
+        (each.table["product"], change)
+        for each in definitions.of_kind("entity")
+        for _, here in _with_deployments(each.table)
+        for action in here.get("actions", {}).values()
+        for _, part in _answers_of(action)
+        for change in part.get("do", ())
+    ]
+
+
+_SEEN_BY_VIEWS = ("id", "of", "item", "site", "base", "params", "me", "now")
+
+
+def _member_findings(definitions: Definitions, entity: Definition) -> Findings:
+    """Members that no item ever has: in what an item is shown as, and in what its id is."""
+    there = [here for _, here in _with_deployments(entity.table)]
+    changes = [(product, change["to"]) for product, change in _all_changes(definitions) if "to" in change]
+    values = [to for _, to in changes if not isinstance(to, str)]
+    whole = [to for product, to in changes if isinstance(to, str) and product == entity.table["product"]]
+    kept = [each for here in there for each in (*here.get("seed", ()), here.get("new", {}))]
+    if whole or any(isinstance(each, str) for each in kept):
+        return  # whatever a request has
+    schema = resolved_schema(definitions, {"ref": entity.table.get("schema")}).get("properties", ())
+    known = {*schema, *chain.from_iterable([*values, *kept])}
+    for here in there:
+        known |= {*here.get("refs", ()), *here.get("children", ())}
+    finds = (
+        action.get("find", ())
+        for each in definitions.of_kind("entity")
+        for action in each.table.get("actions", {}).values()
+    )
+    known |= {*_SEEN_BY_VIEWS, *chain.from_iterable(finds)}
+    for at, here in _with_deployments(entity.table):
+        shown: list[tuple[Path, Any]] = [((*at, "views", name), view) for name, view in here.get("views", {}).items()]
+        shown.append(((*at, "id", "value"), here.get("id", {}).get("value")))
+        for path, value in shown:
+            for name in dict.fromkeys(names_in(value)):
+                if name not in known:
+                    yield Finding(path, f"no item of {entity.id} has a member {name!r}{did_you_mean(name, known)}")
 
 
 def _query_findings(query: Mapping[str, Any], at: Path) -> Findings:
@@ -205,7 +246,10 @@ def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Co
 
 
 def _value_findings(value: Any, found: Mapping[str, Any], names: Collection[str], at: Path) -> Findings:
-    """Expressions without their braces, and members of what is a list."""
+    """Expressions without their braces, members of what is a list, and what neither the request nor the action has."""
+    for name in dict.fromkeys(names_in(value)):
+        if name not in names and name != "made":  # that is told with more words
+            yield Finding(at, f"{name!r} is not known here{did_you_mean(name, names)}")
     for text in texts_in(value):
         if "." in text and text.partition(".")[0] in names and _BARE_PATH.fullmatch(text):
             yield Finding(at, f"{text!r} is sent as these letters: a value stands in braces, {{{text}}}")
@@ -266,10 +310,22 @@ def _page_findings(around: Any, at: Path) -> Findings:
 
 
 def simulation_findings(definitions: Definitions, simulation: Definition) -> Findings:
+    product = definitions.get(("product", simulation.id))
     for at, here in _with_deployments(simulation.table):
+        if product is not None and "error" in here:
+            yield from _error_findings(here["error"], product, (*at, "error"))
         for name, around in here.get("pages", {}).items():
             yield from _page_findings(around, (*at, "pages", name))
             yield from _place_findings(definitions, simulation.id, name, around, (*at, "pages", name))
+
+
+def _error_findings(body: Any, product: Definition, at: Path) -> Findings:
+    """Errors in which the product does not find the message."""
+    with suppress(TemplateError):
+        error = fill_template(body, {"status": 400, "message": "m", "fields": {"f": "m"}, "site": "s", "path": "p"})
+        read = [here["errors"] for _, here in _with_deployments(product.table) if "errors" in here]
+        if read and not any(is_true(evaluate(each, error)) for each in read):
+            yield Finding(at, f"the product reads messages as {read[0]!r}, which finds nothing in it")
 
 
 def _place_findings(definitions: Definitions, product: str, paginator: str, around: Any, at: Path) -> Findings:
@@ -280,6 +336,8 @@ def _place_findings(definitions: Definitions, product: str, paginator: str, arou
         for each in definitions.of_kind("operation")
         if each.table.get("product") == product and each.table.get("paginate", {}).get("using") == paginator
     ]
+    if not paging and any(each.table.get("product") == product for each in definitions.of_kind("operation")):
+        yield Finding(at, f"no operation of {product} comes in pages by {paginator!r}")
     if len(places) == 1 and places[0] not in ("@items", *paging) and paging and all(paging):
         yield Finding((*at, places[0]), f'the answers have them in {paging[0]!r}: "@items" stands for where they are')
 

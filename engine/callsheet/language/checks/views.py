@@ -62,7 +62,7 @@ def shown_findings(definitions: Definitions, command: Definition, *, shared: Col
         return
     if (
         isinstance(result, str)
-        and not any(names_in(result))
+        and not (result[:1] == "{" and result[-1:] == "}")
         and all(root_names(each.get("value", "")) for each in view.table["columns"])
     ):
         near = f": write {{{result}}}" if result in added_by(steps) else ""
