@@ -318,7 +318,9 @@ def _keep_findings(definitions: Definitions, table: CommandDefinition, params: P
     if keep is None or param is None:
         return
     found, kept = (definitions.get(("resource", id)) for id in (param.get("lookup", ""), keep["snapshot"]))
-    if found is not None and kept is not None and found is not kept and "read" in found.table:
+    if found is None or kept is None or found is kept:
+        return
+    if "read" in found.table and {"read", "list", "find"} & kept.table.keys():  # else a further snapshot of the same
         text = f"{keep['of']!r} finds a {found.id}, and the snapshot {kept.id!r} is of another thing"
         yield Finding(("keep", "of"), text)
 

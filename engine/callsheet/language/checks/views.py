@@ -114,7 +114,7 @@ def need_findings(definitions: Definitions, view: Definition) -> Findings:
     if asking:
         yield from _lacking_needs(view.table["columns"], {*chain.from_iterable(map(_words_sent, asking))})
         return
-    for place, column in enumerate(view.table["columns"]):
+    for place, column in enumerate(view.table["columns"]) if printing else ():
         if "needs" in column:
             text = f"no command that prints this view asks for it: none uses {{{NEEDED}}}"
             yield Finding(("columns", place, "needs"), text, tuple(printing))
