@@ -98,7 +98,7 @@ def test_set_reaches_services_and_quoted_names(sites: Shell) -> None:
         ("sites.work", "1", "sites.work: no such key"),
         ("services", "x", "that is a table"),
         ("rps", "fast", "sites.work.rps: expected a number, got 'fast'"),
-        ("rps", "0", "sites.work.rps: input should be greater than 0"),
+        ("rps", "0", "sites.work.rps: expected more than 0"),
         ("read_only", "yes", "expected true or false, got 'yes'"),
         ("base_url", "http://work.example.org", "http is only for this machine"),
         ("token", TOKEN, "no such key"),
@@ -207,8 +207,8 @@ def test_a_checked_file_costs_no_check(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("timeout", "1e400"), "sites.work.timeout: input should be less than or equal to 86400"),
-        (("timeout", "nan"), "sites.work.timeout: input should be"),
+        (("timeout", "1e400"), "sites.work.timeout: expected at most 86400"),
+        (("timeout", "nan"), "sites.work.timeout: expected"),
         (("output", "jsn"), "sites.work.output: unknown output format 'jsn', did you mean 'json'?"),
         (("sites.wrok.rps", "3"), "unknown site 'wrok', did you mean 'work'?"),
         (("site", "wrok"), "site: no site 'wrok', did you mean 'work'?"),

@@ -78,7 +78,7 @@ def unreachable(shell: Shell, site: FakeSite) -> None:
 @pytest.mark.parametrize(
     ("break_it", "check", "detail"),
     [
-        (broken_profiles, "configuration", "sites: input should be a valid dictionary"),
+        (broken_profiles, "configuration", "sites: expected a table"),
         (broken_profiles, "site", "1 problem in"),
         (shared_credentials, "permissions", "credentials.enc can be read by others"),
         (shared_credentials, "key store", "can be read by others"),

@@ -232,14 +232,14 @@ def test_a_token_file_that_others_can_read_is_refused(at: At, home: Path) -> Non
         ("[sites.w]\nbas_url='https://w.org'\n", ":2: sites.w.bas_url: unknown key, did you mean 'base_url'"),
         ("[sites.w]\nemail='a'\n", ":1: sites.w: base_url is missing"),
         ("[sites.w]\nbase_url='http://w.org'\n", ":2: sites.w.base_url: 'http://w.org' would send"),
-        ("[sites.w]\nbase_url='https://w.org'\nrps=-1\n", ":3: sites.w.rps: input should be greater than 0"),
+        ("[sites.w]\nbase_url='https://w.org'\nrps=-1\n", ":3: sites.w.rps: expected more than 0"),
         (
             "[sites.w]\nbase_url='https://w.org'\noutput='xml'\n",
             ":3: sites.w.output: unknown output format 'xml' (one of: table, ",
         ),
         (
             "[sites.w]\nbase_url='https://w.org'\nread_only='no'\n",
-            ":3: sites.w.read_only: input should be a valid bool",
+            ":3: sites.w.read_only: expected true or false",
         ),
         (
             "[sites.w]\nbase_url='https://w.org'\nproxy='http://u:p@x'\n",
@@ -248,7 +248,7 @@ def test_a_token_file_that_others_can_read_is_refused(at: At, home: Path) -> Non
         ("[sites.w]\nbase_url='https://w.org'\nmethod='basik'\n", ":3: sites.w.method: no method 'basik' (one of: "),
         ("site='v'\n[sites.w]\nbase_url='https://w.org'\n", ":1: site: no site 'v'"),
         ("[sites.'a b']\nbase_url='https://w.org'\n", ":1: sites.a b"),
-        ("[site.w]\n", ":1: site: input should be a valid string"),
+        ("[site.w]\n", ":1: site: expected a text"),
     ],
 )
 def test_a_broken_profiles_file_is_refused_with_line_and_key(at: At, home: Path, text: str, problem: str) -> None:

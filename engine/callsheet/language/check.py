@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import DefinitionError, closest_names, count_of, did_you_mean, near_or_all
+from ..misfits import misfit_in_words
 from ..registry import NODES
 from .checks.body_schemas import SCHEMA_KEYWORDS, body_example_findings, endless_schemas, schema_problems
 from .checks.command_tree import (
@@ -304,11 +305,7 @@ def _expected_text(definition: Definition, path: Path, item: dict[str, Any], def
     misfit = item["type"] == "string_type" and pattern and not re.search(pattern, str(item["input"]))
     if item["type"] == "string_pattern_mismatch" or (misfit and given):
         return f"expected {EXPECTED[pattern]}{given}"
-    said = _TYPES_IN_WORDS.get(item["type"].removesuffix("_type")) if item["type"].endswith("_type") else None
-    return f"{f'expected {said}' if said else item['msg'][:1].lower() + item['msg'][1:]}{given}"
-
-
-_TYPES_IN_WORDS = {"string": "a text", "int": "a whole number", "list": "a list", "dict": "a table"}
+    return misfit_in_words(item) + given
 
 
 def _meant_entry(table: Any, path: Path) -> str:

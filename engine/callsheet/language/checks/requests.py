@@ -153,7 +153,7 @@ class CallChecker:
         if not isinstance(value, str) or "{" not in value:
             return value is not None
         param = self.params.get(value[1:-1].strip()) if _is_one_path(value) else None
-        return param is not None and not _can_be_missing(param)
+        return param is not None and ("default" in param or param.get("required", param.get("kind") == "argument"))
 
     def _part_problems(self, step: Action, bodies: Sequence[Mapping[str, Any] | None]) -> Iterator[tuple[Path, str]]:
         """Files for a form that has no place for one, and a form whose file nobody gives."""

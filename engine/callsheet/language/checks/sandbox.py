@@ -331,12 +331,10 @@ def _error_findings(body: Any, product: Definition, at: Path) -> Findings:
 def _place_findings(definitions: Definitions, product: str, paginator: str, around: Any, at: Path) -> Findings:
     """Items that stand elsewhere than in the answers of each operation that comes in such pages."""
     places = [key for key, value in around.items() if value == "{items}"] if isinstance(around, dict) else []
-    paging = [
-        each.table["paginate"].get("items")
-        for each in definitions.of_kind("operation")
-        if each.table.get("product") == product and each.table.get("paginate", {}).get("using") == paginator
-    ]
-    if not paging and any(each.table.get("product") == product for each in definitions.of_kind("operation")):
+    own = [each.table for each in definitions.of_kind("operation") if each.table.get("product") == product]
+    there = [here.get("paginate") or {} for table in own for here in (table, *deployment_variants(table).values())]
+    paging = [each.get("items") for each in there if each.get("using") == paginator]
+    if own and not paging:
         yield Finding(at, f"no operation of {product} comes in pages by {paginator!r}")
     if len(places) == 1 and places[0] not in ("@items", *paging) and paging and all(paging):
         yield Finding((*at, places[0]), f'the answers have them in {paging[0]!r}: "@items" stands for where they are')

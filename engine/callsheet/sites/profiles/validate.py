@@ -13,6 +13,7 @@ from ...errors import UsageError, count_of, did_you_mean
 from ...files import open_regular
 from ...language.shape.base import Shape
 from ...language.source_file import Path, line_of
+from ...misfits import misfit_in_words
 from ...policy.policy_sources import is_short
 from ...registry import OUTPUT_FORMATS
 from ...urls import SITE_NAME, base_url_problem, proxy_problem
@@ -228,8 +229,7 @@ def _describe_error(item: dict[str, Any]) -> str:
         return f"unknown key{did_you_mean(key, keys_at(item['loc'][:-1]))}"
     if item["type"] == "string_pattern_mismatch":
         return "a site's name holds letters, digits, '.', '_' and '-' only"
-    message = str(item["msg"])
-    return f"{message[:1].lower()}{message[1:]}"
+    return misfit_in_words(item)
 
 
 def keys_at(path: Path) -> list[str]:
