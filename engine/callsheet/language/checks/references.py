@@ -552,7 +552,9 @@ def _reference_finding(place: ShapePlace, name: str, target: str, known: Known) 
         text = f"no {target.removeprefix('engine:')} {name!r}{near_or_all(name, there)}"
         key = next((key for key, kind in KINDS_OF_PARTS.items() if kind == target), None)
         other = next((kind for kind in _TAKEN_FOR_ANOTHER if name in known.get(kind, ())), None)
-        if key is not None and name in known.get(RESOURCE, ()):
+        if target == "operation" and re.match(r"[A-Z]+ /", name):
+            text = f"{name!r} is a method and a path: an operation is called by its id"
+        elif key is not None and name in known.get(RESOURCE, ()):
             text = f"resource {name!r} has no `{key}`"
         elif other is not None and target in _TAKEN_FOR_ANOTHER:
             text = f"{name!r} is the id of a definition of kind {other}, and {target} is wanted"
@@ -668,6 +670,7 @@ _TEXTS = re.compile(r"'[^']*'|`[^`]*`")
 _MEANT = (
     (re.compile(r'^\s*"[^"]*"\s*:'), "a brace that stands for itself is doubled, {{: "),
     (re.compile(r"\b(?:and|or|not)\b"), "and, or, not are written &&, ||, !: "),
+    (re.compile(r"(?<![<>=!])=(?!=)"), "two values are compared with ==: "),
     (re.compile(r"[<>=]\s*-?\d"), "a number stands in backquotes, `1`: "),
     (re.compile(r"\w-\w"), 'a name with - in it stands in quotes, "a-b": '),
 )
