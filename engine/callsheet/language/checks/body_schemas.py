@@ -110,6 +110,8 @@ def _param_faults(
         near = f": write to_number({name})" if {"integer", "number"} & {*kinds} else ""
         near = f": write [{name}]" if kinds == ["array"] else near
         yield path, f"expected {' or '.join(kinds)}, and what is typed for {param['name']!r} is a text{near}"
+    if param.get("removes") and kinds and "object" not in kinds:
+        yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a table of `add` and `remove`"
     if has_several(param) and REWRITING.isdisjoint(param):
         if kinds and "array" not in kinds:
             yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a list of values"

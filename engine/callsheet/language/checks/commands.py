@@ -471,6 +471,10 @@ class Checker(CallChecker):
             tables = (each.table for each in self.definitions.of_kind("command"))
             others = {to_identifier(param["name"]) for table in tables for param in table.get("params", ())}
             yield from expression_faults(ask["when"], names | others, (*at, "when"))
+        menu: LookupDefinition | None = self.table_of("lookup", ask.get("lookup", ""))
+        if menu is not None and "every" not in menu and "word" in names_in(menu.get("args")):
+            text = f"{ask['lookup']!r} finds what fits a word, and has no `every` with which all come, for a menu"
+            yield (*at, "lookup"), text
         if "start" in ask:
             start, place = ask["start"], (*at, "start")
             for key, known in (("args", names), ("format", names), ("before", names | {"found"})):
@@ -681,7 +685,8 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
         own = _words_of_expressions(definitions, {**param, "lookup": None}) if "lookup" in param else words[place]
         used_here = used.union(own, *words[:place], *words[place + 1 :])
         seen_as = {to_identifier(param["name"]), *(param[key] for key in ("front", "beside") if key in param)}
-        if not seen_as & used_here and param["name"] not in usual and not param.get("overrides"):
+        is_of_lists = param["name"] in usual and (param["name"] in JOURNAL or prints_list(definitions, {**table}))
+        if not seen_as & used_here and not is_of_lists and not param.get("overrides"):
             near = did_you_mean(param["name"], [other["name"] for other in params if other is not param])
             if to_identifier(param["name"]) in texts_in([table.get(key) for key in _TEMPLATES]):
                 near = f", did you mean '{{{to_identifier(param['name'])}}}'?"

@@ -166,12 +166,12 @@ class CallChecker:
         if files and not any(part.get("many") for part in files) and self._gives_several(step.get("files")):
             yield ("files",), f"{step['call']} takes one file: `many` of the part says that it may be several"
         needed = [[name for name, part in parts.items() if part.get("required")] for parts in forms]
-        if self.sends_fields or {"over", "edit"} & step.keys() or isinstance(step.get("body"), str):
+        if {"over", "edit"} & step.keys() or isinstance(step.get("body"), str):
             return
         given = {*step.get("args", {}), *cast("dict[str, Any]", step.get("body", {}))}
         for name in (name for name in needed[0] if all(name in each for each in needed)):
             if not any(parts[name].get("file") for parts in forms):
-                if name not in given:
+                if name not in given and not self.sends_fields:
                     yield ("call",), f"{step['call']} requires {name!r}, a part of its form, in args"
             elif "files" not in step:
                 yield ("call",), f"{step['call']} requires the file {name!r}: say `files`"

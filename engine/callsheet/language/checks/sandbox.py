@@ -38,6 +38,11 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         yield from _reference_findings(definitions, here, entity.table, at)
         yield from _view_findings(definitions, here, entity.table, at)
         refs = {**entity.table.get("refs", {}), **here.get("refs", {})}
+        for name, child in here.get("children", {}).items():
+            of = definitions.get(("entity", child["entity"]))
+            if of is not None and _belongs_to_nothing(definitions, of):
+                text = f"no {of.id} says in its member `of` what it belongs to: there are none"
+                yield Finding((*at, "children", name), text, (("entity", of.id),))
         for place, name in enumerate(here.get("takes", ())):
             if name not in refs:
                 yield Finding((*at, "takes", place), f"{name!r} is not in `refs`{did_you_mean(name, refs)}")
@@ -85,13 +90,15 @@ def _listed_findings(definitions: Definitions, listing: Mapping[str, Any], at: P
         yield Finding((*at, "view"), f"entity {entity.id!r} has no view {view!r}{near_or_all(view, views)}")
     if "query" in listing and not any("query" in here for here in there):
         yield Finding((*at, "query"), f"entity {entity.id!r} has no `query`: nothing says what its fields are")
-    items = [item for here in there for item in here.get("seed", ())]
-    made = [
-        entity.table.get("new", {}),
-        *(each.get("to", {}) for _, each in _all_changes(definitions) if each.get("create") == entity.id),
-    ]
-    if "of" in listing and items and not any(isinstance(each, str) or "of" in each for each in [*items, *made]):
+    if "of" in listing and _belongs_to_nothing(definitions, entity):
         yield Finding((*at, "of"), f"no {entity.id} says in its member `of` what it belongs to: the list is empty")
+
+
+def _belongs_to_nothing(definitions: Definitions, entity: Definition) -> bool:
+    """Whether there are items, and neither they nor what makes others says what they belong to."""
+    items = [item for _, here in _with_deployments(entity.table) for item in here.get("seed", ())]
+    made = [entity.table.get("new", {}), *(each.get("to", {}) for each in _changes_of(definitions, entity.id))]
+    return bool(items) and not any(isinstance(each, str) or "of" in each for each in [*items, *made])
 
 
 def _seed_findings(here: EntityHere, whole: EntityHere, at: Path) -> Findings:
@@ -140,29 +147,36 @@ def _view_findings(definitions: Definitions, here: EntityHere, whole: EntityDefi
                 yield Finding((*at, "views", name, key), f"is the word {key!r}: the value is written {{{key}}}")
 
 
-def _all_changes(definitions: Definitions) -> list[tuple[str, Mapping[str, Any]]]:
-    """Each with the product of the action that makes it."""
+def _changes_of(definitions: Definitions, id: str) -> list[Mapping[str, Any]]:
+    """Those that make or change items of one entity, wherever they stand."""
     return [
-        (each.table["product"], change)
+        change
         for each in definitions.of_kind("entity")
         for _, here in _with_deployments(each.table)
         for action in here.get("actions", {}).values()
         for _, part in _answers_of(action)
         for change in part.get("do", ())
+        if _entity_changed(change, action.get("find", {}), each.id) == id
     ]
+
+
+def _entity_changed(change: Mapping[str, Any], found: Mapping[str, Any], own: str) -> str:
+    named = found.get(str(change.get("patch", change.get("delete", ""))), {}).get("entity")
+    return str(change.get("create") or change.get("entity") or named or own)
 
 
 _SEEN_BY_VIEWS = ("id", "of", "item", "site", "base", "params", "me", "now")
 
 
+_ALONE = re.compile(r"\s*(\w+)(?:\.\w+)*\s*")
+
+
 def _member_findings(definitions: Definitions, entity: Definition) -> Findings:
     """Members that no item ever has: in what an item is shown as, and in what its id is."""
     there = [here for _, here in _with_deployments(entity.table)]
-    changes = [(product, change["to"]) for product, change in _all_changes(definitions) if "to" in change]
-    values = [to for _, to in changes if not isinstance(to, str)]
-    whole = [to for product, to in changes if isinstance(to, str) and product == entity.table["product"]]
+    values = [change.get("to", {}) for change in _changes_of(definitions, entity.id)]
     kept = [each for here in there for each in (*here.get("seed", ()), here.get("new", {}))]
-    if whole or any(isinstance(each, str) for each in kept):
+    if any(isinstance(each, str) for each in [*values, *kept]):
         return  # whatever a request has
     schema = resolved_schema(definitions, {"ref": entity.table.get("schema")}).get("properties", ())
     known = {*schema, *chain.from_iterable([*values, *kept])}
@@ -178,7 +192,8 @@ def _member_findings(definitions: Definitions, entity: Definition) -> Findings:
         shown: list[tuple[Path, Any]] = [((*at, "views", name), view) for name, view in here.get("views", {}).items()]
         shown.append(((*at, "id", "value"), here.get("id", {}).get("value")))
         for path, value in shown:
-            for name in dict.fromkeys(names_in(value)):
+            alone = (_ALONE.fullmatch(text) for text in expressions_in(value))  # `a || ''` says what is shown instead
+            for name in dict.fromkeys(found[1] for found in alone if found):
                 if name not in known:
                     yield Finding(path, f"no item of {entity.id} has a member {name!r}{did_you_mean(name, known)}")
 
@@ -293,10 +308,12 @@ def _list_findings(
     operation: Mapping[str, Any],
     at: Path,
 ) -> Findings:
-    for key in ("where", "sort"):
+    for key in ("where", "sort", "of", "only", "descending", "query"):
+        sees_each = key in ("where", "sort")
         for name in root_names(listing[key]) if key in listing and not looks_at_all(listing[key]) else ():
-            if name not in {*names, "item"}:
-                yield Finding((*at, key), f"{name!r} is not known here: each is seen as `item`, so write item.{name}")
+            if name not in {*names, *(["item"] if sees_each else [])}:
+                near = f": each is seen as `item`, so write item.{name}" if sees_each else did_you_mean(name, names)
+                yield Finding((*at, key), f"{name!r} is not known here{near}")
     of = listing.get("of")
     if isinstance(of, str) and of in found and "several" not in found[of]:
         yield Finding((*at, "of"), f"is the item itself, and an id is wanted: write {of}.id")
