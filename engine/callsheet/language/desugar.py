@@ -131,7 +131,7 @@ def _steps_of(table: Table) -> Table:
 
 def _as_for_items(table: Table, steps: list[Table]) -> list[Table]:
     """The steps of a command that changes one thing, as those for one item of a list; what is refused first stays."""
-    first = next(place for place, step in enumerate(steps) if "fail" not in step)
+    first = next((place for place, step in enumerate(steps) if "fail" not in step), len(steps))
     keep = dict(table["keep"])
     item = to_identifier(keep.pop("of"))
     each = {"items": f"[{item}]", "item": item, "name": "@", "step": steps[first:], "done": "changed {done} of {total}"}
