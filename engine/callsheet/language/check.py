@@ -264,9 +264,9 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
 def _cut_id(definition: Definition, definitions: Definitions) -> tuple[Path, str] | None:
     """Of a table such as [schema.shop.Order], which TOML reads as a key of `shop`: what to write instead."""
     known = {*allowed_keys(definition.kind, definition.table, ())} or {*SCHEMA_KEYWORDS}
-    sign = " " if any(" " in id for kind, id in definitions if kind == definition.kind) else "."
     for key, part in definition.table.items():
         if key not in known and isinstance(part, dict) and part and known.issuperset(part):
+            sign = " " if any(" " in id for kind, id in definitions if kind == definition.kind) else "."
             text = f'[{definition.kind}."{definition.id}{sign}{key}"]'
             return (key,), f"unknown key: an id of more than one word stands in quotes, {text}"
     return None
