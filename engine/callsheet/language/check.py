@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import DefinitionError, closest_names, count_of, did_you_mean, near_or_all
-from ..misfits import misfit_in_words
 from ..registry import NODES
+from ..validation_messages import validation_message
 from .checks.body_schemas import SCHEMA_KEYWORDS, body_example_findings, endless_schemas, schema_problems
 from .checks.command_tree import (
     CommandLines,
@@ -239,8 +239,8 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
         text = f"unknown kind {definition.kind!r}{did_you_mean(definition.kind, (*KINDS, EXTEND, DEFAULTS))}"
         yield Problem(definition, Finding((), text))
         return
-    if (cut := _cut_id(definition, definitions)) is not None:
-        yield Problem(definition, Finding(*cut))
+    if (unquoted := _unquoted_id(definition, definitions)) is not None:
+        yield Problem(definition, Finding(*unquoted))
         return
     try:
         adapter_of(definition.kind).validate_python(definition.table)
@@ -261,7 +261,7 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
             yield Problem(definition, Finding(path, _expected_text(definition, path, item, definitions) + also))
 
 
-def _cut_id(definition: Definition, definitions: Definitions) -> tuple[Path, str] | None:
+def _unquoted_id(definition: Definition, definitions: Definitions) -> tuple[Path, str] | None:
     """Of a table such as [schema.shop.Order], which TOML reads as a key of `shop`: what to write instead."""
     known = {*allowed_keys(definition.kind, definition.table, ())} or {*SCHEMA_KEYWORDS}
     for key, part in definition.table.items():
@@ -305,7 +305,7 @@ def _expected_text(definition: Definition, path: Path, item: dict[str, Any], def
     misfit = item["type"] == "string_type" and pattern and not re.search(pattern, str(item["input"]))
     if item["type"] == "string_pattern_mismatch" or (misfit and given):
         return f"expected {EXPECTED[pattern]}{given}"
-    return misfit_in_words(item) + given
+    return validation_message(item) + given
 
 
 def _meant_entry(table: Any, path: Path) -> str:

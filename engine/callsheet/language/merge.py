@@ -154,6 +154,12 @@ def deployment_variants(table: _Definition) -> dict[str, _Definition]:
     return {deployment: on_deployment(table, deployment) for deployment in table.get(ON, ())}
 
 
+def said_by_deployment(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """A table, and what it says differently for each deployment, as both are written, with their places."""
+    yield (), table
+    yield from (((ON, word), here) for word, here in table.get(ON, {}).items())
+
+
 def missing_on(*tables: Mapping[str, Any]) -> list[str]:
     """The deployments that lack what these definitions are together, such as an operation and its product."""
     named = [(word, here) for table in tables for word, here in deployment_variants(table).items()]

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import did_you_mean, slip_of
 from ..conditions import written_results
-from ..merge import ON
+from ..merge import ON, said_by_deployment
 from ..parameters import REWRITING, to_identifier
 from ..problem import Finding, Findings
 from ..scopes import plain_paths
@@ -30,7 +30,7 @@ _SAMPLES: dict[str, Any] = {"integer": 1, "number": 0.5, "text": "a", "path": "a
 
 def body_example_findings(definitions: Definitions, operation: Definition) -> Findings:
     """A body that is shown as one that could be meant, and could not."""
-    for at, here in ((), operation.table), *(((ON, word), each) for word, each in operation.table.get(ON, {}).items()):
+    for at, here in said_by_deployment(operation.table):
         body = here.get("body", {})
         if "example" in body and "schema" in body:
             faults = body_faults(definitions, {"ref": body["schema"]}, body["example"])

@@ -468,8 +468,7 @@ class Checker(CallChecker):
         """What is asked at a terminal, and what is read to begin a text with."""
         if any(expression_faults(ask.get("when", "`null`"), names, at)):
             # A parameter that commands share may look at others that only some of them have.
-            tables = (each.table for each in self.definitions.of_kind("command"))
-            others = {to_identifier(param["name"]) for table in tables for param in table.get("params", ())}
+            others = {to_identifier(param["name"]) for param in _all_params(self.definitions)}
             yield from expression_faults(ask["when"], names | others, (*at, "when"))
         menu: LookupDefinition | None = self.table_of("lookup", ask.get("lookup", ""))
         if menu is not None and "every" not in menu and "word" in names_in(menu.get("args")):

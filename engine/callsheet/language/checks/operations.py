@@ -10,7 +10,7 @@ from ...errors import UsageError, did_you_mean
 from ...registry import PAGINATION, resolve_entry
 from ...urls import LOGIN_PROBLEM, base_url_problem, holds_login, url_origin
 from ..conditions import kind_of_result
-from ..merge import ON, deployment_variants
+from ..merge import ON, deployment_variants, said_by_deployment
 from ..parameter_text import OF_THE_CONNECTION, InvalidValue, checked_text
 from ..problem import Finding, Findings
 from ..safety import by_method, class_of_operation
@@ -149,7 +149,7 @@ def _misfit_of_one(param: OperationParam, value: Any) -> str | None:
 
 def body_findings(_: Definitions, operation: Definition) -> Findings:
     """Forms that cannot hold what they are to hold."""
-    for at, here in ((), operation.table), *(((ON, word), each) for word, each in operation.table.get(ON, {}).items()):
+    for at, here in said_by_deployment(operation.table):
         body = here.get("body", {})
         media = body.get("media", _JSON)
         if "schema" in body and "json" not in media:

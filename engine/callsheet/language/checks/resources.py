@@ -11,7 +11,7 @@ from ...paths import stays_below
 from ...registry import EDITED, FOR_AGENTS, PAGING, READ_MORE
 from ..conditions import fixed_truth, kind_of_result
 from ..load import shipped_table
-from ..merge import ON, deployment_variants
+from ..merge import ON, deployment_variants, said_by_deployment
 from ..parameters import to_identifier, tool_name
 from ..problem import Finding, Findings
 from ..safety import CHANGES, class_of_operation
@@ -170,7 +170,7 @@ def _fault_of_value(param: Param | None, value: Any) -> str | None:
 def page_address_findings(_: Definitions, address: Definition) -> Findings:
     """The page of a thing is another for each."""
     table = address.table
-    for at, here in ((), table), *(((ON, word), each) for word, each in table.get(ON, {}).items()):
+    for at, here in said_by_deployment(table):
         if "url" in here and not {*names_in(here["url"])}:
             yield Finding((*at, "url"), "is the same page for every thing: use {word} in it")
         if "://" in here.get("url", ""):
@@ -372,11 +372,11 @@ class _Resource:
             if maker is not None and class_of_operation(maker) == "read":
                 yield Finding(("made_by", place), f"{id} only reads: nothing is made by it", (("operation", id),))
         yield from self._field_findings()
-        yield from self._mistaken_findings()
+        yield from self._other_collection_findings()
         yield from self._identity_findings()
         yield from self._change_findings()
 
-    def _mistaken_findings(self) -> Findings:
+    def _other_collection_findings(self) -> Findings:
         """A change of one thing that is made where things of another resource are, and not where this one is read."""
         own = {self._collection(self.calls[key]) for key in ("list", "read") if key in self.calls}
         there = {key: self._collection(self.calls[key]) for key in ("update", "delete") if key in self.calls}

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from ...errors import did_you_mean, near_or_all
 from ..conditions import fixed_truth
 from ..http_methods import READING
-from ..merge import ON, deployment_variants
+from ..merge import deployment_variants, said_by_deployment
 from ..problem import Finding, Findings
 from ..scopes import expressions_in, is_list_of, looks_at_all, names_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, evaluate, fill_template, is_true, texts_in
 from .body_schemas import body_faults, resolved_schema
+from .references import bare_path_faults
 
 if TYPE_CHECKING:
     from ..shape.sandbox import ActionHere, EntityDefinition, EntityHere
@@ -33,14 +34,14 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         for name in here.get("views", {})
     }
     yield from _member_findings(definitions, entity)
-    for at, here in _with_deployments(entity.table):
+    for at, here in said_by_deployment(entity.table):
         yield from _seed_findings(here, entity.table, at)
         yield from _reference_findings(definitions, here, entity.table, at)
         yield from _view_findings(definitions, here, entity.table, at)
         refs = {**entity.table.get("refs", {}), **here.get("refs", {})}
         for name, child in here.get("children", {}).items():
             of = definitions.get(("entity", child["entity"]))
-            if of is not None and _belongs_to_nothing(definitions, of):
+            if of is not None and _lacks_owner(definitions, of):
                 text = f"no {of.id} says in its member `of` what it belongs to: there are none"
                 yield Finding((*at, "children", name), text, (("entity", of.id),))
         for place, name in enumerate(here.get("takes", ())):
@@ -67,12 +68,6 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
                     yield from _listed_findings(definitions, answer.get("list", {}), (*where, *part, "list"))
 
 
-def _with_deployments(table: Any) -> Iterator[tuple[Path, Any]]:
-    """A table and what it says of each deployment, with their places."""
-    yield (), table
-    yield from (((ON, word), here) for word, here in table.get(ON, {}).items())
-
-
 def _answers_of(action: ActionHere) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     """What an action answers, and in which cases it answers something else, with their places."""
     yield (), action
@@ -84,19 +79,19 @@ def _listed_findings(definitions: Definitions, listing: Mapping[str, Any], at: P
     entity = definitions.get(("entity", listing.get("entity", "")))
     if entity is None:
         return
-    there = [here for _, here in _with_deployments(entity.table)]
+    there = [here for _, here in said_by_deployment(entity.table)]
     views = {*chain.from_iterable(here.get("views", ()) for here in there)}
     if views and (view := listing.get("view")) is not None and view not in {*views, "brief", "full"}:
         yield Finding((*at, "view"), f"entity {entity.id!r} has no view {view!r}{near_or_all(view, views)}")
     if "query" in listing and not any("query" in here for here in there):
         yield Finding((*at, "query"), f"entity {entity.id!r} has no `query`: nothing says what its fields are")
-    if "of" in listing and _belongs_to_nothing(definitions, entity):
+    if "of" in listing and _lacks_owner(definitions, entity):
         yield Finding((*at, "of"), f"no {entity.id} says in its member `of` what it belongs to: the list is empty")
 
 
-def _belongs_to_nothing(definitions: Definitions, entity: Definition) -> bool:
+def _lacks_owner(definitions: Definitions, entity: Definition) -> bool:
     """Whether there are items, and neither they nor what makes others says what they belong to."""
-    items = [item for _, here in _with_deployments(entity.table) for item in here.get("seed", ())]
+    items = [item for _, here in said_by_deployment(entity.table) for item in here.get("seed", ())]
     made = [entity.table.get("new", {}), *(each.get("to", {}) for each in _changes_of(definitions, entity.id))]
     return bool(items) and not any(isinstance(each, str) or "of" in each for each in [*items, *made])
 
@@ -152,7 +147,7 @@ def _changes_of(definitions: Definitions, id: str) -> list[Mapping[str, Any]]:
     return [
         change
         for each in definitions.of_kind("entity")
-        for _, here in _with_deployments(each.table)
+        for _, here in said_by_deployment(each.table)
         for action in here.get("actions", {}).values()
         for _, part in _answers_of(action)
         for change in part.get("do", ())
@@ -173,7 +168,7 @@ _ALONE = re.compile(r"\s*(\w+)(?:\.\w+)*\s*")
 
 def _member_findings(definitions: Definitions, entity: Definition) -> Findings:
     """Members that no item ever has: in what an item is shown as, and in what its id is."""
-    there = [here for _, here in _with_deployments(entity.table)]
+    there = [here for _, here in said_by_deployment(entity.table)]
     values = [change.get("to", {}) for change in _changes_of(definitions, entity.id)]
     kept = [each for here in there for each in (*here.get("seed", ()), here.get("new", {}))]
     if any(isinstance(each, str) for each in [*values, *kept]):
@@ -188,7 +183,7 @@ def _member_findings(definitions: Definitions, entity: Definition) -> Findings:
         for action in each.table.get("actions", {}).values()
     )
     known |= {*_SEEN_BY_VIEWS, *chain.from_iterable(finds)}
-    for at, here in _with_deployments(entity.table):
+    for at, here in said_by_deployment(entity.table):
         shown: list[tuple[Path, Any]] = [((*at, "views", name), view) for name, view in here.get("views", {}).items()]
         shown.append(((*at, "id", "value"), here.get("id", {}).get("value")))
         for path, value in shown:
@@ -266,15 +261,11 @@ def _value_findings(value: Any, found: Mapping[str, Any], names: Collection[str]
         if name not in names and name != "made":  # that is told with more words
             yield Finding(at, f"{name!r} is not known here{did_you_mean(name, names)}")
     for text in texts_in(value):
-        if "." in text and text.partition(".")[0] in names and _BARE_PATH.fullmatch(text):
-            yield Finding(at, f"{text!r} is sent as these letters: a value stands in braces, {{{text}}}")
+        yield from (Finding(at, fault) for fault in bare_path_faults(text, names))
     for expression in expressions_in(value):
         for name in (name for name, search in found.items() if search.get("several")):
             if is_list_of(expression, name) is False:
                 yield Finding(at, f"{name!r} is a list: members of each are {name}[].NAME")
-
-
-_BARE_PATH = re.compile(r"\w+(?:\.\w+)+")
 
 
 def _unknown_names(
@@ -328,7 +319,7 @@ def _page_findings(around: Any, at: Path) -> Findings:
 
 def simulation_findings(definitions: Definitions, simulation: Definition) -> Findings:
     product = definitions.get(("product", simulation.id))
-    for at, here in _with_deployments(simulation.table):
+    for at, here in said_by_deployment(simulation.table):
         if product is not None and "error" in here:
             yield from _error_findings(here["error"], product, (*at, "error"))
         for name, around in here.get("pages", {}).items():
@@ -340,7 +331,7 @@ def _error_findings(body: Any, product: Definition, at: Path) -> Findings:
     """Errors in which the product does not find the message."""
     with suppress(TemplateError):
         error = fill_template(body, {"status": 400, "message": "m", "fields": {"f": "m"}, "site": "s", "path": "p"})
-        read = [here["errors"] for _, here in _with_deployments(product.table) if "errors" in here]
+        read = [here["errors"] for _, here in said_by_deployment(product.table) if "errors" in here]
         if read and not any(is_true(evaluate(each, error)) for each in read):
             yield Finding(at, f"the product reads messages as {read[0]!r}, which finds nothing in it")
 

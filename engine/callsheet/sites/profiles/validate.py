@@ -13,10 +13,10 @@ from ...errors import UsageError, count_of, did_you_mean
 from ...files import open_regular
 from ...language.shape.base import Shape
 from ...language.source_file import Path, line_of
-from ...misfits import misfit_in_words
 from ...policy.policy_sources import is_short
 from ...registry import OUTPUT_FORMATS
 from ...urls import SITE_NAME, base_url_problem, proxy_problem
+from ...validation_messages import validation_message
 from . import LONGEST, PLACES
 
 # What the profiles file may hold: plain tables, typed by these shapes.
@@ -229,7 +229,7 @@ def _describe_error(item: dict[str, Any]) -> str:
         return f"unknown key{did_you_mean(key, keys_at(item['loc'][:-1]))}"
     if item["type"] == "string_pattern_mismatch":
         return "a site's name holds letters, digits, '.', '_' and '-' only"
-    return misfit_in_words(item)
+    return validation_message(item)
 
 
 def keys_at(path: Path) -> list[str]:

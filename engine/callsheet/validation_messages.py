@@ -29,7 +29,7 @@ _LENGTHS = {
 }
 
 
-def misfit_in_words(error: Mapping[str, Any]) -> str:
+def validation_message(error: Mapping[str, Any]) -> str:
     """`expected at most 8`, of one of the `errors()` of a `ValidationError`; its own message where it has no other."""
     kind, context = str(error["type"]), error.get("ctx", {})
     if kind in _BOUNDS:
