@@ -48,6 +48,12 @@ def test_what_looks_much_like_a_wrong_one_and_is_sound_is_accepted(definition: s
     assert said_of(definition, tmp_path) == []
 
 
+def test_a_date_without_quotes_is_told_once(tmp_path: Path) -> None:
+    params, rest = '[{ name = "o", default = 2026-01-01 }]', 'call = "listOrders", args = { q = "{o}" }'
+    told = 'command "orders x": params.0.default: expected a text: write the date in quotes'
+    assert said_of(f'command."orders x" = {{ help = "x", params = {params}, {rest} }}', tmp_path) == [told]
+
+
 def patterns_in(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
         if isinstance(schema.get("pattern"), str):

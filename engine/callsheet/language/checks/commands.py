@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from datetime import date, time
 from typing import TYPE_CHECKING, Any, cast
 
 from ...durations import parse_typed_duration
@@ -121,6 +122,8 @@ def value_misfit(param: Param | InputDefinition, value: Any) -> str | None:
     """Why a value cannot be that of a parameter, or None."""
     kind = param.get("type", "text")
     words = REGISTRIES.get(param["choices_of"], {}) if "choices_of" in param else param.get("choices")
+    if isinstance(value, date | time):
+        return None  # what a file says without quotes, which is told of any value
     if not _is_of_kind(kind, value):
         return f"expected {_A[kind]}, not {value!r}"
     if words is not None and value not in words:
