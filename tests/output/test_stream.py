@@ -14,6 +14,7 @@ import pytest
 
 from callsheet.output import Output
 from callsheet.output import stream as stream_module
+from support.memory import call_alone, peak_of
 
 PROGRAM = """
 import sys
@@ -179,28 +180,24 @@ def test_each_line_of_ndjson_is_written_before_the_next_item_is_asked_for() -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["ndjson", "json", "csv", "markdown", "id", "yaml"])
-def test_memory_is_flat(form: str, request: pytest.FixtureRequest) -> None:
-    import gc
-    import tracemalloc
+def test_memory_is_flat(form: str) -> None:
+    few, many = (call_alone("output.test_stream", "peak_of_printing", form, count) for count in (200, 2000))
+    assert many < few + 100_000
 
-    usual = gc.get_threshold()
-    request.addfinalizer(lambda: gc.set_threshold(*usual))
-    gc.set_threshold(700)  # as in a process of its own: tests look for garbage less often
+
+def peak_of_printing(form: str, count: int) -> int:
+    """Bytes that printing this many items takes, at most."""
 
     class Sink(io.StringIO):
         def write(self, text: str) -> int:
             return len(text)
 
-    def peak(count: int) -> int:
+    def print_items(count: int) -> None:
         items = ({"id": number, "name": "x" * 500} for number in range(count))
-        tracemalloc.start()
         Output(form, stream=Sink(), id="id").print_items(items)
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return most
 
-    peak(10)
-    assert peak(2000) < peak(200) + 100_000
+    print_items(10)  # what is made once
+    return peak_of(lambda: print_items(count))
 
 
 def test_the_size_of_a_terminal_that_is_none_is_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import sys
-import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from callsheet.richtext import convert_rich_text
 from callsheet.richtext.shared_keys import blank_keys, share_keys
+from support.memory import call_alone, peak_of
 from support.richtext import nodes
 
 EVERYTHING = """# Title
@@ -83,20 +83,14 @@ def test_what_shares_keys_is_a_dictionary_of_its_own() -> None:
     assert json.dumps(second) == '{"a": 1, "b": 2}'
 
 
-def peak(source: str) -> int:
+def peak_of_reading(source: str) -> int:
     """Bytes that reading takes beside the source, at most."""
-    convert_rich_text(source[:100], "markdown", "adf", nodes=nodes())
-    tracemalloc.start()
-    try:
-        convert_rich_text(source, "markdown", "adf", nodes=nodes())
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    convert_rich_text(source, "markdown", "adf", nodes=nodes())  # what is made only once
+    return peak_of(lambda: convert_rich_text(source, "markdown", "adf", nodes=nodes()))
 
 
 def takes_little(source: str) -> bool:
-    """What is made once, by whoever comes first, counts only the first time."""
-    return any(peak(source) / len(source) < MOST for _ in range(2))
+    return call_alone("richtext.test_memory", "peak_of_reading", source) / len(source) < MOST
 
 
 @pytest.mark.slow
