@@ -39,7 +39,7 @@ def settings_directory(environ: Mapping[str, str], program: str) -> str:
     return home if os.path.isdir(os.path.join(shipped, program)) else os.path.join(home, "programs", program)
 
 
-def own_definitions(environ: Mapping[str, str], program: str) -> str:
+def own_definitions_folder(environ: Mapping[str, str], program: str) -> str:
     """The directory of a person's own definitions of a program; it need not exist."""
     return os.path.join(config_directory(environ), "definitions", program)
 

@@ -24,6 +24,7 @@ from ..language.problem import Key
 from ..language.renames import former_ids
 from ..language.source_file import Definition, Definitions
 from ..language.template import TemplateError, fill_text
+from .records import Records
 
 SCHEMA = """
 CREATE TABLE checked (kind TEXT, id TEXT, digest BLOB, PRIMARY KEY (kind, id)) WITHOUT ROWID;
@@ -77,6 +78,29 @@ def compile_catalog(
         shipped = json.dumps(shipped_paths(definitions))
         connection.execute("INSERT INTO meta VALUES ('shipped paths', ?)", (shipped,))
         connection.execute("INSERT INTO meta VALUES ('notes', ?)", (json.dumps(definitions.notes),))
+
+
+class UncompiledCatalog(Records):
+    """Sound definitions as a catalog has them, before they are compiled; they are changed for it."""
+
+    def __init__(self, program: str, definitions: Definitions) -> None:
+        self.program = program
+        self._definitions = definitions
+        self._aliases = qualified_names(definitions)
+        _complete_operations(definitions)
+
+    def record(self, kind: str, id: str) -> dict[str, Any] | None:
+        definition = self._definitions.get((kind, self.canonical_id(kind, id)))
+        return None if definition is None else definition.table
+
+    def records_of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
+        return {definition.id: definition.table for definition in _definitions_of(self._definitions, kind)}
+
+    def ids(self, kind: str, prefix: str = "") -> list[str]:
+        return [id for id in self.records_of_kind(kind) if id.startswith(prefix)]
+
+    def canonical_id(self, kind: str, id: str) -> str:
+        return self._aliases.get(id, id) if kind == "operation" else id
 
 
 def read_checked(connection: sqlite3.Connection) -> Checked:

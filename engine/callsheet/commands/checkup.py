@@ -15,7 +15,7 @@ from ..files import changeable_by_others, is_shared_with_others
 from ..language.layers import files_of
 from ..language.merge import on_deployment
 from ..language.template import to_text
-from ..paths import cache_directory, own_definitions, settings_directory
+from ..paths import cache_directory, own_definitions_folder, settings_directory
 from ..sites.credentials.oauth import Authority, UnauthenticatedClient
 from ..sites.credentials.secrets import FILE, chosen_name, consent_of, open_store, takes_secret
 from ..sites.profiles.choose import Variables, profiles_path, read_profiles
@@ -81,7 +81,7 @@ def check_permissions(context: Context) -> Iterator[Row]:
     obeyed = (
         profiles_path(context.environ, context.program),
         aliases_path,
-        own_definitions(context.environ, context.program),
+        own_definitions_folder(context.environ, context.program),
     )
     for doubt in dict.fromkeys(filter(None, map(changeable_by_others, obeyed))):
         problems += 1

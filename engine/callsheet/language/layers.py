@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..errors import DefinitionError
-from ..paths import own_definitions, shipped_definitions
+from ..paths import own_definitions_folder, shipped_definitions
 
 COMMON = "common"
 SUFFIX = ".toml"
@@ -38,7 +38,7 @@ def layers_with(program: str, used: Iterable[str], environ: Mapping[str, str], *
     built_in = [os.path.join(shipped, name) for name in (COMMON, *names)]
     found = [Layer(path, frozen=frozen, shipped=True) for path in built_in if os.path.isdir(path)]
     if own:
-        found += [Layer(own_definitions(environ, name), optional=True) for name in names]
+        found += [Layer(own_definitions_folder(environ, name), optional=True) for name in names]
         variable = variable_of(program)
         named = environ.get(variable, "").split(os.pathsep)
         found += [Layer(os.path.abspath(path), variable=variable) for path in named if path]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .functions import ROOT, paths_in_expression
@@ -59,9 +60,14 @@ def marked_names(expression: str) -> Iterator[str]:
     yield from _marked_below(syntax_tree(expression))
 
 
-def comparisons_in(expression: str) -> Iterator[tuple[str, Any]]:
-    """What names of the scope are compared with, where that is written out: `state` and "open" in `state == 'open'`."""
+def comparisons_in(expression: str) -> Iterator[tuple[list[str], Any]]:
+    """What paths are compared with, where that is written out: `item.state` and "open" in `item.state == 'open'`."""
     yield from _comparisons_below(syntax_tree(expression))
+
+
+def values_in(expression: str) -> list[Any]:
+    """What is written out in it: 'open' and 5 in `state == 'open' && size > `5``."""
+    return [node["value"] for node in _all_nodes(syntax_tree(expression)) if node["type"] == "literal"]
 
 
 @lru_cache(maxsize=4096)
@@ -126,6 +132,18 @@ def is_list_of(expression: str, name: str = "") -> bool | None:
     """Whether all, or the member `name`, is taken as a list or as a table; None where neither shows, or both."""
     found = {*_forms_of(syntax_tree(expression), name)}
     return found == {"array"} if len(found) == 1 else None
+
+
+def members_of_items(expression: str, name: str) -> set[str]:
+    """What is taken of each item of the list `name`: `price` in `sum(lines[].price)`."""
+    taken: set[str] = set()
+    for node in _all_nodes(syntax_tree(expression)):
+        if node["type"] in ("projection", "filter_projection"):
+            of, wanted, *conditions = _syntax_nodes(node["children"])
+            found = _followed_from_root(of["children"][0] if of["type"] == "flatten" else of)
+            if found is not None and found.names == [name]:
+                taken |= {*_roots_of(wanted), *(each for condition in conditions for each in _roots_of(condition))}
+    return taken
 
 
 def _forms_of(node: Node, name: str) -> Iterator[str]:
@@ -201,11 +219,13 @@ def _roots_of(node: Node) -> Iterator[str]:
             yield from _roots_of(child)
 
 
-def _comparisons_below(node: Node) -> Iterator[tuple[str, Any]]:
+def _comparisons_below(node: Node) -> Iterator[tuple[list[str], Any]]:
     children = list(_syntax_nodes(node.get("children", [])))
-    if node["type"] == "comparator" and {child["type"] for child in children} == {"field", "literal"}:
-        name, literal = sorted(children, key=lambda child: str(child["type"]))
-        yield name["value"].removeprefix(ROOT), literal["value"]
+    if node["type"] == "comparator":
+        for path, literal in permutations(children):
+            found = _followed_from_root(path) if literal["type"] == "literal" else None
+            if found is not None and found.names and not found.ends_in_list:
+                yield found.names, literal["value"]
     for child in children[:1] if node["type"] in RELATIVE or node["type"] == "key_val_pair" else children:
         yield from _comparisons_below(child)
 

@@ -24,7 +24,7 @@ from ..language.load import program_names, program_table
 from ..language.source_file import PROGRAM
 from ..openapi.definition_files import save_files
 from ..output_files import output_file, write_output_file
-from ..paths import cache_directory, config_directory, own_definitions, settings_directory, shipped_definitions
+from ..paths import cache_directory, config_directory, own_definitions_folder, settings_directory, shipped_definitions
 from .naming import check_name, prefix_of
 
 # Programs that others can install: a directory of definition files.
@@ -401,21 +401,21 @@ def own_directory(program: str, environ: Mapping[str, str]) -> str:
     if program not in own:
         known = f" (there are: {', '.join(own)})" if own else ""
         raise UsageError(f"no program {program!r} of your own{did_you_mean(program, own)}{known}")
-    return own_definitions(environ, program)
+    return own_definitions_folder(environ, program)
 
 
 def refuse_existing(program: str, environ: Mapping[str, str]) -> None:
     shipped, _ = shipped_definitions()
     if os.path.isdir(os.path.join(shipped, program)):
         raise UsageError(f"{program!r} is the name of a built-in program", hint="choose another name")
-    if os.path.lexists(own_definitions(environ, program)):
+    if os.path.lexists(own_definitions_folder(environ, program)):
         hint = f"remove it first: {{program}} remove {program}"
         raise UsageError(f"program {program!r} already exists", hint=hint)
 
 
 def install_program(program: str, files: Mapping[str, str], manifest: Manifest, environ: Mapping[str, str]) -> str:
     """Write the definitions of a new program; all of them are there, or none. Returns the directory."""
-    directory = own_definitions(environ, program)
+    directory = own_definitions_folder(environ, program)
     parent = os.path.dirname(directory)
     make_private_directory(parent)
     fresh = os.path.join(parent, f".{program}.{os.getpid()}")
@@ -447,7 +447,7 @@ def renew_installed_program(directory: str, files: Mapping[str, str], changes: F
 def remove_program_files(program: str, environ: Mapping[str, str]) -> list[str]:
     """Delete definitions, settings and what was compiled; returns the directories that are gone."""
     gone = []
-    for directory in (own_definitions(environ, program), settings_directory(environ, program)):
+    for directory in (own_definitions_folder(environ, program), settings_directory(environ, program)):
         if os.path.islink(directory):
             os.remove(directory)  # what it leads to is somebody else's
         elif os.path.isdir(directory):

@@ -151,6 +151,7 @@ class Actions:
     def __init__(self, catalog: Catalog, entities: Entities) -> None:
         self.catalog = catalog
         self.entities = entities
+        self.reached: tuple[str | int, ...] = ()  # what of the last action was looked at last: where it was refused
         self.lists = Lists(catalog, entities, Searcher(catalog, entities))
         self.by_operation: dict[str, tuple[Entity, ActionHere]] = {
             catalog.canonical_id("operation", operation): (entity, action)
@@ -173,19 +174,23 @@ class Actions:
             "base": self.entities.bases[entity.product],
             "files": [{"name": name, "media": media, "size": len(content)} for name, media, content in asked.files],
         }
+        self.reached = ("body",)
         if entity.schema:
             self._check_body(asked)
         for name, search in action.get("find", {}).items():
+            self.reached = ("find", name)
             scope[name] = self._find_named(search, scope)
         for case in action.get("cases", []):
             if condition_holds(case.get("when", "`true`"), scope):
                 action = {**action, **case}  # type: ignore[typeddict-unknown-key]  # a case has `when` besides
                 break
-        for check in action.get("check", []):
+        for place, check in enumerate(action.get("check", [])):
+            self.reached = ("check", place)
             if not condition_holds(check["unless"], scope):
                 raise refusal_of(check["fail"], scope)
         if "repeat" in action:
             self._repeat_changes(action["repeat"], scope, asked)
+        self.reached = ("do",)
         for change in action.get("do", []):
             self._make_changes(entity, change, scope, asked)
         return self._answer_of(entity, action, scope, asked)

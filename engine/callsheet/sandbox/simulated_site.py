@@ -402,12 +402,24 @@ def uploaded_files(media: str, body: bytes) -> tuple[list[File], dict[str, Any]]
 AGO = "ago"
 
 
+class SeedError(UsageError):
+    """What a site starts with cannot be made: `path` leads there in the entity's table."""
+
+    def __init__(self, entity: str, path: tuple[str | int, ...], text: str) -> None:
+        super().__init__(f"entity {entity!r}: {'.'.join(map(str, path))}: {text}")
+        self.entity, self.path, self.text = entity, path, text
+
+
 def make_seed_items(entities: Entities) -> None:
-    """Each is made as an operation would make it; `ago` says how long ago that was."""
+    """Each is made as an operation would make it; `ago` says how long ago that was. Raises `SeedError`."""
     now = datetime.now().astimezone()
     for entity in entities:
-        for entry in entity.seed:
-            when = now - parse_time_span(entry.get(AGO, "0m"), "m")
+        for place, entry in enumerate(entity.seed):
+            try:
+                when = now - parse_time_span(str(entry.get(AGO, "0m")), "m")
+            except (ValueError, OverflowError):
+                text = f"expected a duration such as '3d' or '1d 12h' (given: {entry[AGO]!r})"
+                raise SeedError(entity.name, ("seed", place, AGO), text) from None
             moment = when.isoformat(timespec="milliseconds")
             scope: dict[str, Any] = {"now": moment, "me": None, "site": entities.site, "body": {}, "params": {}}
             members = without_null(compile_render({name: value for name, value in entry.items() if name != AGO})(scope))
@@ -598,6 +610,8 @@ def rank_items(entities: Entities, members: Mapping[str, Any], scope: Scope) -> 
         key=lambda item: item.get("rank") or 0,
     )
     anchor = entities.find_item(entity, members.get("before") or members.get("after"))
+    if anchor in moved:
+        return  # it is where it is
     ids = [item["id"] for item in others]
     place = ids.index(anchor["id"]) + ("before" not in members or members["before"] is None) if anchor else len(ids)
     low = others[place - 1].get("rank", 0) if place else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -38,6 +38,7 @@ _COLUMNS = {
     "meta": "name, value",
 }
 _BATCH = 200
+_REQUEST, _TRIAL = "request", "trial"  # savepoints: the one may stand within the other
 _ANOTHER = "restore a copy of it, or name another file"
 StateError = sqlite3.Error  # the file cannot be read or written any more
 _decode = msgspec.json.Decoder().decode
@@ -113,16 +114,32 @@ class State:
 
     def __enter__(self) -> None:
         """A request's changes happen together or not at all."""
-        self._connection.execute("BEGIN")
+        self._connection.execute(f"SAVEPOINT {_REQUEST}")
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.changes += kind is not None
+        if kind is not None:
+            self._take_back(_REQUEST)
+            return
         try:
-            if kind is None:
-                self._connection.execute("COMMIT")
+            self._connection.execute(f"RELEASE {_REQUEST}")
+        except sqlite3.Error:
+            self._take_back(_REQUEST)
+            raise
+
+    @contextmanager
+    def taken_back(self) -> Iterator[None]:
+        """Whatever is changed in the block, by several requests, is as before at its end."""
+        self._connection.execute(f"SAVEPOINT {_TRIAL}")
+        try:
+            yield
         finally:
-            if self._connection.in_transaction:  # some failures of the file have ended it already
-                self._connection.execute("ROLLBACK")
+            self._take_back(_TRIAL)
+
+    def _take_back(self, savepoint: str) -> None:
+        self.changes += 1
+        if self._connection.in_transaction:  # some failures of the file have ended it already
+            self._connection.execute(f"ROLLBACK TO {savepoint}")
+            self._connection.execute(f"RELEASE {savepoint}")
 
     def put_item(self, entity: str, item: Item, names: Iterable[str] = ()) -> None:
         """Add an item, or put it in the place of the one with its id."""
@@ -169,6 +186,11 @@ class State:
         """The next number of a counter."""
         sql = "INSERT INTO counter VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value"
         return int(self._connection.execute(sql, (counter, start)).fetchall()[0][0])
+
+    def content(self) -> dict[tuple[str, str], bytes]:
+        """All items by entity and id, as they are kept."""
+        rows = self._connection.execute("SELECT entity, id, data FROM item")
+        return {(entity, id): data for entity, id, data in rows}
 
     def put_file(self, id: str, content: bytes) -> None:
         self._connection.execute("INSERT OR REPLACE INTO file VALUES (?, ?)", (id, content))

@@ -13,13 +13,13 @@ from ...catalog.records import Kind
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, count_of, did_you_mean
 from ...language.layers import Layer, files_of
-from ...language.load import load_definitions
+from ...language.load import load_definitions, own_definitions
 from ...language.problem import Finding, Problem
 from ...language.source_file import EXTEND, PARTS, Definitions
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, definition_file_text, directory_of, read_earlier
 from ...openapi.sound import without_unsound_operations
-from ...paths import own_definitions
+from ...paths import own_definitions_folder
 from ...programs.installed import read_manifest
 from ...registry import registered_names
 from .programs import document_text, path_of_document, say_changes, update_from_document
@@ -38,6 +38,7 @@ def check_definitions(context: Context, values: ParameterValues) -> None:
     checks.check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
     problems = (limit_problems(definitions), trial_problems(definitions), _route_problems(context, definitions))
     checks.refuse_problems([*chain.from_iterable(problems)], definitions)
+    checks.refuse_problems([*_sandbox_problems(context.program, definitions)], definitions)
     for text in definitions.notes:
         context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
     files = sum(len(files_of(layer)) for layer in found)
@@ -76,6 +77,14 @@ def _route_problems(context: Context, definitions: Definitions) -> Iterator[Prob
         yield from trial_problems_of_routes(definitions, context.environ)
 
 
+def _sandbox_problems(program: str, definitions: Definitions) -> Iterator[Problem]:
+    """What a sandbox makes of requests that are made for it here, where somebody described what it keeps."""
+    if any(True for _ in own_definitions(definitions, "entity")):
+        from ...sandbox.action_trials import trial_problems_of_actions
+
+        yield from trial_problems_of_actions(program, definitions)
+
+
 def show_definition(context: Context, values: ParameterValues) -> None:
     """One definition as TOML to change and to keep, or as it is compiled in the format asked for.
 
@@ -109,7 +118,7 @@ def _overlay_text(context: Context, kind: str, id: str) -> str:
     definition = load_definitions(context.layers)[kind, id]
     files = dict.fromkeys(os.path.realpath(file.path) for file in definition.files)
     said = "".join(f"# {path}\n" for path in files)
-    own = os.path.join(own_definitions(context.environ, context.program), "mine.toml")
+    own = os.path.join(own_definitions_folder(context.environ, context.program), "mine.toml")
     hint = f"# Said in these files. To change it, keep the lines that you change in a file such as {own}\n"
     return f"{said}{hint}\n{definition_file_text({kind: {id: definition.table}}, EXTEND)}"
 
@@ -170,7 +179,7 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     key = values["product"]
     if not _KEY.fullmatch(key):
         raise UsageError(f"--product {key!r}: expected letters, digits, hyphens and underscores")
-    own = own_definitions(context.environ, context.program)
+    own = own_definitions_folder(context.environ, context.program)
     target = os.path.abspath(values.get("to") or own)
     if key == context.program and target == own and read_manifest(own).files:
         update_from_document(context, key, values["spec"], values.get("address"), values.get("title"))

@@ -17,7 +17,7 @@ from ...language.source_file import Definitions
 from ...openapi import ImportResult
 from ...openapi.definition_files import directory_of, read_earlier, save_files
 from ...openapi.sound import SoundImport
-from ...paths import own_definitions
+from ...paths import own_definitions_folder
 from ...programs.create import (
     Made,
     ProgramDifference,
@@ -173,7 +173,7 @@ def ask_about_name(context: Context, program: str) -> None:
 def start_with_launcher(context: Context, program: str, directory: str) -> None:
     """Write a launcher, and say what it takes to be found."""
     launcher = write_launcher(program, directory, context.environ)
-    own = own_definitions(context.environ, program)
+    own = own_definitions_folder(context.environ, program)
     if os.path.isdir(own):
         remember_launcher(own, launcher.path)
     context.note(f"{launcher.path} starts it")

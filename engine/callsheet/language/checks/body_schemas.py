@@ -119,8 +119,9 @@ def _param_faults(
     if is_whole_candidate(definitions, param) and kinds and "object" not in kinds:
         yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is {WHOLE_CANDIDATE}"
     lookup = definitions.get(("lookup", param.get("lookup", "")))
-    if kinds == ["object"] and lookup is not None and "value" in lookup.table and REWRITING.isdisjoint(param):
-        yield path, f"expected object, and {param['name']!r} is the {lookup.table['value']} that was found"
+    if kinds == ["object"] and lookup is not None and REWRITING.isdisjoint(param):
+        found = lookup.table.get("value", "id")
+        yield path, f"expected object, and {param['name']!r} is the {found} that was found"
     if is_changed(param):
         return
     values = param.get("choices", [True] if param.get("kind") == "flag" else [])

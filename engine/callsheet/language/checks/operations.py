@@ -119,7 +119,9 @@ def _param_faults(param: OperationParam) -> Iterator[tuple[Path, str]]:
             if key in param and (fault := argument_misfit(param, param[key])):
                 yield (key,), fault
         for place, value in enumerate(param.get("enum", ())):
-            if fault := _misfit_of_one({**param, "enum": []}, value):
+            if kind in ("integer", "number") and isinstance(value, str):
+                yield ("enum", place), f"expected {kind}: write it without quotes"
+            elif fault := _misfit_of_one({**param, "enum": []}, value):
                 yield ("enum", place), fault
 
 
@@ -312,6 +314,9 @@ def fetch_findings(definitions: Definitions, definition: Definition, operations:
         names = [param["name"] for param in called.table.get("params", ())]
         for name in [name for name in call.get("args", {}) if name not in names]:
             yield Finding((*where, "args", name), f"{id} does not take it{did_you_mean(name, names)}", about)
+        for param in called.table.get("params", ()):
+            if param.get("required") and param["name"] not in call.get("args", {}):
+                yield Finding((*where, "args"), f"{id} needs {param['name']!r}", about)
 
 
 _FIRST_ID = re.compile(r"\bids\[0\]")

@@ -281,7 +281,7 @@ def part_faults(expression: str, names: Collection[str], at: Path) -> Faults:
         for name in marked_names(expression)
         if name not in names
     )
-    yield from ((at, text) for text in dict.fromkeys([*unknown, *_hidden_names(expression, names)]))
+    yield from ((at, text) for text in dict.fromkeys([*unknown, *hidden_name_faults(expression, names)]))
 
 
 def _name_faults(expression: str, names: Collection[str]) -> Iterator[str]:
@@ -290,10 +290,10 @@ def _name_faults(expression: str, names: Collection[str]) -> Iterator[str]:
             yield f"{name!r} is not known here{did_you_mean(name, names)}"
     if begins_in_all(expression):
         yield "this reads everything that is known here, not an answer: name the answer with 'as' in a step"
-    yield from _hidden_names(expression, names)
+    yield from hidden_name_faults(expression, names)
 
 
-def _hidden_names(expression: str, names: Collection[str]) -> Iterator[str]:
+def hidden_name_faults(expression: str, names: Collection[str]) -> Iterator[str]:
     """Names in filters that the command knows too. Who writes `tag == $tag` has told the two apart."""
     marked = set(marked_names(expression))
     for name in names_of_items(expression):

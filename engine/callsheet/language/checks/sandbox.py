@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,27 @@ from ..conditions import fixed_truth
 from ..http_methods import READING
 from ..merge import deployment_variants, said_by_deployment
 from ..problem import Finding, Findings
-from ..scopes import expressions_in, is_list_of, looks_at_all, names_in, plain_paths, root_names
+from ..scopes import (
+    comparisons_in,
+    expressions_in,
+    is_list_of,
+    looks_at_all,
+    members_of_items,
+    names_in,
+    plain_paths,
+    root_names,
+)
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, evaluate, fill_template, is_true, texts_in
 from .body_schemas import body_faults, resolved_schema
-from .references import bare_path_faults
+from .references import bare_path_faults, hidden_name_faults, not_known
+from .value_uses import expressions_of
 
 if TYPE_CHECKING:
     from ..shape.sandbox import ActionHere, EntityDefinition, EntityHere
 
 _ANSWERS = ("list", "view", "reply", "file")
+_OF_PAGES = ("items", "start", "size", "count", "total", "last", "next", "after", "link")
 _IN_SCOPE = ("params", "body", "me", "now", "site", "base", "files", "entry", "answers", "failed")
 
 
@@ -34,16 +45,11 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         for name in here.get("views", {})
     }
     yield from _member_findings(definitions, entity)
+    yield from _expression_findings(definitions, entity, aliases)
     for at, here in said_by_deployment(entity.table):
         yield from _seed_findings(here, entity.table, at)
-        yield from _reference_findings(definitions, here, entity.table, at)
         yield from _view_findings(definitions, here, entity.table, at)
         refs = {**entity.table.get("refs", {}), **here.get("refs", {})}
-        for name, child in here.get("children", {}).items():
-            of = definitions.get(("entity", child["entity"]))
-            if of is not None and _lacks_owner(definitions, of):
-                text = f"no {of.id} says in its member `of` what it belongs to: there are none"
-                yield Finding((*at, "children", name), text, (("entity", of.id),))
         for place, name in enumerate(here.get("takes", ())):
             if name not in refs:
                 yield Finding((*at, "takes", place), f"{name!r} is not in `refs`{did_you_mean(name, refs)}")
@@ -63,7 +69,7 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
             operation = definitions.get(("operation", aliases.get(id, id)))
             if operation is not None:
                 action, where = whole["actions"][id], (*at, "actions", id)
-                yield from _action_findings(action, operation.table, views, where)
+                yield from _action_findings(entity.id, action, operation.table, views, where)
                 for part, answer in _answers_of(action):
                     yield from _listed_findings(definitions, answer.get("list", {}), (*where, *part, "list"))
 
@@ -85,15 +91,6 @@ def _listed_findings(definitions: Definitions, listing: Mapping[str, Any], at: P
         yield Finding((*at, "view"), f"entity {entity.id!r} has no view {view!r}{near_or_all(view, views)}")
     if "query" in listing and not any("query" in here for here in there):
         yield Finding((*at, "query"), f"entity {entity.id!r} has no `query`: nothing says what its fields are")
-    if "of" in listing and _lacks_owner(definitions, entity):
-        yield Finding((*at, "of"), f"no {entity.id} says in its member `of` what it belongs to: the list is empty")
-
-
-def _lacks_owner(definitions: Definitions, entity: Definition) -> bool:
-    """Whether there are items, and neither they nor what makes others says what they belong to."""
-    items = [item for _, here in said_by_deployment(entity.table) for item in here.get("seed", ())]
-    made = [entity.table.get("new", {}), *(each.get("to", {}) for each in _changes_of(definitions, entity.id))]
-    return bool(items) and not any(isinstance(each, str) or "of" in each for each in [*items, *made])
 
 
 def _seed_findings(here: EntityHere, whole: EntityHere, at: Path) -> Findings:
@@ -108,28 +105,6 @@ def _seed_findings(here: EntityHere, whole: EntityHere, at: Path) -> Findings:
             yield Finding((*at, "seed", place, member), f"{item[member]!r} is the id of an item before it")
         else:
             seen.append(str(item[member]))
-
-
-def _reference_findings(definitions: Definitions, here: EntityHere, whole: EntityHere, at: Path) -> Findings:
-    """Ids of items that the site does not start with."""
-    for member, name in here.get("refs", whole.get("refs", {})).items():
-        other = definitions.get(("entity", name))
-        ids = _ids_of_seed(other.table) if other is not None else None
-        for place, item in enumerate(here.get("seed", ())):
-            said = item.get(member)
-            for id in said if isinstance(said, list) else [said]:
-                if ids and isinstance(id, str | int) and str(id) not in ids:
-                    text = f"no {name} of the seed has the id {id!r}{did_you_mean(str(id), ids)}"
-                    yield Finding((*at, "seed", place, member), text, (("entity", name),))
-
-
-def _ids_of_seed(entity: EntityDefinition) -> set[str] | None:
-    """Nothing where some are made up, or are others on a deployment."""
-    member = entity.get("id", {}).get("member", "id")
-    seed = entity.get("seed", [])
-    is_known = all(member in item for item in seed)
-    is_same = all(here.get("seed") == seed for here in deployment_variants(entity).values())
-    return {str(item[member]) for item in seed} if is_known and is_same else None
 
 
 def _view_findings(definitions: Definitions, here: EntityHere, whole: EntityDefinition, at: Path) -> Findings:
@@ -166,35 +141,154 @@ _SEEN_BY_VIEWS = ("id", "of", "item", "site", "base", "params", "me", "now")
 _ALONE = re.compile(r"\s*(\w+)(?:\.\w+)*\s*")
 
 
-def _member_findings(definitions: Definitions, entity: Definition) -> Findings:
-    """Members that no item ever has: in what an item is shown as, and in what its id is."""
+def _known_members(definitions: Definitions, id: str) -> set[str] | None:
+    """What items have; nothing where that is whatever a request has."""
+    entity = definitions.get(("entity", id))
+    if entity is None:
+        return None
     there = [here for _, here in said_by_deployment(entity.table)]
-    values = [change.get("to", {}) for change in _changes_of(definitions, entity.id)]
+    values = [change.get("to", {}) for change in _changes_of(definitions, id)]
     kept = [each for here in there for each in (*here.get("seed", ()), here.get("new", {}))]
-    if any(isinstance(each, str) for each in [*values, *kept]):
-        return  # whatever a request has
+    if any(isinstance(each, str) for each in [*values, *kept]) or _is_run_on(definitions, id):
+        return None
     schema = resolved_schema(definitions, {"ref": entity.table.get("schema")}).get("properties", ())
-    known = {*schema, *chain.from_iterable([*values, *kept])}
+    known = {*schema, *chain.from_iterable([*values, *kept]), "id", "of", *_ids_shown(there)}
     for here in there:
-        known |= {*here.get("refs", ()), *here.get("children", ())}
+        known |= {*here.get("refs", ()), *(["history"] if "history" in here else [])}
+    return known
+
+
+def _is_run_on(definitions: Definitions, id: str) -> bool:
+    """Whether something is done with the items that no definition says."""
+    changes = (change for each in definitions.of_kind("entity") for change in _all_changes(each))
+    return any("run" in change and change.get("to", {}).get("entity") == id for change in changes)
+
+
+def _all_changes(entity: Definition) -> Iterator[Mapping[str, Any]]:
+    for _, here in said_by_deployment(entity.table):
+        for action in here.get("actions", {}).values():
+            for _, part in _answers_of(action):
+                yield from part.get("do", ())
+
+
+def _member_findings(definitions: Definitions, entity: Definition) -> Findings:
+    """Members that no item ever has: in what an item is shown as, called and searched by."""
+    own = _known_members(definitions, entity.id)
+    if own is None:
+        return
+    own.add("item")
     finds = (
         action.get("find", ())
         for each in definitions.of_kind("entity")
         for action in each.table.get("actions", {}).values()
     )
-    known |= {*_SEEN_BY_VIEWS, *chain.from_iterable(finds)}
+    there = [here for _, here in said_by_deployment(entity.table)]
+    shown = {*own, *_SEEN_BY_VIEWS, *chain.from_iterable([*finds, *(here.get("children", ()) for here in there)])}
     for at, here in said_by_deployment(entity.table):
-        shown: list[tuple[Path, Any]] = [((*at, "views", name), view) for name, view in here.get("views", {}).items()]
-        shown.append(((*at, "id", "value"), here.get("id", {}).get("value")))
-        for path, value in shown:
-            alone = (_ALONE.fullmatch(text) for text in expressions_in(value))  # `a || ''` says what is shown instead
+        places: list[tuple[Path, Iterable[str], Collection[str]]] = [
+            ((*at, "views", name), expressions_in(view), shown) for name, view in here.get("views", {}).items()
+        ]
+        places.append(((*at, "id", "value"), expressions_in(here.get("id", {}).get("value")), shown))
+        places += [((*at, "names", place), [text], own) for place, text in enumerate(here.get("names", ()))]
+        for name, field in here.get("query", {}).get("fields", {}).items():
+            where = (*at, "query", "fields", name)
+            keys = () if field.get("kind") == "query" else ("value", "sort")  # that one is a member of its `entity`
+            places += [((*where, key), [field[key]], own) for key in keys if key in field]
+        for path, expressions, known in places:
+            alone = (_ALONE.fullmatch(text) for text in expressions)  # `a || ''` says what is shown instead
             for name in dict.fromkeys(found[1] for found in alone if found):
                 if name not in known:
                     yield Finding(path, f"no item of {entity.id} has a member {name!r}{did_you_mean(name, known)}")
 
 
+def _ids_shown(there: Iterable[EntityHere]) -> Iterator[str]:
+    return (here["id"]["member"] for here in there if "member" in here.get("id", {}))
+
+
+def _expression_findings(definitions: Definitions, entity: Definition, aliases: Mapping[str, str]) -> Findings:
+    """What expressions take of a request that it does not have, and of an item that is not shown with it."""
+    refs, children = ({**entity.table.get(key, {})} for key in ("refs", "children"))
+    for path, text in expressions_of(entity):
+        if "actions" in path:
+            id = str(path[path.index("actions") + 1])
+            operation = definitions.get(("operation", aliases.get(id, id)))
+            if operation is not None:
+                yield from (Finding(path, fault) for fault in _request_faults(text, operation.table))
+                yield from (Finding(path, fault) for fault in _item_faults(definitions, entity, path, text))
+        elif "views" in path:
+            taken = [(name, {*rest[:1]}) for name, *rest in plain_paths(text) if name in refs]
+            taken += [(name, members_of_items(text, name)) for name in children]
+            for name, members in taken:
+                other = refs.get(name) or children[name]["entity"]
+                shown = _members_shown(definitions, other, children.get(name, {}).get("view", "brief"))
+                for member in members if shown else ():
+                    if member not in shown:
+                        fault = f"{name!r} is shown without {member!r}{near_or_all(member, shown)}"
+                        yield Finding(path, fault, (("entity", other),))
+
+
+def _request_faults(expression: str, operation: Mapping[str, Any]) -> Iterator[str]:
+    there = (operation, *deployment_variants(operation).values())
+    params = {name for here in there for name in _params_of(here)}
+    for first, *rest in plain_paths(expression):
+        if first == "params" and rest and rest[0] not in params:
+            yield f"the operation has no parameter {rest[0]!r}{did_you_mean(rest[0], params)}"
+        if first == "body" and all("body" not in here for here in there):
+            yield "the operation has no body: what stands in the address is in params"
+        if first == "body" and rest and any(_is_file(here, rest[0]) for here in there):
+            yield f"{rest[0]!r} is a file, and these are seen as files: a list of tables of name, media and size"
+    for (first, *rest), value in comparisons_in(expression):
+        if first == "params" and len(rest) == 1 and isinstance(value, int | float):
+            written = str(value).lower() if isinstance(value, bool) else value
+            yield f"parameters come as texts: {rest[0]!r} is compared with '{written}'"
+
+
+def _is_file(operation: Mapping[str, Any], part: str) -> bool:
+    return bool(operation.get("body", {}).get("parts", {}).get(part, {}).get("file"))
+
+
+def _item_faults(definitions: Definitions, entity: Definition, path: Path, expression: str) -> Iterator[str]:
+    """Members that no item has of what was found, and words that seeds write in other letters."""
+    found, tables = dict[str, str](), [entity.table]
+    for key in path[:-1]:
+        tables.append(tables[-1][key])
+    for table in tables:
+        finds = table.get("find", {}) if isinstance(table, dict) else {}
+        found |= {name: search["entity"] for name, search in finds.items() if "several" not in search}
+    yield from hidden_name_faults(expression, found.keys() - {"item"})
+    if path[-1] in ("where", "sort"):
+        found["item"] = tables[-1]["entity"]
+    for first, *rest in plain_paths(expression):
+        known = _known_members(definitions, found[first]) if rest and first in found else None
+        if known is not None and rest[0] not in known:
+            yield f"no item of {found[first]} has a member {rest[0]!r}{did_you_mean(rest[0], known)}"
+    for (first, *rest), value in comparisons_in(expression):
+        other = definitions.get(("entity", found.get(first, "")))
+        for item in other.table.get("seed", ()) if other is not None and len(rest) == 1 else ():
+            said = item.get(rest[0])
+            if isinstance(said, str) and said != value and said.casefold() == str(value).casefold():
+                yield f"{value!r} is {said!r} in the seed of {found[first]}"
+                return
+
+
+def _members_shown(definitions: Definitions, entity: str, view: str) -> Collection[str]:
+    """What an item has where another one shows it; nothing where that is not written out."""
+    definition = definitions.get(("entity", entity))
+    members: list[str] = []
+    for _, here in said_by_deployment(definition.table) if definition is not None else ():
+        views = {**(definition.table if definition else here).get("views", {}), **here.get("views", {})}
+        shown = views.get(view, views.get("full"))
+        if not isinstance(shown, dict) or "@members" in shown:
+            return ()
+        members += shown
+    return members
+
+
 def _query_findings(query: Mapping[str, Any], at: Path) -> Findings:
-    for name, field in query.get("fields", {}).items():
+    fields = query.get("fields", {})
+    for name, field in fields.items():
+        if (like := field.get("like")) is not None and like not in fields:
+            yield Finding((*at, "fields", name, "like"), f"no field is called {like!r}{did_you_mean(like, fields)}")
         if name != name.lower():
             yield Finding((*at, "fields", name), f"is looked for in small letters: {name.lower()!r}")
         for key in ("value", "sort"):
@@ -210,14 +304,9 @@ def query_findings(_: Definitions, query: Definition) -> Findings:
             yield Finding(("functions", name), f"is looked for in small letters: {name.lower()!r}")
 
 
-def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Collection[str], at: Path) -> Findings:
-    there = (operation, *deployment_variants(operation).values())
-    params = {name for here in there for name in _params_of(here)}
-    for name, search in action.get("find", {}).items():
-        for first, *rest in plain_paths(search.get("by", "")):
-            if first == "params" and rest and rest[0] not in params:
-                text = f"the operation has no parameter {rest[0]!r}{did_you_mean(rest[0], params)}"
-                yield Finding((*at, "find", name, "by"), text)
+def _action_findings(
+    own: str, action: ActionHere, operation: Mapping[str, Any], views: Collection[str], at: Path
+) -> Findings:
     for part, answer in _answers_of(action):
         yield from _answer_findings(answer, views, (*at, *part))
     yield from _unreached_cases(action, at)
@@ -227,20 +316,39 @@ def _action_findings(action: ActionHere, operation: Mapping[str, Any], views: Co
         for place, change in enumerate(each.get("do", ()))
     ]
     found = action.get("find", {})
+    for name, search in found.items():
+        if not {"by", "several"} & search.keys():
+            yield Finding(
+                (*at, "find", name), "finds nothing: say `by` what it is called, or that `several` are wanted"
+            )
     named = {change.get("name", "made") for _, change in changes if "create" in change}
     runs = any("run" in change for _, change in changes)
     names = {*found, *_IN_SCOPE, *named, *(["made"] if runs else [])}
     yield from _unknown_names(action, found, changes, names, at)
-    values: list[tuple[Path, Any]] = [((*at, *part, "reply"), each.get("reply")) for part, each in _answers_of(action)]
-    values += [((*where, "to"), change.get("to")) for where, change in changes]
-    for path, value in values:
-        yield from _value_findings(value, found, names, path)
+    for place, name in enumerate(action.get("event", {}).get("shows", ())):
+        known = {*found, *named, *(each["create"] for _, each in changes if "create" in each), own}
+        if name not in known:
+            yield Finding(
+                (*at, "event", "shows", place), f"{name!r} is neither found nor changed{did_you_mean(name, known)}"
+            )
+    for part, each in _answers_of(action):
+        yield from _value_findings(each.get("reply"), found, names, (*at, *part, "reply"))
+    for where, change in changes:
+        itself = {change.get("name")} - {*found, *(each.get("name") for _, each in changes if each is not change)}
+        yield from _value_findings(change.get("to"), found, names - itself, (*where, "to"))
+        for name, value in change["to"].items() if isinstance(change.get("to"), dict) else ():
+            if isinstance(value, str) and value.strip("{ }") in ("`null`", "null"):
+                yield Finding((*where, "to", name), "null is left out, and changes nothing: `clear` takes members away")
     for part, answer in _answers_of(action):
         where = (*at, *part)
         says = "shown" in {**action, **answer} or "repeat" in action or runs
         if "view" in answer and not says and not {"item", "made"} & {*found, *named}:
             yield Finding((*where, "view"), "shows nothing: name what in `shown`, or find it as `item`")
         yield from _list_findings(answer.get("list", {}), found, names, operation, (*where, "list"))
+    there = (operation, *deployment_variants(operation).values())
+    for where, change in changes:
+        if not {"create", "patch", "delete", "run"} & change.keys():
+            yield Finding(where, "does nothing: say what it is to create, patch, delete or run")
     only_reads = all(str(here.get("http", "")).partition(" ")[0] in READING for here in there)
     for where, change in changes:
         if "delete" in change and only_reads:
@@ -277,11 +385,13 @@ def _unknown_names(
 ) -> Findings:
     """What neither the request nor the action has."""
     expressions: list[tuple[Path, Any]] = [((*at, "find", name, "by"), each.get("by")) for name, each in found.items()]
+    expressions += [((*at, "find", name, "where"), each.get("where")) for name, each in found.items()]
     expressions += [((*where, key), change.get(key)) for where, change in changes for key in ("when", "each", "clear")]
     for path, text in expressions:
         for name in root_names(text) if isinstance(text, str) and not looks_at_all(text) else ():
-            if name not in names:
-                yield Finding(path, f"{name!r} is not known here{did_you_mean(name, names)}")
+            sees_each = path[-1] == "where"
+            if name not in {*names, *(["item"] if sees_each else [])}:
+                yield Finding(path, f"{name!r} is not known here{_as_item(name, names, sees_each=sees_each)}")
     if "made" not in names:
         for key in ("reply", "shown"):
             if (
@@ -303,13 +413,19 @@ def _list_findings(
         sees_each = key in ("where", "sort")
         for name in root_names(listing[key]) if key in listing and not looks_at_all(listing[key]) else ():
             if name not in {*names, *(["item"] if sees_each else [])}:
-                near = f": each is seen as `item`, so write item.{name}" if sees_each else did_you_mean(name, names)
-                yield Finding((*at, key), f"{name!r} is not known here{near}")
+                yield Finding((*at, key), f"{name!r} is not known here{_as_item(name, names, sees_each=sees_each)}")
+    for name in dict.fromkeys(names_in(listing.get("envelope"))):
+        if name not in {*names, *_OF_PAGES}:
+            yield Finding((*at, "envelope"), not_known(name, {*names, *_OF_PAGES}))
     of = listing.get("of")
     if isinstance(of, str) and of in found and "several" not in found[of]:
         yield Finding((*at, "of"), f"is the item itself, and an id is wanted: write {of}.id")
     if "paginate" in operation:
         yield from _page_findings(listing.get("envelope"), (*at, "envelope"))
+
+
+def _as_item(name: str, names: Collection[str], *, sees_each: bool) -> str:
+    return f": each is seen as `item`, so write item.{name}" if sees_each else did_you_mean(name, names)
 
 
 def _page_findings(around: Any, at: Path) -> Findings:
@@ -319,6 +435,9 @@ def _page_findings(around: Any, at: Path) -> Findings:
 
 def simulation_findings(definitions: Definitions, simulation: Definition) -> Findings:
     product = definitions.get(("product", simulation.id))
+    if product is None:
+        known = [each.id for each in definitions.of_kind("product")]
+        yield Finding((), f"no product is called so{did_you_mean(simulation.id, known)}")
     for at, here in said_by_deployment(simulation.table):
         if product is not None and "error" in here:
             yield from _error_findings(here["error"], product, (*at, "error"))

@@ -363,12 +363,12 @@ def expression_findings(definitions: Definitions, command: Definition) -> Findin
     kept = _words_of_what_is_kept(definitions, command.table) if "was" in members else set()
     types = _types_of_params(definitions, command.table) | _types_of_answers(definitions, command.table)
     empty = _names_of_nothing(definitions, command.table)
-    for path, expression in _expressions_of(command) if params or members or types or empty else ():
+    for path, expression in expressions_of(command) if params or members or types or empty else ():
         if "ask" not in path:  # those are of what is asked for
             yield from (Finding(path, fault) for fault in type_faults(expression, types))
-        for name, value in comparisons_in(expression) if params else ():
+        for (name, *rest), value in comparisons_in(expression) if params else ():
             fault = _fault_for_params(params.get(name, ()), name, value)
-            if fault is not None:
+            if fault is not None and not rest:
                 yield Finding(path, fault)
         for name, *rest in plain_paths(expression) if members or empty else ():
             if rest and name in empty:
@@ -489,8 +489,9 @@ def _steps_in(table: CommandDefinition) -> Iterator[ItemStep]:
         yield from step.get("each", {}).get("step", ())
 
 
-def _expressions_of(command: Definition) -> Iterator[tuple[Path, str]]:
-    for place in shape_places("command", command.table, ("format", _FORMS)):
+def expressions_of(definition: Definition) -> Iterator[tuple[Path, str]]:
+    """Those of a whole definition, also in its texts, with their places."""
+    for place in shape_places(definition.kind, definition.table, ("format", _FORMS)):
         for expression in _expressions_of_form(place.value, place.schema.get("format")):
             yield place.path, expression
 
