@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -181,12 +182,12 @@ def test_each_line_of_ndjson_is_written_before_the_next_item_is_asked_for() -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["ndjson", "json", "csv", "markdown", "id", "yaml"])
 def test_memory_is_flat(form: str) -> None:
-    few, many = (call_alone("output.test_stream", "peak_of_printing", form, count) for count in (200, 2000))
+    few, many = call_alone("output.test_stream", "peaks_of_printing", form, [200, 2000])
     assert many < few + 100_000
 
 
-def peak_of_printing(form: str, count: int) -> int:
-    """Bytes that printing this many items takes, at most."""
+def peaks_of_printing(form: str, counts: list[int]) -> list[int]:
+    """Bytes that printing so many items takes, at most."""
 
     class Sink(io.StringIO):
         def write(self, text: str) -> int:
@@ -197,7 +198,7 @@ def peak_of_printing(form: str, count: int) -> int:
         Output(form, stream=Sink(), id="id").print_items(items)
 
     print_items(10)  # what is made once
-    return peak_of(lambda: print_items(count))
+    return [peak_of(partial(print_items, count)) for count in counts]
 
 
 def test_the_size_of_a_terminal_that_is_none_is_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,19 +89,23 @@ def peak_of_reading(source: str) -> int:
     return peak_of(lambda: convert_rich_text(source, "markdown", "adf", nodes=nodes()))
 
 
-def takes_little(source: str) -> bool:
-    return call_alone("richtext.test_memory", "peak_of_reading", source) / len(source) < MOST
+SOURCES = {
+    **{shape: ("| a | b |\n|---|---|\n" if shape == "rows" else "") + text * 600 for shape, text in DENSE.items()},
+    **{shape: text * (8000 // len(text)) for shape, text in SIGNS.items()},
+}
+
+
+def all_peaks() -> dict[str, int]:
+    return {shape: peak_of_reading(source) for shape, source in SOURCES.items()}
+
+
+@pytest.fixture(scope="module")
+def peaks() -> dict[str, int]:
+    found: dict[str, int] = call_alone("richtext.test_memory", "all_peaks")
+    return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", DENSE)
-def test_memory_of_dense_markdown(shape: str) -> None:
-    source = ("| a | b |\n|---|---|\n" if shape == "rows" else "") + DENSE[shape] * 600
-    assert takes_little(source)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", SIGNS)
-def test_memory_of_signs(shape: str) -> None:
-    source = SIGNS[shape] * (8000 // len(SIGNS[shape]))
-    assert takes_little(source)
+@pytest.mark.parametrize("shape", SOURCES)
+def test_memory_of_dense_markdown(shape: str, peaks: dict[str, int]) -> None:
+    assert peaks[shape] / len(SOURCES[shape]) < MOST

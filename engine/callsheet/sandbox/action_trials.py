@@ -228,7 +228,7 @@ class _SiteTrial:
         best = requests.first_try()
         passed = self._try_request(action, best)
         while passed < _PASSED and action.crash == "":
-            reached, before = self.site.actions.reached, passed
+            reached, before = self.site.actions.reached if passed >= 0 else ("do",), passed
             for each in requests.variants(best, reached):
                 passed = self._try_request(action, each)
                 if passed > before:
@@ -251,10 +251,12 @@ class _SiteTrial:
             )
         except CallsheetError:
             return -1
-        with self.site.state.taken_back():
-            before = self.site.state.content()
+        state = self.site.state
+        with state.taken_back():
+            changes_something = {"do", "repeat", "cases"} & action.definition.keys()
+            before, changes = state.content() if changes_something else {}, state.changes
             reply = self._send_request(request)
-            after = self.site.state.content()
+            after = state.content() if state.changes != changes else before
         self._judge_reply(action, tried.arguments, request, reply)
         if reply.status >= 400:
             return action.place_of(self.site.actions.reached)
@@ -273,7 +275,11 @@ class _SiteTrial:
             action.refusals[f"{reply.status} {reply.text}"] += 1
             return
         action.done = request
-        body = None if action.call.operation.get("reply") == "binary" else reply.json()
+        try:
+            body = reply.json() if action.call.operation.get("reply", "json") == "json" else None
+        except CallsheetError as error:
+            action.crash = f"{request.method} {request.path} as the operation says: {error}"
+            return
         is_listed = any(map(bool, _lists_in(body)))
         if action.listed is None and is_listed:
             action.listed = arguments
@@ -396,9 +402,9 @@ class _SiteTrial:
         """Whether something is listed; nothing where that cannot be asked for."""
         try:
             reply = self._send_request(self.builder.build_request(action.operation, arguments))
+            return any(map(bool, _lists_in(reply.json()))) if reply.status < 400 else None
         except CallsheetError:
             return None
-        return any(map(bool, _lists_in(reply.json()))) if reply.status < 400 else None
 
     def _page_findings(self, action: _Action, arguments: Arguments, at: Path) -> Findings:
         """Whether all items come, where each is a page."""
@@ -559,8 +565,8 @@ class _Requests:
         paths = self._paths_behind(reached)
         return next(iter(paths)) if len(paths) == 1 else None
 
-    def _paths_behind(self, reached: tuple[str | int, ...]) -> set[Path]:
-        """The parts of the request that a condition looks at, also by what was found before."""
+    def _paths_behind(self, reached: tuple[str | int, ...], known: tuple[str | int, ...] = ()) -> set[Path]:
+        """The parts of the request that a condition looks at, also by what was found, `known` left out."""
         action, texts = self.action.definition, list[str]()
         match reached:
             case ("find", name):
@@ -576,8 +582,8 @@ class _Requests:
         for path in (tuple(each) for text in texts for each in plain_paths(text)):
             if path[0] in ("params", "body"):
                 found.add(path)
-            elif path[0] in action.get("find", {}) and path[:1] != reached[1:]:
-                found |= self._paths_behind(("find", path[0]))
+            elif path[0] in action.get("find", {}) and path[0] not in (*known, *reached[1:]):
+                found |= self._paths_behind(("find", path[0]), (*known, *reached[1:]))
         return {path for path in found if len(path) > 1}
 
     def _values_at(self, path: Path) -> list[Any]:

@@ -125,7 +125,7 @@ class Sampler:
 
     def flat_schema(self, schema: Mapping[str, Any]) -> JsonObject:
         """References, `allOf`, and the first alternative of a choice folded into one table."""
-        table = dict(schema)
+        table = dict(_as_table(schema))
         parts = list(table.pop("allOf", ()))
         choices = table.pop("oneOf", None) or table.pop("anyOf", None)
         if choices:
@@ -139,7 +139,7 @@ class Sampler:
 
     def _sample_object(self, schema: Mapping[str, Any]) -> JsonObject:
         required = list(schema.get("required", ()))
-        properties: Mapping[str, Any] = schema.get("properties", {})
+        properties = {name: _as_table(each) for name, each in schema.get("properties", {}).items()}
         optional = [name for name in properties if name not in required]
         names = required if self.required_only or self._depth >= DEEPEST else required + optional
         value = {}
@@ -164,7 +164,7 @@ class Sampler:
 
     def _sample_array(self, schema: Mapping[str, Any]) -> list[Any]:
         fixed = [self.sample_of(part) for part in schema.get("prefixItems", ())]
-        item = schema.get("items", {})
+        item = _as_table(schema.get("items", {}))
         least = schema.get("minItems", 0)
         wanted = max(least - len(fixed), 0 if self.required_only or self._comes_back(item) else 1)
         if not fixed and "items" not in schema:
@@ -185,6 +185,11 @@ class Sampler:
     @staticmethod
     def _sample_number(schema: Mapping[str, Any]) -> Any:
         return _number_in_bounds(schema)
+
+
+def _as_table(schema: Any) -> Mapping[str, Any]:
+    """In JSON Schema `true` is a schema, too, which says nothing."""
+    return schema if isinstance(schema, Mapping) else {}
 
 
 def _schema_kind(schema: Mapping[str, Any]) -> str:

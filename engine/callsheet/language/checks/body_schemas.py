@@ -149,7 +149,7 @@ def _table_faults(
 
 
 def resolved_schema(definitions: Definitions, schema: Any) -> Mapping[str, Any]:
-    """The schema that a reference stands for; nothing where it has alternatives."""
+    """The schema that a reference stands for; nothing where it has alternatives, or cannot be used: that is told."""
     seen: set[str] = set()
     while isinstance(schema, Mapping) and isinstance(schema.get("ref"), str) and schema["ref"] not in seen:
         seen.add(schema["ref"])
@@ -157,7 +157,15 @@ def resolved_schema(definitions: Definitions, schema: Any) -> Mapping[str, Any]:
         schema = found.table if found else {}
     if not isinstance(schema, Mapping) or {"anyOf", "oneOf", "allOf", "if", "not"} & schema.keys():
         return {}
-    return schema
+    return schema if _is_usable(schema) else {}
+
+
+def _is_usable(schema: Mapping[str, Any]) -> bool:
+    """Whether its members, what they are called, and its types are of the kinds that JSON Schema has for them."""
+    members, needed = schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(members, Mapping) or not all(isinstance(each, Mapping) for each in members.values()):
+        return False
+    return isinstance(needed, list) and all(isinstance(each, str) for each in [*needed, *types_of_schema(schema)])
 
 
 def fits_kind(kind: str, value: Any) -> bool:

@@ -356,9 +356,11 @@ class CommandLines:
         except ValueError as error:
             return str(error).lower()
         words = words[: next((place for place, word in enumerate(words) if word in _ENDS), len(words))]
-        if ("program", words[0]) in self.definitions and words[0] not in {
-            name.partition(" ")[0] for name in self.names
-        }:
+        if (
+            words
+            and ("program", words[0]) in self.definitions
+            and words[0] not in {name.partition(" ")[0] for name in self.names}
+        ):
             return f"begins with the program's name: leave out {words[0]!r}"
         found, rest = command_words(words, self.names, self.shared)
         command = self.commands[self.names[" ".join(found)]]

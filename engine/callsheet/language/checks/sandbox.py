@@ -149,7 +149,7 @@ def _known_members(definitions: Definitions, id: str) -> set[str] | None:
     there = [here for _, here in said_by_deployment(entity.table)]
     values = [change.get("to", {}) for change in _changes_of(definitions, id)]
     kept = [each for here in there for each in (*here.get("seed", ()), here.get("new", {}))]
-    if any(isinstance(each, str) for each in [*values, *kept]) or _is_run_on(definitions, id):
+    if not all(isinstance(each, dict) for each in [*values, *kept]) or _is_run_on(definitions, id):
         return None
     schema = resolved_schema(definitions, {"ref": entity.table.get("schema")}).get("properties", ())
     known = {*schema, *chain.from_iterable([*values, *kept]), "id", "of", *_ids_shown(there)}
