@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -19,40 +17,30 @@ from ..client.http.reply import Reply
 from ..client.pagination.fetch_pages import fetch_pages
 from ..client.pagination.paging_plan import plan_of
 from ..client.request.build import Builder
-from ..client.request.http_request import Form, Json, Multipart, Raw
-from ..client.request.sample_values import body_sample, parameter_sample
 from ..errors import CallsheetError, UsageError
 from ..language.load import own_definitions
 from ..language.merge import on_deployment
 from ..language.problem import Finding, Problem
-from ..language.scopes import expressions_in, names_in, paths_in, plain_paths, values_in
-from ..language.template import texts_in
-from .entities import Entities, render_expression
+from ..language.scopes import expressions_in, names_in, paths_in, plain_paths
+from .entities import render_expression
+from .made_requests import Arguments, MadeRequests, Path, Reached, Try, content_of, names_of_files
 from .simulated_site import SandboxRequest, SandboxSite, SeedError
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..client.request.http_request import MultipartPart, Request
+    from ..client.request.http_request import Request
     from ..client.request.operation_call import Call
     from ..language.problem import Findings
-    from ..language.shape.rest import OperationParam
     from ..language.shape.sandbox import ActionHere, EntityDefinition, Listing
     from ..language.source_file import Definitions
     from .entities import Entity
     from .state import Item
 
 _ADDRESS = "http://127.0.0.1:1"
-_BOUNDARY = "trial"
-_CONTENT = b"trial"  # of each file
-_MOST_TRIES = 100  # by chance, of one action in one state of the site
-_MOST_VALUES = 60  # of one part of a request
 _MOST_STATES = 12  # that others of the actions lead to
 _PASSED = 10_000  # more than an action has conditions
-_ANY = ["trial", 1, True, "2026-01-31"]  # where nothing says what a value is like
 _PLAIN_PATH = re.compile(r"(?:item\.)?(\w+)\.\w+(?:\.\w+)*")
 
-Arguments = dict[str, Any]
-Path = tuple[str, ...]
 Rows = Mapping[tuple[str, str], bytes]  # the items of a site, by entity and id
 
 
@@ -72,7 +60,7 @@ def trial_problems_of_actions(program: str, definitions: Definitions) -> Iterato
         try:
             site = SandboxSite(cast("Catalog", catalog), deployment)
         except SeedError as error:
-            yield Problem(own["entity", error.entity], Finding(error.path, error.text))
+            yield Problem(definitions["entity", error.entity], Finding(error.path, error.text))
             return
         site.address = _ADDRESS
         try:
@@ -82,13 +70,6 @@ def trial_problems_of_actions(program: str, definitions: Definitions) -> Iterato
                     yield Problem(own[found[:2]], found[2])
         finally:
             site.close()
-
-
-class _Try(NamedTuple):
-    """What a request is made of."""
-
-    arguments: Arguments
-    body: Any
 
 
 class _SiteHere:
@@ -103,14 +84,14 @@ class _SiteHere:
 
 
 @dataclass
-class _Action:
+class TriedAction:
     """One action, and what became of the requests that were made for it."""
 
     entity: Entity
     operation: str
     definition: ActionHere
     call: Call
-    refusals: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[tuple[Reached, str]] = field(default_factory=Counter)
     crash: str = ""
     done: Request | None = None  # one that was not refused
     changed: Request | None = None  # one that changed something
@@ -118,8 +99,8 @@ class _Action:
     answer: Any = None  # one that is not empty
     made: list[tuple[str, Item]] = field(default_factory=list)  # new items, with their entities
     touched: set[str] = field(default_factory=set)  # the entities of what was changed
-    blocked: tuple[str | int, ...] = ()  # what refused each request
-    left_out: tuple[tuple[str | int, ...], str] | None = None  # what refuses whoever gives this part
+    blocked: Reached = ()  # what refused each request
+    left_out: tuple[Reached, str] | None = None  # what refuses whoever gives this part
 
     @property
     def listing(self) -> Listing | None:
@@ -129,14 +110,14 @@ class _Action:
     def at(self) -> Path:
         return ("actions", self.operation)
 
-    def note_left_out(self, reached: tuple[str | int, ...], path: Path | None, body: Any) -> None:
+    def note_left_out(self, reached: Reached, path: Path | None, body: Any) -> None:
         """That a condition holds only for those who leave out what the action is about to use."""
         if reached[0] == "check" and path is not None and path[0] == "body" and not _has_part(body, path[1:]):
             used = [each for change in self.definition.get("do", ()) for each in paths_in(change.get("to", {}))]
             if ".".join(path) in used:
                 self.left_out = (reached, path[-1])
 
-    def place_of(self, reached: tuple[str | int, ...]) -> int:
+    def place_of(self, reached: Reached) -> int:
         """How many conditions come before this one."""
         found = [*self.definition.get("find", ())]
         match reached:
@@ -203,14 +184,14 @@ class _SiteTrial:
         for command in self.commands:
             yield from (("command", command, finding) for finding in self._command_findings(command))
 
-    def _actions_here(self) -> Iterator[_Action]:
+    def _actions_here(self) -> Iterator[TriedAction]:
         """Those of operations that the deployment has."""
         for entity in self.own:
             for operation, action in entity.actions.items():
                 with suppress(UsageError):
-                    yield _Action(entity, operation, action, self.builder.operation_call(operation))
+                    yield TriedAction(entity, operation, action, self.builder.operation_call(operation))
 
-    def _states_for(self, action: _Action) -> Iterator[list[Request]]:
+    def _states_for(self, action: TriedAction) -> Iterator[list[Request]]:
         """What was done to the things that an action looks at, before it does something."""
         if action.is_proved:
             return
@@ -222,9 +203,9 @@ class _SiteTrial:
 
     # Requests, and what becomes of them.
 
-    def _try_action(self, action: _Action) -> None:
+    def _try_action(self, action: TriedAction) -> None:
         """Part by part of a request, until each condition holds; then anything by chance."""
-        requests = _Requests(self.site.entities, self.site.catalog, action)
+        requests = MadeRequests(self.site.entities, self.site.catalog, action)
         best = requests.first_try()
         passed = self._try_request(action, best)
         while passed < _PASSED and action.crash == "":
@@ -243,11 +224,11 @@ class _SiteTrial:
                 return
             self._try_request(action, each)
 
-    def _try_request(self, action: _Action, tried: _Try) -> int:
+    def _try_request(self, action: TriedAction, tried: Try) -> int:
         """How many conditions held; none where no command could send it."""
         try:
             request = self.builder.build_request(
-                action.operation, tried.arguments, tried.body, _names_of_files(action.call)
+                action.operation, tried.arguments, tried.body, names_of_files(action.call)
             )
         except CallsheetError:
             return -1
@@ -267,12 +248,11 @@ class _SiteTrial:
             self._remember_members(after)
         return _PASSED
 
-    @staticmethod
-    def _judge_reply(action: _Action, arguments: Arguments, request: Request, reply: Reply) -> None:
+    def _judge_reply(self, action: TriedAction, arguments: Arguments, request: Request, reply: Reply) -> None:
         if reply.status >= 500:
             action.crash = f"{request.method} {request.path}: {reply.text}"
         if reply.status >= 400:
-            action.refusals[f"{reply.status} {reply.text}"] += 1
+            action.refusals[self.site.actions.reached, f"{reply.status} {reply.text}"] += 1
             return
         action.done = request
         try:
@@ -287,7 +267,7 @@ class _SiteTrial:
             action.answer = body or None
 
     def _send_request(self, request: Request) -> Reply:
-        content, media = _content_of(request)
+        content, media = content_of(request)
         headers = {name.lower(): value for name, value in request.headers} | {"content-type": media}
         asked = SandboxRequest(request.method, request.url.removeprefix(_ADDRESS), headers, content)
         answer = self.site.answer_request(asked)
@@ -333,7 +313,7 @@ class _SiteTrial:
                     fault = f"{found[1]!r} has no members in any item: `refs` says of what it is the id"
                     yield Finding(("views", name), fault)
 
-    def _action_findings(self, action: _Action) -> Findings:
+    def _action_findings(self, action: TriedAction) -> Findings:
         tried = sum(action.refusals.values())
         if action.crash:
             yield Finding(action.at, f"cannot answer {action.crash}")
@@ -341,9 +321,10 @@ class _SiteTrial:
             place, name = action.left_out
             yield Finding((*action.at, *place), f"refuses whoever gives {name!r}: `unless` says what has to be so")
         elif action.done is None and tried and not action.is_hard_to_meet:
-            said = action.refusals.most_common(1)[0][0]
+            last = Counter({text: n for (reached, text), n in action.refusals.items() if reached == action.blocked})
+            said = (last or Counter(text for _, text in action.refusals)).most_common(1)[0][0]
             yield Finding(
-                (*action.at, *action.blocked), f"refused each of {tried} requests made for it, most with {said}"
+                (*action.at, *action.blocked), f"refused each of {tried} requests made for it, at last with {said}"
             )
         elif action.done is not None and action.changed is None and _changes_plainly(action.definition):
             yield Finding((*action.at, "do"), f"changes nothing, as in {action.done.method} {action.done.path}")
@@ -354,7 +335,7 @@ class _SiteTrial:
             yield from self._list_findings(action, listing, (*action.at, "list"))
         yield from self._owner_findings(action)
 
-    def _owner_findings(self, action: _Action) -> Findings:
+    def _owner_findings(self, action: TriedAction) -> Findings:
         """New items that no list shows."""
         lists = [each.listing for each in self.actions if each.listing]
         whole = {each["entity"] for each in lists if "of" not in each}
@@ -364,7 +345,7 @@ class _SiteTrial:
             if name in parts - whole:
                 yield Finding((*action.at, "do"), f"a new {name} does not say in its member `of` what it belongs to")
 
-    def _list_findings(self, action: _Action, listing: Listing, at: Path) -> Findings:
+    def _list_findings(self, action: TriedAction, listing: Listing, at: Path) -> Findings:
         items = list(self.site.entities.state.items(listing["entity"]))
         if action.done is None or not items:
             return
@@ -389,16 +370,16 @@ class _SiteTrial:
         yield from self._choice_findings(action, action.listed, at)
         yield from self._page_findings(action, action.listed, at)
 
-    def _choice_findings(self, action: _Action, arguments: Arguments, at: Path) -> Findings:
+    def _choice_findings(self, action: TriedAction, arguments: Arguments, at: Path) -> Findings:
         """Parameters that choose among the items, and choose none whatever they are."""
-        requests = _Requests(self.site.entities, self.site.catalog, action)
+        requests = MadeRequests(self.site.entities, self.site.catalog, action)
         for name in action.optional_params:
             values = [each for each in requests.values_of(name) if each != ""]  # as if it were not given
             tried = [self._list_of(action, {**arguments, name: value}) for value in values]
             if any(each is not None for each in tried) and not any(tried):
                 yield Finding((*at, "where"), f"finds nothing whatever {name!r} is")
 
-    def _list_of(self, action: _Action, arguments: Arguments) -> bool | None:
+    def _list_of(self, action: TriedAction, arguments: Arguments) -> bool | None:
         """Whether something is listed; nothing where that cannot be asked for."""
         try:
             reply = self._send_request(self.builder.build_request(action.operation, arguments))
@@ -406,7 +387,7 @@ class _SiteTrial:
         except CallsheetError:
             return None
 
-    def _page_findings(self, action: _Action, arguments: Arguments, at: Path) -> Findings:
+    def _page_findings(self, action: TriedAction, arguments: Arguments, at: Path) -> Findings:
         """Whether all items come, where each is a page."""
         plan = plan_of(self.site.catalog, action.call)
         if plan is None or action.call.method != "GET":
@@ -473,217 +454,3 @@ def _lists_in(body: Any) -> Iterator[list[Any]]:
         yield body
     for value in body.values() if isinstance(body, dict) else ():
         yield from _lists_in(value)
-
-
-def _names_of_files(call: Call) -> list[str]:
-    """Files as a command would give them; none is read."""
-    body = call.operation.get("body", {})
-    parts = [name for name, part in body.get("parts", {}).items() if part.get("file")]
-    return [f"{name}={__file__}" for name in parts]
-
-
-def _content_of(request: Request) -> tuple[bytes, str]:
-    """A body, and its media type."""
-    match request.body:
-        case Json(value, media):
-            return msgspec.json.encode(value), media
-        case Form(pairs, media):
-            return urlencode(pairs).encode(), media
-        case Raw(data, media):
-            return data, media or ""
-        case Multipart(parts):
-            return b"".join(map(_part_of_form, parts)) + f"--{_BOUNDARY}--\r\n".encode(), (
-                f"multipart/form-data; boundary={_BOUNDARY}"
-            )
-    return b"", ""
-
-
-def _part_of_form(part: MultipartPart) -> bytes:
-    name = f"--{_BOUNDARY}\r\nContent-Disposition: form-data; name={msgspec.json.encode(part.name).decode()}"
-    file = '; filename="trial.txt"\r\nContent-Type: text/plain' if part.file else ""
-    return f"{name}{file}\r\n\r\n".encode() + (_CONTENT if part.file else (part.text or "").encode()) + b"\r\n"
-
-
-class _Requests:
-    """The requests that are tried for one action: with what its expressions look for, and what the site has."""
-
-    def __init__(self, entities: Entities, catalog: Catalog, action: _Action) -> None:
-        self.entities, self.catalog, self.action = entities, catalog, action
-        texts = [*texts_in(action.definition)]
-        expressions = [*texts, *expressions_in(texts)]
-        self._written = [value for text in expressions for value in values_in(text)]
-        self._read = {tuple(path) for text in expressions for path in plain_paths(text)}
-        self._named = {
-            tuple(path): search["entity"]
-            for search in action.definition.get("find", {}).values()
-            for path in plain_paths(search.get("by", ""))
-        }
-        for each in (
-            *action.definition.get("do", ()),
-            *itertools.chain(*(case.get("do", ()) for case in action.definition.get("cases", ()))),
-        ):
-            named = (path for key in ("each", "patch", "delete") for path in plain_paths(each.get(key, "")))
-            self._named |= {tuple(path): each["entity"] for path in named if "entity" in each}
-        listing: Mapping[str, Any] = action.listing or {}
-        self._queries = {tuple(path) for path in plain_paths(listing.get("query", ""))}
-        self._there = [*self._values_of_items()]
-        self._params = {param["name"]: self._param_values(param) for param in action.call.documented_params}
-        self._required = [param["name"] for param in action.call.documented_params if param.get("required")]
-        self._bodies = [*self._whole_bodies()]
-
-    def first_try(self) -> _Try:
-        """With the first value of all that has to be given."""
-        return _Try({name: self._params[name][0] for name in self._required if self._params[name]}, self._bodies[0])
-
-    def variants(self, tried: _Try, reached: tuple[str | int, ...]) -> Iterator[_Try]:
-        """The same with other values of what a condition looks at: one of them at a time, then by chance all."""
-        paths = sorted(self._paths_behind(reached))
-        for path in paths:
-            yield from (self._with_part(tried, path, value) for value in self._values_at(path))
-        yield from (tried._replace(body=body) for body in self._bodies[1:])
-        yield from (self._with_part(tried, ("body", name), None) for name in tried.body or ())
-        draws = random.Random(self.action.operation)  # noqa: S311  nothing secret hangs on it
-        for _ in range(_MOST_TRIES if len(paths) > 1 else 0):
-            changed = tried
-            for path in paths:
-                changed = self._with_part(changed, path, draws.choice(self._values_at(path) or [None]))
-            yield changed
-
-    def draws(self, tried: _Try) -> Iterator[_Try]:
-        """The same with anything that it may say besides, the same each time."""
-        draws = random.Random(self.action.operation)  # noqa: S311  nothing secret hangs on it
-        paths = sorted(path for path in self._read if path[0] in ("params", "body") and len(path) > 1)
-        for _ in range(_MOST_TRIES if paths else 0):
-            changed = tried._replace(body=draws.choice([tried.body, *self._bodies]))
-            for path in paths:
-                if draws.random() < 0.5 and (values := self._values_at(path)):
-                    changed = self._with_part(changed, path, draws.choice(values))
-            yield changed
-
-    def only_path(self, reached: tuple[str | int, ...]) -> Path | None:
-        """The part of the request that a condition looks at, where it is one."""
-        paths = self._paths_behind(reached)
-        return next(iter(paths)) if len(paths) == 1 else None
-
-    def _paths_behind(self, reached: tuple[str | int, ...], known: tuple[str | int, ...] = ()) -> set[Path]:
-        """The parts of the request that a condition looks at, also by what was found, `known` left out."""
-        action, texts = self.action.definition, list[str]()
-        match reached:
-            case ("find", name):
-                search = action["find"][str(name)]
-                texts = [search.get("by", ""), search.get("where", "")]
-            case ("check", place):
-                there = [action, *action.get("cases", ())]
-                checks = [each.get("check", ())[int(place) : int(place) + 1] for each in there]
-                texts = [check["unless"] for found in checks for check in found]
-            case ("do",):
-                return {path for path in self._read if path[0] in ("params", "body") and len(path) > 1}
-        found = set[Path]()
-        for path in (tuple(each) for text in texts for each in plain_paths(text)):
-            if path[0] in ("params", "body"):
-                found.add(path)
-            elif path[0] in action.get("find", {}) and path[0] not in (*known, *reached[1:]):
-                found |= self._paths_behind(("find", path[0]), (*known, *reached[1:]))
-        return {path for path in found if len(path) > 1}
-
-    def _values_at(self, path: Path) -> list[Any]:
-        if path[0] == "params":
-            return self._params.get(path[1], [])
-        values = self._values_for(path)
-        return [*values, *([each] for each in values[:10]), *(each + 1 for each in values if type(each) is int), None]
-
-    @staticmethod
-    def _with_part(tried: _Try, path: Path, value: Any) -> _Try:
-        if path[0] == "params":
-            return tried._replace(arguments={**tried.arguments, path[1]: value})
-        return tried._replace(body=_with_value(path, value, tried.body)) if isinstance(tried.body, dict) else tried
-
-    def values_of(self, param: str) -> list[Any]:
-        return self._params[param]
-
-    def _param_values(self, param: OperationParam) -> list[Any]:
-        if "enum" in param:
-            return param["enum"]
-        values = self._values_for(("params", param["name"]))
-        if param.get("type") in ("integer", "number"):
-            values = [each for each in values if str(each).isdigit()]
-        return [*values, parameter_sample(param)]
-
-    def _values_for(self, path: Path) -> list[Any]:
-        """What may be meant by a part of the request."""
-        named: list[Any] = []
-        if entity := self._named.get(path):
-            for item in self.entities.state.items(entity):
-                named += [item["id"], *self.entities[entity].names_of(item)]
-        elif path in self._queries:
-            named = [*self._made_queries()]
-        elif listing := self.action.listing:
-            named = [each for item in self.entities.state.items(listing["entity"]) for each in _scalars_in(item)]
-        values = [*named, *self._written, *self._there, *_ANY]
-        different = {(type(each), str(each)): each for each in values if not isinstance(each, dict | list)}
-        return [*different.values()][:_MOST_VALUES]
-
-    def _made_queries(self) -> Iterator[str]:
-        """Conditions in the language of what is listed."""
-        entity = self.entities[cast("Listing", self.action.listing)["entity"]]
-        for name, query in (entity.query or {"fields": {}})["fields"].items():
-            read = render_expression(query.get("value", "`null`"))
-            for item in itertools.islice(self.entities.state.items(entity.name), 3):
-                for value in _scalars_in(read(item)):
-                    yield f'{name} = "{value}"'
-
-    def _values_of_items(self) -> Iterator[Any]:
-        product = self.action.entity.product
-        for entity in self.entities:
-            if entity.product == product:
-                for item in itertools.islice(self.entities.state.items(entity.name), 10):
-                    yield from _scalars_in(item)
-
-    def _whole_bodies(self) -> Iterator[Any]:
-        documented = self.action.call.operation.get("body")
-        if documented is None:
-            yield None
-        elif schema := documented.get("schema"):
-            for required_only in (False, True):
-                body = body_sample(self.catalog, schema, required_only=required_only)
-                of_pages = self._params_of_pages() if isinstance(body, dict) else ()
-                yield {key: value for key, value in body.items() if key not in of_pages} if of_pages else body
-        elif "parts" in documented:
-            texts = [name for name, part in documented["parts"].items() if not part.get("file")]
-            yield dict.fromkeys(texts, "trial") or None
-        else:
-            whole: Any = {}
-            for path in self._paths_in_body():
-                whole = _with_value(path, self._values_for(path)[0], whole)
-            yield whole
-
-    def _params_of_pages(self) -> set[str]:
-        if (paging := self.action.call.operation.get("paginate")) is None:
-            return set()
-        paginator = self.catalog.paginators.get(paging["using"])
-        return {paginator.get("send", ""), paginator.get("size", "")}
-
-    def _paths_in_body(self) -> list[Path]:
-        return sorted(path for path in self._read if path[0] == "body" and len(path) > 1)
-
-
-def _with_value(path: Path, value: Any, body: Any) -> Any:
-    """A copy of the body, with a value in its place; without that member where it is null."""
-    _, *heads, last = path
-    whole: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(body))
-    table = whole
-    for head in heads:
-        inner = table.setdefault(head, {})
-        table = inner if isinstance(inner, dict) else {}
-    table[last] = value
-    if value is None:
-        del table[last]
-    return whole
-
-
-def _scalars_in(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _scalars_in(part)
-    elif value is not None:
-        yield value
