@@ -185,9 +185,11 @@ class _SiteTrial:
             yield from (("command", command, finding) for finding in self._command_findings(command))
 
     def _actions_here(self) -> Iterator[TriedAction]:
-        """Those of operations that the deployment has."""
+        """Those of operations that the deployment has; what somebody wrote in Python is not run to check it."""
         for entity in self.own:
             for operation, action in entity.actions.items():
+                if any("run" in change for part in (action, *action.get("cases", ())) for change in part.get("do", ())):
+                    continue
                 with suppress(UsageError):
                     yield TriedAction(entity, operation, action, self.builder.operation_call(operation))
 

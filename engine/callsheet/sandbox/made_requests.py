@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from urllib.parse import urlencode
 
 import msgspec
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..client.request.http_request import MultipartPart, Request
     from ..client.request.operation_call import Call
     from ..language.shape.rest import OperationParam
-    from ..language.shape.sandbox import Listing
-    from .action_trials import TriedAction
+    from ..language.shape.sandbox import ActionHere, Listing
+    from .entities import Entity
 
 _BOUNDARY = "trial"
 _CONTENT = b"trial"  # of each file
@@ -33,6 +33,18 @@ _ANY = ["trial", 1, True, "2026-01-31"]  # where nothing says what a value is li
 Arguments = dict[str, Any]
 Path = tuple[str, ...]
 Reached = tuple[str | int, ...]  # a condition of an action: ("find", "item"), ("check", 0)
+
+
+class ActionToTry(Protocol):
+    """What requests are made for."""
+
+    entity: Entity
+    operation: str
+    definition: ActionHere
+    call: Call
+
+    @property
+    def listing(self) -> Listing | None: ...
 
 
 class Try(NamedTuple):
@@ -74,7 +86,7 @@ def _part_of_form(part: MultipartPart) -> bytes:
 class MadeRequests:
     """The requests that are tried for one action: with what its expressions look for, and what the site has."""
 
-    def __init__(self, entities: Entities, catalog: Catalog, action: TriedAction) -> None:
+    def __init__(self, entities: Entities, catalog: Catalog, action: ActionToTry) -> None:
         self.entities, self.catalog, self.action = entities, catalog, action
         texts = [*texts_in(action.definition)]
         expressions = [*texts, *expressions_in(texts)]
