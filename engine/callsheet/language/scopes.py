@@ -70,6 +70,12 @@ def values_in(expression: str) -> list[Any]:
     return [node["value"] for node in _all_nodes(syntax_tree(expression)) if node["type"] == "literal"]
 
 
+def functions_in(expression: str) -> set[str]:
+    """The functions that it calls."""
+    nodes = _all_nodes(syntax_tree(expression))
+    return {node["value"] for node in nodes if node["type"] == "function_expression"}
+
+
 @lru_cache(maxsize=4096)
 def is_constant(expression: str) -> bool:
     """Whether it parses and is the same whatever it is applied to."""

@@ -21,10 +21,10 @@ from ..errors import CallsheetError, UsageError
 from ..language.load import own_definitions
 from ..language.merge import on_deployment
 from ..language.problem import Finding, Problem
-from ..language.scopes import expressions_in, names_in, paths_in, plain_paths
+from ..language.scopes import expressions_in, functions_in, names_in, paths_in, plain_paths, root_names
 from .entities import render_expression
 from .made_requests import Arguments, MadeRequests, Path, Reached, Try, content_of, names_of_files
-from .simulated_site import SandboxRequest, SandboxSite, SeedError
+from .simulated_site import SandboxRequest, SandboxSite, SeedError, as_list
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 _ADDRESS = "http://127.0.0.1:1"
 _MOST_STATES = 12  # that others of the actions lead to
 _PASSED = 10_000  # more than an action has conditions
+# Of conditions with other functions the values that are tried say nothing.
+_MET_BY_VALUES = {"contains", "starts_with", "ends_with", "length", "not_null", "keys", "to_string", "to_number"}
+_PUT_IN = ("@items", "@members")  # what an answer has in their place stands elsewhere
 _PLAIN_PATH = re.compile(r"(?:item\.)?(\w+)\.\w+(?:\.\w+)*")
 
 Rows = Mapping[tuple[str, str], bytes]  # the items of a site, by entity and id
@@ -129,11 +132,15 @@ class TriedAction:
 
     @property
     def is_hard_to_meet(self) -> bool:
-        """Whether it is refused by what is found by a name that is put together: which one, nothing tells."""
+        """Whether it is refused by what a function decides: then nothing tells which value it wants."""
         match self.blocked:
             case ("find", name):
-                return bool(set("([") & {*self.definition["find"][str(name)].get("by", "")})
-        return False
+                search = self.definition["find"][str(name)]
+                return bool(functions_in(search.get("by", ""))) or _is_hard(search.get("where", ""))
+            case ("check", _):
+                there = (self.definition, *self.definition.get("cases", ()))
+                return any(_is_hard(check["unless"]) for each in there for check in each.get("check", ()))
+        return self.blocked == ("body",)
 
     @property
     def answers_something(self) -> bool:
@@ -173,7 +180,7 @@ class _SiteTrial:
             for requests in self._states_for(action):
                 with self.site.state.taken_back():
                     for request in requests:
-                        self._send_request(request)
+                        self._ask_site(request)
                     self._try_action(action)
                 if action.is_proved:
                     break
@@ -238,7 +245,7 @@ class _SiteTrial:
         with state.taken_back():
             changes_something = {"do", "repeat", "cases"} & action.definition.keys()
             before, changes = state.content() if changes_something else {}, state.changes
-            reply = self._send_request(request)
+            reply = self._ask_site(request)
             after = state.content() if state.changes != changes else before
         self._judge_reply(action, tried.arguments, request, reply)
         if reply.status >= 400:
@@ -268,7 +275,7 @@ class _SiteTrial:
         if action.answer is None and (is_listed or not action.listing):
             action.answer = body or None
 
-    def _send_request(self, request: Request) -> Reply:
+    def _ask_site(self, request: Request) -> Reply:
         content, media = content_of(request)
         headers = {name.lower(): value for name, value in request.headers} | {"content-type": media}
         asked = SandboxRequest(request.method, request.url.removeprefix(_ADDRESS), headers, content)
@@ -295,8 +302,7 @@ class _SiteTrial:
             return
         for place, item in enumerate(items):
             for member, other in entity.refs.items():
-                said = item.get(member)
-                for id in said if isinstance(said, list) else [said]:
+                for id in as_list(item.get(member)):
                     if id is not None and state.get(other, str(id)) is None:
                         text = f"no {other} of the seed has the id {id!r}"
                         yield Finding(("seed", place, member), text, (("entity", other),))
@@ -353,6 +359,8 @@ class _SiteTrial:
             return
         if action.listed is None and ("only" in listing or "items" not in names_in(listing.get("envelope", "{items}"))):
             return
+        if _is_hard(listing.get("where", "")):
+            return
         if action.listed is None:
             yield Finding(at, f"is empty whatever is asked for, and the site has {len(items)} of {listing['entity']}")
             return
@@ -365,10 +373,6 @@ class _SiteTrial:
             text = f"finds nothing where {needed[0]!r} is not given, and nobody has to: !(params.{needed[0]}) || ..."
             yield Finding((*at, "where"), text)
             return
-        if "sort" in listing:
-            key = render_expression(listing["sort"])
-            if all(key({"item": item}) is None for item in items):
-                yield Finding((*at, "sort"), "finds nothing in the items to sort them by")
         yield from self._choice_findings(action, action.listed, at)
         yield from self._page_findings(action, action.listed, at)
 
@@ -384,7 +388,7 @@ class _SiteTrial:
     def _list_of(self, action: TriedAction, arguments: Arguments) -> bool | None:
         """Whether something is listed; nothing where that cannot be asked for."""
         try:
-            reply = self._send_request(self.builder.build_request(action.operation, arguments))
+            reply = self._ask_site(self.builder.build_request(action.operation, arguments))
             return any(map(bool, _lists_in(reply.json()))) if reply.status < 400 else None
         except CallsheetError:
             return None
@@ -396,10 +400,10 @@ class _SiteTrial:
             return
         request = self.builder.build_request(action.operation, arguments)
         try:
-            whole = [len(page.items) for page in fetch_pages(self._send_request, plan, request, workers=1)]
+            whole = [len(page.items) for page in fetch_pages(self._ask_site, plan, request, workers=1)]
             if plan.size is None or len(whole) != 1:
                 return
-            parts = [len(page.items) for page in fetch_pages(self._send_request, plan, request, size=1, workers=1)]
+            parts = [len(page.items) for page in fetch_pages(self._ask_site, plan, request, size=1, workers=1)]
         except CallsheetError as error:
             yield Finding(at, f"cannot be read page by page: {error}")
             return
@@ -419,9 +423,15 @@ class _SiteTrial:
         rows = action.answer
         for key in ("value", "items"):
             if key in command:
+                shown = action.listing.get("envelope") if action.listing else action.definition.get("reply")
                 rows = render_expression(command[key])(rows)
-                if rows is None:
+                if (
+                    rows is None
+                    and isinstance(shown, dict)
+                    and not shown.keys() & {*root_names(command[key]), *_PUT_IN}
+                ):
                     yield Finding((key,), f"finds nothing in what the sandbox answers to {operation}")
+                if rows is None:
                     return
         values = [column.get("value", "") for column in catalog.views.get(command["view"]).get("columns", ())]
         if rows and values and all(values) and not _has_any(rows, values):
@@ -433,16 +443,17 @@ def _changes_plainly(action: ActionHere) -> bool:
     return any(
         "create" in each or ("patch" in each and each["patch"] not in names_in(each.get("to", {})))
         for each in action.get("do", ())
-        if "each" not in each
+        if "each" not in each and not _is_hard(each.get("when", ""))
     )
 
 
+def _is_hard(condition: str) -> bool:
+    """Whether values that are tried may miss what it wants: a form, a time, what is made of several."""
+    return not functions_in(condition) <= _MET_BY_VALUES
+
+
 def _has_any(rows: Any, values: list[str]) -> bool:
-    return any(render_expression(value)(row) is not None for row in _as_list(rows) for value in values)
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+    return any(render_expression(value)(row) is not None for row in as_list(rows) for value in values)
 
 
 def _has_part(body: Any, path: Path) -> bool:

@@ -90,7 +90,8 @@ class MadeRequests:
         self.entities, self.catalog, self.action = entities, catalog, action
         texts = [*texts_in(action.definition)]
         expressions = [*texts, *expressions_in(texts)]
-        self._written = [value for text in expressions for value in values_in(text)]
+        written = [value for text in expressions for value in values_in(text)]
+        self._written = [each for value in written for each in _scalars_in(value)]
         self._read = {tuple(path) for text in expressions for path in plain_paths(text)}
         self._named = {
             tuple(path): search["entity"]

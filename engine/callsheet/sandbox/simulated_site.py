@@ -550,7 +550,7 @@ class SandboxSite:
         known = {param["name"] for param in match.definition.get("params", []) if param.get("in", "query") == "query"}
         pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] in known]
         for name, value in pairs:
-            params[name] = value if name not in params else [*_as_list(params[name]), value]
+            params[name] = value if name not in params else [*as_list(params[name]), value]
         media = request.headers.get("content-type", "")
         files, form = uploaded_files(media, request.body)
         return Asked(
@@ -581,7 +581,7 @@ class SandboxSite:
         return next(self.state.items(entity), None)
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
