@@ -132,11 +132,12 @@ class TriedAction:
 
     @property
     def is_hard_to_meet(self) -> bool:
-        """Whether it is refused by what a function decides: then nothing tells which value it wants."""
+        """Whether a function decides, or what stands in a list: then no value that is tried may fit."""
         match self.blocked:
             case ("find", name):
                 search = self.definition["find"][str(name)]
-                return bool(functions_in(search.get("by", ""))) or _is_hard(search.get("where", ""))
+                by = search.get("by", "")  # behind a bracket are members of a list: which, nothing tells
+                return bool(functions_in(by)) or "[" in by[1:] or _is_hard(search.get("where", ""))
             case ("check", _):
                 there = (self.definition, *self.definition.get("cases", ()))
                 return any(_is_hard(check["unless"]) for each in there for check in each.get("check", ()))
