@@ -66,6 +66,35 @@ def test_a_site_is_started_used_kept_and_stopped(suite: Person, tmp_path: Path) 
         suite("sandbox", "stop")
 
 
+_LIBRARY = """
+language = 2
+service.lib = { title = "Library", auth = ["lib-key"] }
+auth.lib-key = { title = "Key of the library", scheme = "key", header = "X-Key" }
+product.lib = { title = "Library", service = "lib", base = "/v1" }
+operation.listBooks = { product = "lib", http = "GET /v1/books" }
+group.books.help = "Books"
+command."books list" = { help = "List books", call = "listBooks", items = "books" }
+
+[entity.book]
+product = "lib"
+seed    = [{ id = "1", title = "Dune" }]
+views   = { full = { id = "{id}", title = "{title}" } }
+actions = { listBooks = { list = { entity = "book", view = "full", envelope = { books = "{items}" } } } }
+"""
+
+
+def test_a_service_of_ones_own_asks_for_no_credential_there(suite: Person, tmp_path: Path) -> None:
+    own = tmp_path / "home" / "definitions" / "suite" / "library.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(_LIBRARY, encoding="utf-8")
+    assert suite("sandbox", "start") == 0, suite.err
+    try:
+        assert suite("--site", "sandbox", "books", "list", "-o", "json") == 0, suite.err
+        assert json.loads(suite.out) == [{"id": "1", "title": "Dune"}]
+    finally:
+        suite("sandbox", "stop")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

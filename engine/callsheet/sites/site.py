@@ -268,9 +268,15 @@ class Site:
             services[name] = {**own, "method": method(together)}
         for name, service in self._catalog.services.all().items():
             ways = service.get("auth")
-            if ways and services.get(name, known)["method"] not in ways:
+            own = settings.get("services", {}).get(name, {})
+            if ways and services.get(name, known)["method"] not in ways and not self._is_open(own.get("method", "")):
                 services[name] = {**services.get(name, {}), "method": ways[0]}
         return {**known, "services": services} if services else known
+
+    def _is_open(self, method: str) -> bool:
+        """Whether it is a method with nothing to show, which suits every service that asks for nothing."""
+        auth = self._catalog.auth_methods.find(method)
+        return auth is not None and not takes_secret(auth)
 
     def _credential_of(self, service: str) -> Credential:
         """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""

@@ -186,9 +186,12 @@ def _saved_settings(context: Context) -> Mapping[str, Any]:
 
 def _save_site(context: Context, running: process.RunningSandbox) -> None:
     """So that `--site sandbox` means it."""
-    settings = {"base_url": running.address, "deployment": running.deployment}
+    settings: dict[str, Any] = {"base_url": running.address, "deployment": running.deployment}
     if _METHOD in context.catalog.auth_methods.ids():
         settings["method"] = _METHOD
+        services = context.catalog.services.all()
+        if strict := [id for id, service in services.items() if _METHOD not in service.get("auth", [_METHOD])]:
+            settings["services"] = {id: {"method": _METHOD} for id in strict}
     if _saved_settings(context) == settings:
         return
     from ...sites.profiles.edit import edit_profiles, put_site  # loads what checks the file

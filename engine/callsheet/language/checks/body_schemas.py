@@ -25,6 +25,7 @@ from .references import PYTHON_TYPES, pattern_fault
 Params = Mapping[str, Any]  # by the names that expressions have for them
 
 _NO_PARAMS: Params = {}
+_MOST_REFERENCES = 8  # one behind the other
 _SAMPLES: dict[str, Any] = {"integer": 1, "number": 0.5, "text": "a", "path": "a"}
 
 
@@ -40,10 +41,14 @@ def body_example_findings(definitions: Definitions, operation: Definition) -> Fi
 def body_faults(
     definitions: Definitions, schema: Any, body: Any, path: Path = (), *, params: Params = _NO_PARAMS
 ) -> Iterator[tuple[Path, str]]:
-    """What is wrong wherever no placeholder stands; where a schema gives several forms, nothing is judged.
+    """What is wrong wherever no placeholder stands; where a schema gives several forms, what is wrong in each of them.
 
     Of placeholders only those are judged that take one parameter as it was typed.
     """
+    if forms := _forms_for(definitions, schema, body):
+        faults = [[*body_faults(definitions, form, body, path, params=params)] for form in forms]
+        yield from min(faults, key=len) if all(faults) else ()
+        return
     schema = resolved_schema(definitions, schema)
     kinds = types_of_schema(schema)
     if not schema or _is_filled(body):
@@ -81,6 +86,36 @@ def body_faults(
         for bound, is_beyond in (("minimum", lt), ("maximum", gt)):
             if isinstance(schema.get(bound), int | float) and is_beyond(body, schema[bound]):
                 yield path, f"{body} is {'below' if bound == 'minimum' else 'above'} the {bound}, {schema[bound]}"
+
+
+def lacking_members(
+    definitions: Definitions, schema: Any, body: Any, path: Path = ()
+) -> Iterator[tuple[Path, list[str]]]:
+    """What the tables that are written out in a body must have, and do not, where no other form fits them."""
+    schema = resolved_schema(definitions, schema)
+    if isinstance(body, dict):
+        if lacking := [name for name in schema.get("required", ()) if name not in body]:
+            yield path, lacking
+        known = schema.get("properties", {})
+        for key, value in body.items():
+            if key in known:
+                yield from lacking_members(definitions, known[key], value, (*path, key))
+    elif isinstance(body, list) and isinstance(schema.get("items"), Mapping):
+        for place, item in enumerate(body):
+            yield from lacking_members(definitions, schema["items"], item, (*path, place))
+
+
+def _forms_for(definitions: Definitions, schema: Any, body: Any) -> list[Any]:
+    """The forms that a schema gives for one value: of a table those that document all that is written in it."""
+    for _ in range(_MOST_REFERENCES):
+        if not isinstance(schema, Mapping) or not isinstance(schema.get("ref"), str):
+            break
+        found = definitions.get(("schema", schema["ref"]))
+        schema = found.table if found else {}
+    forms: list[Any] = next((schema[key] for key in ("oneOf", "anyOf") if isinstance(schema.get(key), list)), [])
+    if not isinstance(body, dict):
+        return forms
+    return [form for form in forms if body.keys() <= resolved_schema(definitions, form).get("properties", {}).keys()]
 
 
 def _is_beyond(count: int, schema: Mapping[str, Any], key: str) -> bool:

@@ -19,7 +19,7 @@ from ..problem import Finding, Findings
 from ..scopes import conflicting_forms, names_in, paths_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, fill_template, texts_in
-from .references import prefix_fault
+from .references import path_fault, prefix_fault
 
 if TYPE_CHECKING:
     from ...jsontext import JsonObject
@@ -501,10 +501,8 @@ def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int,
                 yield (key, name), f"expected a media type: text/csv, not {word!r}"
     if re.search("%-?[YmdHMSjs]", table.get("file", "")):
         yield ("file",), f"{table['file']!r} stays as it is: all lines go into one file of this name"
-    for key in ("file", "dir", "run"):
-        for place in [table[key]] if isinstance(table.get(key), str) else words[:1] if key == "run" else ():
-            if _OF_A_HOME.match(place):
-                yield (key,), f"{place!r}: no shell reads it, so ~ and $NAME stay as they are: write the whole path"
+    if words and (fault := path_fault(words[0])):
+        yield ("run",), fault
     if table.get("max_attempts") == 1:
         for key in ("backoff", "backoff_max", "give_up_after"):
             if key in table:
@@ -526,7 +524,6 @@ def _is_meant_as_variable(word: str, words: Sequence[str], *, runs_scripts: bool
 _OF_AN_ENVIRONMENT = re.compile(r"\$\{?[A-Za-z]\w*\}?")
 _OPTION_WITH_VARIABLE = re.compile(r"-{1,2}[\w-]+=\$\{?[A-Z]\w*\}?")
 _VARIABLE = re.compile(r"\$[A-Z][A-Z\d_]+")
-_OF_A_HOME = re.compile(r"~\w*/|\$\w+/|\$\{\w+\}")
 
 
 def _result_findings(route: Mapping[str, Any]) -> Findings:

@@ -517,7 +517,7 @@ def place_findings(
 
 
 def _is_plain(text: str, schema: Schema) -> bool:
-    return "reference" not in schema and schema.get("format") not in _FORMS and text.isprintable()
+    return not {"reference", "path"} & schema.keys() and schema.get("format") not in _FORMS and text.isprintable()
 
 
 _DEPLOYMENT = "site.deployment"
@@ -572,6 +572,8 @@ def _place_faults(place: ShapePlace) -> Iterator[str]:
     elif isinstance(value, str):
         if odd := _control_character_fault(value, single_line=bool(schema.get("single_line"))):
             yield f"holds the control character U+{ord(odd):04X}"
+        if schema.get("path") and (fault := path_fault(value)):
+            yield fault
         form = _FORMS.get(str(schema.get("format")))
         told = [*form(value, schema)] if form else []
         yield from told
@@ -586,6 +588,16 @@ def _place_faults(place: ShapePlace) -> Iterator[str]:
 
 
 _CONDITIONS = tuple((key,) for key in ("when", "last", "failed", "where", "success", "requires"))
+
+
+_OF_A_SHELL = re.compile(r"~\w*(?:/|$)|\$[A-Za-z_]\w*(?:/|$)|\$\{\w+\}|%\w+%[\\/]")
+
+
+def path_fault(path: str) -> str | None:
+    """Why a path that is used as it is written cannot be meant so, or None."""
+    if _OF_A_SHELL.match(path):
+        return f"{path!r}: no shell reads it, so ~ and $NAME stay as they are: write the whole path"
+    return None
 
 
 def _control_character_fault(text: str, *, single_line: bool) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import did_you_mean
 from ...registry import EDITED
@@ -22,6 +22,7 @@ from .body_schemas import (
     has_several,
     is_changed,
     is_whole_candidate,
+    lacking_members,
     resolved_schema,
     written_values,
 )
@@ -166,15 +167,15 @@ class CallChecker:
         if files and not any(part.get("many") for part in files) and self._gives_several(step.get("files")):
             yield ("files",), f"{step['call']} takes one file: `many` of the part says that it may be several"
         needed = [[name for name, part in parts.items() if part.get("required")] for parts in forms]
-        if {"over", "edit"} & step.keys() or isinstance(step.get("body"), str):
-            return
-        given = {*step.get("args", {}), *cast("dict[str, Any]", step.get("body", {}))}
+        body: Any = step.get("body", {})
+        given = {*step.get("args", {}), *(body if isinstance(body, dict) else ())}
+        makes_body = bool({"over", "edit"} & step.keys()) or isinstance(body, str)
         for name in (name for name in needed[0] if all(name in each for each in needed)):
-            if not any(parts[name].get("file") for parts in forms):
-                if name not in given and not self.sends_fields:
-                    yield ("call",), f"{step['call']} requires {name!r}, a part of its form, in args"
-            elif "files" not in step:
-                yield ("call",), f"{step['call']} requires the file {name!r}: say `files`"
+            if any(parts[name].get("file") for parts in forms):
+                if "files" not in step:
+                    yield ("call",), f"{step['call']} requires the file {name!r}: say `files`"
+            elif name not in given and not self.sends_fields and not makes_body:
+                yield ("call",), f"{step['call']} requires {name!r}, a part of its form, in args"
 
     def _gives_several(self, files: Any) -> bool:
         if isinstance(files, list):
@@ -202,6 +203,9 @@ class CallChecker:
                 yield from self._unknown_members(step, resolved_schema(self.definitions, schema), given_members, at)
             if lacking:
                 yield (*at, *(("body",) if "body" in step else ())), f"{step['call']} needs {', '.join(lacking)}"
+            for path, names in lacking_members(self.definitions, schema, given_members):
+                if path:
+                    yield (*at, "body", *path), f"{step['call']} needs {', '.join(names)} here"
 
     def _unknown_members(self, step: Action, schema: Mapping[str, Any], body: Mapping[str, Any], at: Path) -> Problems:
         """A schema may not say all, but it hardly says nothing of what is sent."""

@@ -38,6 +38,8 @@ _AS_IN_A_SHELL = re.compile(r"\$\{\s*(\w+)[^{}]*\}")
 _VARIABLE = re.compile(r"\$(\w+)")
 _LITERAL_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
 _TYPED = re.compile(r"\{given\.(\w+)\}")
+_PLAIN_ID = re.compile(r"[\w-]+")  # no pattern, address or path
+_KNOWN_BY_OTHER_NAMES = ("operation", "schema", "command")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -179,7 +181,7 @@ def _need_findings(
 
 
 def _findings_on_deployment(definitions: Definitions, table: CommandDefinition, params: Params) -> Findings:
-    yield from _default_findings(table)
+    yield from _default_findings(definitions, table)
     yield from _word_findings({key: table.get(key) for key in ("args", "body", "result")}, params, ())
     yield from _keep_findings(definitions, table, params)
     if "call" in table:
@@ -247,9 +249,14 @@ def _item_findings(definitions: Definitions, each: Any, params: Params, at: Path
         yield Finding((*at, "name"), f"an item of {each['items']!r} is a text, without members: write @")
 
 
-def _default_findings(table: CommandDefinition) -> Findings:
+def _default_findings(definitions: Definitions, table: CommandDefinition) -> Findings:
     for place, param in enumerate(table.get("params", ())):
         default = param.get("default")
+        kind = param.get("complete", "")
+        known = [each.id for each in definitions.of_kind(kind)] if kind not in _KNOWN_BY_OTHER_NAMES else []
+        for id in (default if isinstance(default, list) else [default]) if known and default else ():
+            if _PLAIN_ID.fullmatch(str(id)) and id not in known:
+                yield Finding(("params", place, "default"), f"no {kind} is called {id!r}{did_you_mean(str(id), known)}")
         if isinstance(default, str) and "(" in default and _calls_function(default):
             text = f"{default!r} is the value as it stands: a placeholder is filled in where the parameter is used"
             yield Finding(("params", place, "default"), text)

@@ -96,6 +96,12 @@ def seeing_names(*names: str) -> Any:
     return Field(json_schema_extra={"sees": list(names)})
 
 
+def file_path(*, description: str, is_template: bool = False) -> Any:
+    """Metadata of the path of a file or a folder, which is used as it is written: no shell reads it."""
+    form = {"format": "template"} if is_template else {}
+    return Field(description=description, json_schema_extra={**form, "path": True})
+
+
 def keyed_by(kind: str, *, description: str) -> Any:
     """Metadata of a table whose keys must be ids of definitions of `kind`."""
     return Field(description=description, json_schema_extra={"keys": kind})

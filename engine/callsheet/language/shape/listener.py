@@ -18,6 +18,7 @@ from .base import (
     Template,
     Value,
     Words,
+    file_path,
     fitting,
     pattern_key,
     reference_to,
@@ -565,7 +566,7 @@ class RunsProgram(HandlerDefinition, total=False):
     input: _Input
     send: _Send
     envelope: _Envelope
-    dir: Annotated[str, Field(description="exec: working directory. Default: the folder of the routes file.")]
+    dir: Annotated[str, file_path(description="exec: working directory. Default: the folder of the routes file.")]
     env: Annotated[
         dict[Variable, Template], seeing_names(*OF_AN_EVENT), Field(description="exec: further environment variables.")
     ]
@@ -637,7 +638,7 @@ class PublishesEvent(HandlerDefinition, total=False):
 class AppendsEvent(HandlerDefinition, total=False):
     """The table of `append`."""
 
-    file: Required[Annotated[str, Field(description="append: the file, one event a line.")]]
+    file: Required[Annotated[str, file_path(description="append: the file, one event a line.")]]
     input: _Input
     send: _Send
     envelope: _Envelope

@@ -19,6 +19,7 @@ from .base import (
     Template,
     Value,
     Words,
+    file_path,
     keyed_by,
     named_in,
     pattern_key,
@@ -312,7 +313,7 @@ class Action(Shape, total=False):
     body: Value
     over: Annotated[list[Value], Field(description="Laid over the body in turn, table by table; null is nothing.")]
     files: Annotated[Value, Field(description="Paths of files to send.")]
-    save: Annotated[Words, Field(description="Write the answer's bytes to this file.")]
+    save: Annotated[Words, file_path(description="Write the answer's bytes to this file.", is_template=True)]
     hold: Annotated[
         Words, Field(description="Keep the answer's bytes for `files` of later steps, as a file of this name.")
     ]
