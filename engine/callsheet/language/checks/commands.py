@@ -27,6 +27,7 @@ from ..template import TemplateError, expressions_in_text, texts_in
 from .operations import several_ids_faults
 from .references import (
     RESERVED,
+    bare_path_faults,
     expression_faults,
     part_faults,
     pattern_fault,
@@ -384,7 +385,7 @@ class Checker(CallChecker):
             names = yield from self._steps_problems(param.get("step", ()), names, (*at, "params", place, "step"), bound)
         names = yield from self._steps_problems(table.get("step", ()), names, (*at, "step"), bound)
         yield from _late_question_problems(table.get("step", ()), (*at, "step"))
-        yield from value_faults(table.get("result"), names, (*at, "result"))
+        yield from _result_problems(table.get("result"), names, (*at, "result"))
         if "keep" in table:
             own = {to_identifier(param["name"]) for param in params}
             if to_identifier(table["keep"]["of"]) not in own:
@@ -576,7 +577,7 @@ class Checker(CallChecker):
         params = self.params
         inner = self._known_names(names, {item})
         inner = yield from self._steps_problems(each["step"], inner, (*at, "step"), dict(bound), ITEM_VERBS)
-        yield from value_faults(each.get("result"), inner, (*at, "result"))
+        yield from _result_problems(each.get("result"), inner, (*at, "result"))
         if plan := each.get("plan"):
             yield from plan_problems(plan, names, (*at, "plan"))
         if bulk := each.get("bulk"):
@@ -611,6 +612,11 @@ class Checker(CallChecker):
         yield from value_faults(rule["fail"], names | {"who"}, (*at, "fail"))
         if "call" in rule:
             yield from self.argument_problems(rule, at)
+
+
+def _result_problems(result: Any, names: Names, at: Path) -> Problems:
+    yield from value_faults(result, names, at)
+    yield from ((at, fault) for text in texts_in(result) for fault in bare_path_faults(text, names))
 
 
 def _late_question_problems(steps: Sequence[ItemStep], at: Path) -> Problems:
@@ -662,8 +668,10 @@ def _is_single(param: Param) -> bool:
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_NAME_ALONE = re.compile(r"(?<![\w-])[A-Za-z_]\w*(?![\w-])")  # no part of an id such as filter-of-issues
 # What sees the command's names too.
 _REFERENCES = {"lookup": "lookup", "suggest": "lookup", "assign": "assignment", "use": "steps"}
+_NAMES_OF_OTHERS = frozenset({*_REFERENCES, "setting", "short", "metavar", "help", "complete", "type"})
 _TEMPLATES = ("args", "body", "over", "files", "save", "hold", "result", "confirm", "fail", "hint", "note", "tolerate")
 _NO_EXPRESSIONS = frozenset(
     {"name", "help", "about", "examples", "aliases", "metavar", "choices", "default", "call", "view"}
@@ -746,6 +754,7 @@ def _words_in_texts(definitions: Definitions, value: Any, *, is_template: bool =
             yield from _words_in_texts(definitions, item, is_template=is_template)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _words_in_texts(definitions, item, is_template=is_template or key in _TEMPLATES)
+            if is_template or key not in _NAMES_OF_OTHERS:
+                yield from _words_in_texts(definitions, item, is_template=is_template or key in _TEMPLATES)
             other = definitions.get((_REFERENCES[key], item)) if key in _REFERENCES and isinstance(item, str) else None
-            yield from _WORD.findall(str(other.table)) if other else ()
+            yield from _NAME_ALONE.findall(str({**other.table, "title": ""})) if other else ()

@@ -277,7 +277,9 @@ class CallChecker:
                 text = f"expected a number, and {param['lookup']!r} takes words for {param['name']!r} as they are"
                 yield (*at, "args", name), text
                 continue
-            for each in (_sent_words(param) if param else ()) or written_values(value, self.params):
+            listed = [self.params.get(item[1:-1].strip()) for item in _texts_of_list(value) if _is_one_path(item)]
+            sent = [word for each in [param, *listed] if each for word in _sent_words(each)]
+            for each in sent or written_values(value, self.params):
                 if fault := argument_misfit(params[name], each):
                     yield (*at, "args", name), fault
                     break
@@ -316,6 +318,10 @@ def answers_list(definitions: Definitions, step: Mapping[str, Any]) -> bool:
 
 def _is_one_path(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"\{\w+(?:\.\w+)*\}", value) is not None
+
+
+def _texts_of_list(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _can_be_missing(param: Param) -> bool:

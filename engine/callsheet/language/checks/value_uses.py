@@ -67,6 +67,10 @@ def value_use_findings(
     yield from _need_findings(definitions, command, asking_arguments)
     yield from _example_findings(definitions, command, shared)
     for word, said in command.table.get(ON, {}).items():
+        given = {"args", "body"} & command.table.keys()
+        if said.get("call") == command.table.get("call") and given and not {"args", "body", "step"} & said.keys():
+            text = f"a call in `on` takes nothing of the other one along: say its {' and '.join(sorted(given))} here"
+            yield Finding((ON, word, "call"), f"{text}, or leave out `call`")
         operation = definitions.get(("operation", said.get("call", "")))
         if operation is not None and "unavailable" in deployment_variants(operation.table).get(word, {}):
             text = f"{operation.id} is not there on {word}: {deployment_variants(operation.table)[word]['unavailable']}"

@@ -152,8 +152,11 @@ def column_findings(_: Definitions, view: Definition) -> Findings:
     read: dict[Path, str] = {("columns", place, "value"): each.get("value", "") for place, each in enumerate(columns)}
     for path, other in conflicting_forms({("id",): view.table.get("id", ""), **read}):
         yield Finding(path, f"takes an item as a list, and {'.'.join(map(str, other))} takes it as a table")
+    shown_plainly = {each.get("value") for each in columns if each.get("format") not in ("bar", "list")}
     for place, each in enumerate(columns):
         kind = kind_of_result(each.get("value", ""))
+        if each.get("format") == "bar" and kind in ("", "array") and each.get("value") in shown_plainly:
+            kind = "value that another column shows"
         if each.get("format") == "bar" and kind not in ("", "array"):
             text = f"a bar needs a part and the whole, [part, whole], and no {kind}"
             yield Finding(("columns", place, "format"), text)
@@ -167,6 +170,10 @@ def _lacking_needs(columns: Sequence[ColumnDefinition], asked: Collection[str]) 
     shown = [[*plain_paths(each.get("value", ""))] for each in columns]
     holders = {path[0] for place, paths in enumerate(shown) for path in paths if path[1:] and path[1] in needed[place]}
     for place, paths in enumerate(shown):
+        at_the_top = [name for name, *rest in paths if not rest and name in needed[place] and holders]
+        if at_the_top and sum(len(paths) for paths in shown if any(path[0] in holders for path in paths)) > 1:
+            text = f"what the other columns need stands in {', '.join(holders)}: write {min(holders)}.{at_the_top[0]}"
+            yield Finding(("columns", place, "value"), text)
         for holder, *rest in paths:
             if holder in holders and rest and rest[0] not in {*needed[place], *asked}:
                 yield Finding(("columns", place, "needs"), f"lacks {rest[0]!r}, which the column shows")
