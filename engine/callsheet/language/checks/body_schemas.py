@@ -46,7 +46,9 @@ def body_faults(
     Of placeholders only those are judged that take one parameter as it was typed.
     """
     if forms := _forms_for(definitions, schema, body):
-        faults = [[*body_faults(definitions, form, body, path, params=params)] for form in forms]
+        # One value of several may be for one form, and the next for another.
+        single = {name: param for name, param in params.items() if not {"choices", "default"} & param.keys()}
+        faults = [[*body_faults(definitions, form, body, path, params=single)] for form in forms]
         yield from min(faults, key=len) if all(faults) else ()
         return
     schema = resolved_schema(definitions, schema)

@@ -119,9 +119,7 @@ def _param_faults(param: OperationParam) -> Iterator[tuple[Path, str]]:
             if key in param and (fault := argument_misfit(param, param[key])):
                 yield (key,), fault
         for place, value in enumerate(param.get("enum", ())):
-            if kind in ("integer", "number") and isinstance(value, str):
-                yield ("enum", place), f"expected {kind}: write it without quotes"
-            elif fault := _misfit_of_one({**param, "enum": []}, value):
+            if fault := _misfit_of_one({**param, "enum": []}, value):
                 yield ("enum", place), fault
 
 
