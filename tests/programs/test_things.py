@@ -14,7 +14,9 @@ import pytest
 
 from callsheet.language.layers import Layer, layers_with
 from callsheet.language.load import load_definitions
+from callsheet.openapi import sound
 from callsheet.openapi.definition_files import save_files
+from callsheet.programs import everyday
 from callsheet.programs.create import ProgramSource, create_program
 
 LAYERS = layers_with("x", ["client", "mcp", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
@@ -250,3 +252,26 @@ def test_what_comes_in_pages_reads_no_single_thing(tmp_path: Path) -> None:
     kinds = made({"/shelf": PATHS["/shelf"], "/shelf/{shelfId}": item}, tmp_path)
     assert "read" not in kinds["resource"]["shelf"]
     assert "step" not in kinds["command"]["shelf update"]
+
+
+def test_what_belongs_to_a_thing_without_commands_is_left_out_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checking a large program takes most of making it: what is made has to be sound at once."""
+    make, refuse = everyday._everyday_command, sound._refused_definitions
+    rounds: list[str] = []
+    monkeypatch.setattr(
+        everyday,
+        "_everyday_command",
+        lambda api, program, named: None if named.operation.endswith("Shelf") else make(api, program, named),
+    )
+
+    def refuse_and_count(*given: Any) -> Any:
+        rounds.append("round")
+        return refuse(*given)
+
+    monkeypatch.setattr(sound, "_refused_definitions", refuse_and_count)
+    kinds = made(PATHS, tmp_path)
+    assert "shelf books list" in kinds["command"]
+    assert not {"shelf", "book"} & kinds.get("resource", {}).keys()
+    assert len(rounds) == 1

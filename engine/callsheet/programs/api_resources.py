@@ -419,7 +419,8 @@ def add_resources(
 ) -> list[tuple[Resource, str, dict[str, Any]]]:
     """Operations, id and table of each. `commands`, by operation, get what follows of it; `taken` are ids.
 
-    These are look-ups and completion where things stand at the top, and what `undo` needs.
+    These are look-ups and completion where things stand at the top, and what `undo` needs. Things without a command
+    are none, nor is what belongs to them.
     """
     named: dict[str, _Thing] = {}
     for resource in sorted(found, key=lambda each: -len(each.verbs)):  # what can be done most with has the plain name
@@ -431,7 +432,8 @@ def add_resources(
                 named[free] = thing
                 break
     owners = {_way_of(thing.item): id for id, thing in named.items() if thing.item}
-    made = ((id, thing.resource_table(owners)) for id, thing in named.items())
+    typed = {id: thing for id, thing in named.items() if not commands.keys().isdisjoint(thing.resource.verbs.values())}
+    made = ((id, thing.resource_table(owners)) for id, thing in typed.items())
     tables = {id: table for id, table in made if table is not None}
     for id in without_owners(tables, named.keys() - tables.keys()):
         del tables[id]

@@ -94,9 +94,8 @@ def everyday_definitions(api: Api, program: TakenNames) -> dict[str, dict[str, T
             named.words[0],
         )
     for resource, id, table in add_resources(found, api, commands, program.resources):
-        group = next((groups[operation] for operation in resource.verbs.values() if operation in groups), None)
-        if group is not None:
-            made[group]["resource"][id] = table
+        group = next(groups[operation] for operation in resource.verbs.values() if operation in groups)
+        made[group]["resource"][id] = table
     return made
 
 
