@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from ..jsontext import dump_json, parse_json
@@ -279,8 +280,14 @@ def word_faults(expression: str) -> Iterator[str]:
             yield f"{name}({words[0]!r}, ...): the text that is looked at stands first"
         if name == "split" and isinstance(words[0], str) and last is None:
             yield f"split({words[0]!r}, ...): the text that is split stands first"
+        if name == "merge" and children[0]["type"] == "current":
+            tables = [child["children"] for child in children[1:] if child["type"] == "multi_select_dict"]
+            for pair in (pair for pair in chain(*tables) if pair["children"][0] == {**_FIELD, "value": pair["value"]}):
+                same = f"{{{pair['value']}: {pair['value']}}}"
+                yield f"merge(@, {same}) puts a member in its own place, and changes nothing"
 
 
+_FIELD = {"type": "field", "children": []}
 _NUMBER = re.compile(r"(?!(?:19|20)\d\d$)-?\d+(?:\.\d+)?")  # no year, which a date can begin with
 
 

@@ -27,7 +27,7 @@ from ..template import TemplateError, expressions_in_text, texts_in
 from .operations import several_ids_faults
 from .references import (
     RESERVED,
-    bare_path_faults,
+    bare_value_faults,
     expression_faults,
     part_faults,
     pattern_fault,
@@ -616,7 +616,7 @@ class Checker(CallChecker):
 
 def _result_problems(result: Any, names: Names, at: Path) -> Problems:
     yield from value_faults(result, names, at)
-    yield from ((at, fault) for text in texts_in(result) for fault in bare_path_faults(text, names))
+    yield from ((at, fault) for text in texts_in(result) for fault in bare_value_faults(text, names))
 
 
 def _late_question_problems(steps: Sequence[ItemStep], at: Path) -> Problems:

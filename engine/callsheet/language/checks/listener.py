@@ -67,6 +67,10 @@ def source_findings(definitions: Definitions, source: Definition) -> Findings:
                 yield Finding((key, "prefix"), fault)
             if set(table.get("separator", ".")) <= _LETTERS_OF[table["encoding"]]:
                 yield Finding((key, "separator"), f"stands in a signature as {table['encoding']}, which it would cut")
+            if table.get("prefix", "").lower() == table.get("algorithm"):
+                yield Finding(
+                    (key, "prefix"), f"is the name alone: the sign behind it is part of it, as in '{table['prefix']}='"
+                )
             named = re.match(r"(sha\d+|md5)=", table.get("prefix", ""))
             if named and table.get("algorithm", named[1]) != named[1]:
                 yield Finding((key, "prefix"), f"is that of {named[1]}, and algorithm = {table['algorithm']!r}")
@@ -401,6 +405,9 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
             yield Finding(("on", place), f"{word!r} is the id of an event: its type is {type_of[word]!r}")
         elif not is_pattern(word) and word not in named and (meant := slip_of(word, named)):
             yield Finding(("on", place), f"unknown event type {word!r}, did you mean {meant!r}?{_OWN_TYPE}")
+        elif word.partition(".")[0] in named and word not in named and not any("." in name for name in named):
+            text = f"unknown event type {word!r}: the type is {word.partition('.')[0]!r}, and `when` can ask for more"
+            yield Finding(("on", place), text)
     if "when" in route.table:
         yield from (Finding(("when",), text) for text in comparison_faults(route.table["when"]))
         wanted = [value for path, value in compared_paths(route.table["when"]) if path == "source"]
@@ -424,6 +431,12 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
             yield Finding(("do", place, *(["name"] if "name" in table else [])), text)
         names.add(name)
         yield from (Finding(("do", place, *path), text) for path, text in _handler_faults(table))
+        for name in sorted(_variables_read(table) & _variables_with_secrets(definitions) - {*table.get("secrets", ())}):
+            yield Finding(("do", place, "run"), f"no program sees {name}, a secret, unless `secrets` names it")
+        for number, name in enumerate(table.get("secrets", ())):
+            if ("source", name) in definitions:
+                text = f"{name!r} is a source: name the variable that holds its secret"
+                yield Finding(("do", place, "secrets", number), text)
         longest = _longest_wait(definitions, table)
         if "backoff" in table and longest and duration_seconds(table["backoff"]) > duration_seconds(longest):
             yield Finding(("do", place, "backoff"), f"is longer than backoff_max, {longest}")
@@ -465,6 +478,7 @@ _INTERPRETERS = re.compile(
     r"(?:.*[/\\])?(?:(?:ba|da|k|z|fi)?sh|python[\d.]*|node|perl|ruby|php|pwsh|powershell|cmd)(?:\.exe)?"
 )
 _OF_SHELLS = ("||", "&&", ">>", "2>&1")
+_VARIABLE_OF_A_SCRIPT = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _MAY_BE_ARGUMENTS = ("|", ";", ">", "<", "&")  # of an option, as in `cut -d ";"`
 
 
@@ -513,6 +527,23 @@ def _handler_faults(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int,
         yield ("url",), "what is behind a # is never sent"
 
 
+def _variables_read(table: Mapping[str, Any]) -> set[str]:
+    """Those in a script that stands in the words of a program."""
+    words = table["run"] if isinstance(table.get("run"), list) else []
+    return {name for word in words for name in _VARIABLE_OF_A_SCRIPT.findall(word)}
+
+
+def _variables_with_secrets(definitions: Definitions) -> set[str]:
+    tables: list[Any] = [source.table for source in definitions.of_kind("source")]
+    names = set()
+    while tables:
+        table = tables.pop()
+        names |= {table["env"]} if isinstance(table.get("env"), str) else set()
+        parts = [part for value in table.values() for part in (value if isinstance(value, list) else [value])]
+        tables += [part for part in parts if isinstance(part, dict)]
+    return names
+
+
 def _is_meant_as_variable(word: str, words: Sequence[str], *, runs_scripts: bool) -> bool:
     """Whether a shell would have put something in its place; other programs have signs of their own behind options."""
     if _OPTION_WITH_VARIABLE.fullmatch(word):
@@ -522,7 +553,7 @@ def _is_meant_as_variable(word: str, words: Sequence[str], *, runs_scripts: bool
 
 
 _OF_AN_ENVIRONMENT = re.compile(r"\$\{?[A-Za-z]\w*\}?")
-_OPTION_WITH_VARIABLE = re.compile(r"-{1,2}[\w-]+=\$\{?[A-Z]\w*\}?")
+_OPTION_WITH_VARIABLE = re.compile(r"-{0,2}[\w-]+=\$\{?[A-Z]\w*\}?")
 _VARIABLE = re.compile(r"\$[A-Z][A-Z\d_]+")
 
 

@@ -628,20 +628,25 @@ def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     except TemplateError as error:
         faults = [str(error)]
     yield from faults or [*_unseen_names(names_in(text), schema), *_header_faults(expressions, schema)]
-    yield from bare_path_faults(text, schema.get("sees") or ())
+    yield from bare_value_faults(text, schema.get("sees") or ())
     for name in _DOUBLE_BRACES.findall(text) if "sees" in schema else ():
         if name in (schema["sees"] or ()):
             yield f"{{{{{name}}}}} is that word in braces: a value stands in one pair, {{{name}}}"
 
 
 _BARE_PATH = re.compile(r'(\w+)(?:\.(?:\w+|"[^"]+"))+')
+_TABLE = re.compile(r"\{(\{\s*\w+\s*:.*\})\}")
 _DOUBLE_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
 
 
-def bare_path_faults(text: str, names: Collection[str]) -> Iterator[str]:
-    """A template that is nothing but the path of a value, without its braces."""
+def bare_value_faults(text: str, names: Collection[str]) -> Iterator[str]:
+    """A template that is nothing but the path of a value, without its braces, or a table of values."""
     if (path := _BARE_PATH.fullmatch(text)) and path[1] in names:
         yield f"{text!r} is sent as these letters: a value stands in braces, {{{text}}}"
+    elif (
+        (table := _TABLE.fullmatch(text)) and expression_fault(table[1]) is None and {*root_names(table[1])} & {*names}
+    ):
+        yield f'{text!r} is sent as these letters, as {{{{ is a brace: write a table, {{ name = "{{value}}" }}'
 
 
 def _header_faults(expressions: Iterable[str], schema: Mapping[str, Any]) -> Iterator[str]:

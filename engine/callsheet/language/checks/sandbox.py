@@ -26,7 +26,7 @@ from ..scopes import (
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, evaluate, fill_template, is_true, texts_in
 from .body_schemas import body_faults, resolved_schema
-from .references import bare_path_faults, hidden_name_faults, not_known
+from .references import bare_value_faults, hidden_name_faults, not_known
 from .value_uses import expressions_of
 
 if TYPE_CHECKING:
@@ -369,7 +369,7 @@ def _value_findings(value: Any, found: Mapping[str, Any], names: Collection[str]
         if name not in names and name != "made":  # that is told with more words
             yield Finding(at, f"{name!r} is not known here{did_you_mean(name, names)}")
     for text in texts_in(value):
-        yield from (Finding(at, fault) for fault in bare_path_faults(text, names))
+        yield from (Finding(at, fault) for fault in bare_value_faults(text, names))
     for expression in expressions_in(value):
         for name in (name for name, search in found.items() if search.get("several")):
             if is_list_of(expression, name) is False:
