@@ -668,6 +668,9 @@ def _is_single(param: Param) -> bool:
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_OF_AN_ANSWER = ("value", "items")  # begin in it, and see what the command knows by $ alone
+_MARKED = re.compile(r"\$(\w+)")
+_QUOTED = re.compile(r"'(?:\\.|[^'\\])*'")
 _NAME_ALONE = re.compile(r"(?<![\w-])[A-Za-z_]\w*(?![\w-])")  # no part of an id such as filter-of-issues
 # What sees the command's names too.
 _REFERENCES = {"lookup": "lookup", "suggest": "lookup", "assign": "assignment", "use": "steps"}
@@ -700,7 +703,14 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
             near = did_you_mean(param["name"], [other["name"] for other in params if other is not param])
             if to_identifier(param["name"]) in texts_in([table.get(key) for key in _TEMPLATES]):
                 near = f", did you mean '{{{to_identifier(param['name'])}}}'?"
+            elif any(to_identifier(param["name"]) in root_names(text) for text in _answers_read(table)):
+                near = f": what is read out of an answer sees it as ${to_identifier(param['name'])}"
             yield Finding(("params", place), f"nothing in the command uses {param['name']!r}{near}")
+
+
+def _answers_read(table: CommandDefinition) -> list[str]:
+    steps = [step for step in (table, *table.get("step", ())) if "call" in step]
+    return [step[key] for step in steps for key in _OF_AN_ANSWER if isinstance(step.get(key), str)]
 
 
 def _unused_answers(definitions: Definitions, command: Definition) -> Problems:
@@ -748,13 +758,15 @@ def _words_in_texts(definitions: Definitions, value: Any, *, is_template: bool =
         except TemplateError:
             sent = (value,)
         for text in sent:
-            yield from _WORD.findall(text)
+            yield from _WORD.findall(_QUOTED.sub("", text) if is_template else text)
     elif isinstance(value, list):
         for item in value:
             yield from _words_in_texts(definitions, item, is_template=is_template)
     elif isinstance(value, dict):
         for key, item in value.items():
-            if is_template or key not in _NAMES_OF_OTHERS:
+            if "call" in value and key in _OF_AN_ANSWER and isinstance(item, str) and not is_template:
+                yield from _MARKED.findall(item)
+            elif is_template or key not in _NAMES_OF_OTHERS:
                 yield from _words_in_texts(definitions, item, is_template=is_template or key in _TEMPLATES)
             other = definitions.get((_REFERENCES[key], item)) if key in _REFERENCES and isinstance(item, str) else None
             yield from _NAME_ALONE.findall(str({**other.table, "title": ""})) if other else ()

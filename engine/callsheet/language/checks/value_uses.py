@@ -21,7 +21,7 @@ from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, evaluate, expressions_in_text, is_true, split_template, texts_in
 from .body_schemas import TYPE_OF_CONVERTED, has_several, is_changed, is_taken_as_typed, resolved_schema
 from .commands import added_by
-from .references import expression_fault, shape_places
+from .references import expression_fault, pattern_fault, shape_places
 from .requests import answers_list
 from .views import NEEDED
 
@@ -107,7 +107,8 @@ def _example_findings(definitions: Definitions, command: Definition, shared: Seq
     known = {to_identifier(param["name"]) for param in params if _NOT_TYPED.isdisjoint(param)}
     rules = [(when, fail) for when, fail in rules if known >= {*root_names(when)}]
     closed = [(param["name"], members) for param in params if (members := _closed_members(definitions, param))]
-    for place, line in enumerate(command.table.get("examples", ()) if rules or closed else ()):
+    looked_up = any("lookup" in param for param in params)
+    for place, line in enumerate(command.table.get("examples", ()) if rules or closed or looked_up else ()):
         words = _words_of_example(command.id, line)
         try:
             given = bind_words(words, params, shared) if words is not None else None
@@ -117,6 +118,10 @@ def _example_findings(definitions: Definitions, command: Definition, shared: Seq
             for name in [word.partition("=")[0].partition(".")[0] for word in (given or {}).get(option) or ()]:
                 if name not in members:
                     yield Finding(("examples", place), f"{line!r}: no member {name!r}{did_you_mean(name, members)}")
+        for param in params:
+            for word in _listed((given or {}).get(param["name"])):
+                if fault := _never_found(definitions, param, word):
+                    yield Finding(("examples", place), f"{line!r}: {fault}")
         scope = {to_identifier(param["name"]): _typed_value(param, given or {}) for param in params}
         for when, fail in rules if given is not None else ():
             with suppress(TemplateError):
@@ -258,12 +263,34 @@ def _default_findings(definitions: Definitions, table: CommandDefinition) -> Fin
         default = param.get("default")
         kind = param.get("complete", "")
         known = [each.id for each in definitions.of_kind(kind)] if kind not in _KNOWN_BY_OTHER_NAMES else []
-        for id in (default if isinstance(default, list) else [default]) if known and default else ():
+        for word in _listed(default):
+            if fault := _never_found(definitions, param, word):
+                yield Finding(("params", place, "default"), fault)
+        for id in _listed(default) if known else ():
             if _PLAIN_ID.fullmatch(str(id)) and id not in known:
                 yield Finding(("params", place, "default"), f"no {kind} is called {id!r}{did_you_mean(str(id), known)}")
         if isinstance(default, str) and "(" in default and _calls_function(default):
             text = f"{default!r} is the value as it stands: a placeholder is filled in where the parameter is used"
             yield Finding(("params", place, "default"), text)
+
+
+def _never_found(definitions: Definitions, param: Param, word: Any) -> str | None:
+    """Why a look-up that asks nobody finds nothing by a word: it has neither its form nor a meaning of its own."""
+    lookup = definitions.get(("lookup", param.get("lookup", "")))
+    if lookup is None or not isinstance(word, str) or {"call", "sole", ON} & lookup.table.keys() or "/" in word:
+        return None
+    pattern = lookup.table.get("pattern", "")
+    words = [piece.strip() for piece in word.split(",")] if param.get("split") else [word]
+    for each in words if pattern and pattern_fault(pattern) is None else ():
+        keywords = [name.casefold() for name in lookup.table.get("keywords", ())]
+        if not re.fullmatch(pattern, each) and each.casefold() not in keywords and not each.startswith("id:"):
+            near = did_you_mean(each, keywords)
+            return f"{lookup.id!r} finds nothing by {each!r}, which has not the form of an id{near}"
+    return None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _calls_function(text: str) -> bool:
