@@ -8,6 +8,7 @@ from pydantic import Field
 
 from .agents import OfferedTool
 from .base import (
+    AnyExpression,
     Args,
     Expression,
     HelpText,
@@ -324,7 +325,7 @@ class ColumnDefinition(Shape, total=False):
 class Across(Shape, total=False):
     """Items side by side, each below the heading that it belongs to."""
 
-    heads: Required[Annotated[Expression, Field(description="Pairs of a word and the heading that it stands for.")]]
+    heads: Required[Annotated[AnyExpression, Field(description="Pairs of a word and the heading that it stands for.")]]
     head: Required[Annotated[Expression, Field(description="Of an item: the word of its heading.")]]
     lane: Annotated[Expression, Field(description="Of an item: the row that it stands in, with others of that name.")]
 
