@@ -36,6 +36,7 @@ from .checks.commands import (
     command_problems,
     input_findings,
     lookup_problems,
+    names_kept,
     naming_problems,
     paging_options,
     param_findings,
@@ -356,6 +357,8 @@ def _checks_by_kind(definitions: Definitions, operations: Mapping[str, str]) -> 
         asking_arguments=cache(partial(arguments_with_needed, definitions)),
         shared=[param for each in programs for key in ("options", "paging") for param in each.get(key, ())],
     )
+    kept = cache(partial(names_kept, definitions))
+    snapshots = partial(snapshot_problems, operations=operations, names_kept=kept)
     named = partial(name_findings, tools=tools_by_name(definitions))
     usual = paging_options(definitions)
     params = partial(param_findings, usual=usual)
@@ -403,7 +406,7 @@ def _checks_by_kind(definitions: Definitions, operations: Mapping[str, str]) -> 
         "schema": (partial(schema_problems, known=schemas, endless=endless_schemas(definitions)),),
         "assignment": (case_findings,),
         "naming": (reading, partial(naming_problems, operations=operations)),
-        "snapshot": (reading, partial(snapshot_problems, operations=operations)),
+        "snapshot": (reading, snapshots),
         "toolset": (toolset_findings,),
         "resource": (partial(resource_findings, aliases=operations, addresses=first_at_addresses(definitions)),),
         "address": (page_address_findings,),

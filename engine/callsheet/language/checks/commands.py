@@ -19,11 +19,13 @@ from ..safety import class_of_operation
 from ..scopes import (
     conflicting_forms,
     is_list_of,
+    member_names,
     names_in,
     root_names,
 )
 from ..source_file import RESOURCE, Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, texts_in
+from .body_schemas import resolved_schema
 from .operations import several_ids_faults
 from .references import (
     RESERVED,
@@ -327,8 +329,26 @@ def _all_params(definitions: Definitions) -> Iterator[Param]:
             yield from here.get("params", ())
 
 
-def snapshot_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
+def names_kept(definitions: Definitions) -> dict[str, set[str]]:
+    """Snapshot → what the commands that keep one hand over."""
+    found: dict[str, set[str]] = {}
+    for command in definitions.of_kind("command"):
+        for here in (command.table, *deployment_variants(command.table).values()):
+            steps = here.get("step", ())
+            for each in (here, *steps, *(step["each"] for step in steps if "each" in step)):
+                if "keep" in each:
+                    found.setdefault(each["keep"]["snapshot"], set()).update(each["keep"].get("args", ()))
+    return found
+
+
+def snapshot_problems(
+    definitions: Definitions,
+    definition: Definition,
+    operations: Mapping[str, str],
+    names_kept: Callable[[], Mapping[str, set[str]]],
+) -> Problems:
     """What puts a thing back sees nothing of the command that changed it, and of several things each is read."""
+    handed = names_kept().get(definition.id)
     for applies, here, at in each_deployment(definition.table):
         found = list(several_ids_faults(here, at))
         if here.get("size", 1) > 1 and "items" not in here and not found:
@@ -336,7 +356,10 @@ def snapshot_problems(definitions: Definitions, definition: Definition, operatio
         yield from found
         checker = Checker(definitions, operations, applies)
         yield from checker.undo_problems(here.get("undo", ()), at)
+        yield from checker.put_back_problems(here, at)
         yield from checker.asking_problems(here, at)
+        for key in ("args", "body") if handed is not None else ():
+            yield from value_faults(here.get(key), {"ids", *RESERVED, *handed}, (*at, key))  # type: ignore[misc]
 
 
 def naming_problems(definitions: Definitions, naming: Definition, operations: Mapping[str, str]) -> Problems:
@@ -362,6 +385,27 @@ class Checker(CallChecker):
         """A call that asks for several things by `ids`."""
         self.lists = frozenset({"ids"})
         yield from self.argument_problems(table, at)
+        size, body = table.get("size", 1), table.get("body")
+        known = self._schema_of(table["call"]).get("properties", {})
+        for name, value in body.items() if isinstance(body, dict) else ():
+            most = known.get(name, {}).get("maxItems")
+            if value == "{ids}" and isinstance(most, int) and size > most:
+                yield (*at, "size"), f"{table['call']} takes at most {most} in {name!r}"
+
+    def put_back_problems(self, table: Any, at: Path) -> Problems:
+        """A thing as it was that is sent back whole, where the schema takes less of it."""
+        state = member_names(table.get("state", ""))
+        for place, step in enumerate(table.get("undo", ()) if state else ()):
+            schema = self._schema_of(step.get("call", "")) if step.get("body") == "{was}" else {}
+            known = schema.get("properties", {})
+            more = [name for name in state or () if name not in known]
+            if more and schema.get("additionalProperties") is False:
+                text = f"{step['call']} takes no {', '.join(more)}, which the state has"
+                yield (*at, "undo", place, "body"), text
+
+    def _schema_of(self, operation: str) -> Mapping[str, Any]:
+        table = self.table_of("operation", operation) or {}
+        return resolved_schema(self.definitions, {"ref": table.get("body", {}).get("schema")})
 
     def __init__(self, definitions: Definitions, operations: Mapping[str, str], applies: Callable[[str], bool]) -> None:
         super().__init__(definitions, operations, applies)

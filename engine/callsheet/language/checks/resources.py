@@ -495,6 +495,12 @@ class _Resource:
         if lacking:
             text = f"{self.calls['create']['call']} needs {', '.join(lacking)}, and gets the fields: say its `body`"
             yield Finding(("create", "call"), text)
+        kept = set(self._members_needed(self.calls.get("update", {}))).intersection(fields)
+        if kept:
+            text = (
+                f"{self.calls['update']['call']} needs {', '.join(sorted(kept))}, and gets only the fields that change"
+            )
+            yield Finding(("update", "call"), f'{text}: say body = "{{whole}}"')
         sent: set[str] = set()
         for key in ("create", "update"):
             for path, name in self._fields_picked(key):
@@ -513,12 +519,15 @@ class _Resource:
 
     def _members_lacking(self, call: Any) -> list[str]:
         """What a body must have and no field is called, where it is made of the fields."""
+        return [name for name in self._members_needed(call) if name not in self.table.get("fields", ())]
+
+    def _members_needed(self, call: Any) -> list[str]:
+        """What a body must have that is made of the fields."""
         operation = self.checker.table_of("operation", call.get("call", ""))
         schema = (operation or {}).get("body", {}).get("schema")
         if schema is None or {"body", "over", "inside"} & call.keys():
             return []
-        required = resolved_schema(self.definitions, {"ref": schema}).get("required", ())
-        return [name for name in required if name not in self.table.get("fields", ())]
+        return [*resolved_schema(self.definitions, {"ref": schema}).get("required", ())]
 
     def _fields_picked(self, key: str) -> Iterator[tuple[Path, str]]:
         """The fields that a request picks one by one."""

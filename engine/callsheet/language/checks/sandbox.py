@@ -339,6 +339,11 @@ def _action_findings(
         for name, value in change["to"].items() if isinstance(change.get("to"), dict) else ():
             if isinstance(value, str) and value.strip("{ }") in ("`null`", "null"):
                 yield Finding((*where, "to", name), "null is left out, and changes nothing: `clear` takes members away")
+            whole = value[1:-1] if isinstance(value, str) and value[:1] == "{" else ""
+            if whole in found and not found[whole].get("several"):
+                yield Finding(
+                    (*where, "to", name), f"{value} is all of an item, and items know others by ids: {whole}.id"
+                )
     for part, answer in _answers_of(action):
         where = (*at, *part)
         says = "shown" in {**action, **answer} or "repeat" in action or runs
