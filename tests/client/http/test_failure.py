@@ -164,7 +164,7 @@ def test_only_a_short_answer_reports_a_failure_with_success() -> None:
                 assert here.send("getItem", {"id": "1"}).status == 200
 
 
-@pytest.mark.parametrize(("status", "said"), [(499, False), (500, True), (503, True)])
+@pytest.mark.parametrize(("status", "said"), [(499, False), (500, True), (501, False), (503, True)])
 def test_a_change_that_failed_on_the_sites_side_may_have_been_carried_out(status: int, said: bool) -> None:
     with shop([exchange("POST", "/api/3/item", reply(status, text="no"))]) as here:
         error = here.fail("makeItem", body={"a": 1})

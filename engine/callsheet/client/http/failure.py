@@ -42,6 +42,7 @@ _SERVER_HINT = "the failure is on the site's side: try again later"
 _TEXT_KEYS = ("message", "errorMessage", "detail", "title", "error_description", "translation", "text", "error", "name")
 _LIST_KEYS = ("errorMessages", "errors", "messages", "error", "data")
 _CHECK = "look whether it took effect before you send it again"
+_NOT_DONE = (429, 501)  # too many requests, and what the site does not know how to do
 _LONGEST = 500
 _DEPTH = 6
 
@@ -110,7 +111,7 @@ def _is_true(reply: Reply, expression: str | None) -> bool:
 
 def _hint_for_status(status: int, product: ProductDefinition) -> str | None:
     own = product.get("hints", {}).get(str(status))
-    return own or _HINTS.get(status) or (_SERVER_HINT if status >= 500 else None)
+    return own or _HINTS.get(status) or (_SERVER_HINT if status >= 500 and status not in _NOT_DONE else None)
 
 
 def _quota_details(reply: Reply, state: QuotaState) -> list[str]:
@@ -126,11 +127,11 @@ def _change_status(reply: Reply) -> list[str]:
     """What is known about a change that must not be sent again blindly."""
     if _may_have_changed(reply):
         return ["it was sent once and not repeated: it may have been carried out"]
-    return ["it was not carried out"] if _changes_something(reply) and reply.status == 429 else []
+    return ["it was not carried out"] if _changes_something(reply) and reply.status in _NOT_DONE else []
 
 
 def _may_have_changed(reply: Reply) -> bool:
-    return _changes_something(reply) and reply.status >= 500
+    return _changes_something(reply) and reply.status >= 500 and reply.status not in _NOT_DONE
 
 
 def _changes_something(reply: Reply) -> bool:

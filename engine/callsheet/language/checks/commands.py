@@ -270,6 +270,7 @@ def command_problems(definitions: Definitions, definition: Definition, operation
             yield from checker.command_problems(here, (ON, deployment))
 
 
+_PICKED = re.compile(r"\((?!\?)[^()|]*\)(?![?*+{])")  # no alternatives, and no amount
 _ANY_WORDS = ("a", "7", "Two words", "\u00e9-_/.@")
 
 
@@ -280,6 +281,9 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
     pattern = table.get("pattern")
     if pattern == "":
         yield ("pattern",), "fits no word"
+    named = pattern is None or pattern_fault(pattern) is not None or "id" in re.compile(pattern).groupindex
+    if not named and _PICKED.search(str(pattern)):
+        yield ("pattern",), "a group that is the id is called so, (?P<id>...); any other is written (?:...)"
     elif pattern and pattern_fault(pattern) is None and all(re.fullmatch(pattern, word) for word in _ANY_WORDS):
         yield from [(("pattern",), "fits every word, so nothing is ever looked up")] if "match" in table else []
     for place, url in enumerate(table.get("urls", ())):

@@ -581,6 +581,8 @@ def _place_faults(place: ShapePlace) -> Iterator[str]:
         truth = fixed_truth(value) if is_condition and not told else None
         if truth is not None:
             yield "is always true" if truth else "is never true"
+        if place.path[-1:] == ("where",) and value.startswith("[?") and not told:
+            yield "is asked of each thing, which is no list: write the condition alone, without [? ]"
         if place.path[-1:] in (("items",), ("events",)) and schema.get("format") == "jmespath":
             kind = kind_of_result(value)
             if kind in ("boolean", "number", "string"):
