@@ -582,7 +582,7 @@ def _place_faults(place: ShapePlace) -> Iterator[str]:
         if truth is not None:
             yield "is always true" if truth else "is never true"
         if place.path[-1:] == ("where",) and value.startswith("[?") and not told:
-            yield "is asked of each thing, which is no list: write the condition alone, without [? ]"
+            yield "is asked of one thing after the other: write the condition alone, and no filter of a list"
         if place.path[-1:] in (("items",), ("events",)) and schema.get("format") == "jmespath":
             kind = kind_of_result(value)
             if kind in ("boolean", "number", "string"):
