@@ -270,6 +270,9 @@ def word_faults(expression: str) -> Iterator[str]:
             yield f"{_spoken_kind(left)}, and never {right['value']!r}"
         if node["type"] != "function_expression":
             continue
+        for sign in (child["value"] for child in children if child["type"] == "field"):
+            if sign and not any(map(str.isalnum, sign)):
+                yield f"\"{sign}\" is the name of a member: a text stands in '{sign}'"
         words = [child["value"] if child["type"] == "literal" else None for child in children]
         name, last = node["value"], words[-1] if words else None
         if name in _TIMES and isinstance(last, str) and "%" not in last:

@@ -576,6 +576,8 @@ class Checker(CallChecker):
         for key in _PLACEHOLDERS:
             if key in step:
                 yield from value_faults(step.get(key), inner | told.get(key, set()), (*at, key))
+        bare = (fault for text in texts_in(step.get("edit")) for fault in bare_value_faults(text, inner))
+        yield from (((*at, "edit"), fault) for fault in bare)
         if "when" in step:
             yield from expression_faults(step["when"], names, (*at, "when"))
         if does == ["value"]:

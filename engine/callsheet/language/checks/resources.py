@@ -196,6 +196,8 @@ def container_findings(definitions: Definitions, container: Definition) -> Findi
         yield Finding((), "no request would be about one: needs 'keys', 'bodies' or 'queries'")
     for key in ("within", "searches"):
         for place, path in enumerate(table.get(key, ())):
+            if "/" not in path:
+                yield Finding((key, place), f"expected a path such as /v1/things/*, not {path!r}")
             if "{" in path:
                 yield Finding((key, place), f"takes {path!r} as it stands: write * in the place of what is in braces")
     for id in table.get("bodies", ()):
@@ -522,7 +524,7 @@ class _Resource:
         """What a body must have that is made of the fields."""
         operation = self.checker.table_of("operation", call.get("call", ""))
         schema = (operation or {}).get("body", {}).get("schema")
-        if schema is None or {"body", "over", "inside"} & call.keys():
+        if schema is None or {"over", "inside"} & call.keys() or call.get("body", "{fields}") != "{fields}":
             return []
         return [*resolved_schema(self.definitions, {"ref": schema}).get("required", ())]
 

@@ -355,6 +355,9 @@ def _action_findings(
         if not {"create", "patch", "delete", "run"} & change.keys():
             yield Finding(where, "does nothing: say what it is to create, patch, delete or run")
     only_reads = all(str(here.get("http", "")).partition(" ")[0] in READING for here in there)
+    is_delete = all(str(here.get("http", "")).startswith("DELETE ") for here in there)
+    if is_delete and not changes and not {"like", "reply"} & action.keys():
+        yield Finding(at, "takes nothing away: say `do = [{ delete = ... }]`")
     for where, change in changes:
         if "delete" in change and only_reads:
             yield Finding((*where, "delete"), "a request that only reads takes nothing away")
