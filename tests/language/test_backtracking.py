@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.language.checks.references import takes_for_ever
+from callsheet.language.checks.backtracking import takes_for_ever
 
 FOR_EVER = [
     r"(a+)+$",

@@ -35,12 +35,8 @@ from .checks.command_tree import (
 from .checks.commands import (
     command_problems,
     input_findings,
-    lookup_problems,
-    names_kept,
-    naming_problems,
     paging_options,
     param_findings,
-    snapshot_problems,
     unused_findings,
 )
 from .checks.listener import (
@@ -52,6 +48,7 @@ from .checks.listener import (
     signin_findings,
     source_findings,
 )
+from .checks.lookups import lookup_problems, names_handed_over, naming_problems, snapshot_problems
 from .checks.operations import (
     address_problems,
     auth_findings,
@@ -357,8 +354,8 @@ def _checks_by_kind(definitions: Definitions, operations: Mapping[str, str]) -> 
         asking_arguments=cache(partial(arguments_with_needed, definitions)),
         shared=[param for each in programs for key in ("options", "paging") for param in each.get(key, ())],
     )
-    kept = cache(partial(names_kept, definitions))
-    snapshots = partial(snapshot_problems, operations=operations, names_kept=kept)
+    handed_over = cache(partial(names_handed_over, definitions))
+    snapshots = partial(snapshot_problems, operations=operations, handed_over=handed_over)
     named = partial(name_findings, tools=tools_by_name(definitions))
     usual = paging_options(definitions)
     params = partial(param_findings, usual=usual)

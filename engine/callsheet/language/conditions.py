@@ -286,8 +286,8 @@ def word_faults(expression: str) -> Iterator[str]:
         if name == "merge" and children[0]["type"] == "current":
             tables = [child["children"] for child in children[1:] if child["type"] == "multi_select_dict"]
             for pair in (pair for pair in chain(*tables) if pair["children"][0] == {**_FIELD, "value": pair["value"]}):
-                same = f"{{{pair['value']}: {pair['value']}}}"
-                yield f"merge(@, {same}) puts a member in its own place, and changes nothing"
+                name = pair["value"]
+                yield f"merge(@, {{{name}: {name}}}) changes nothing: what the command knows is seen as ${name} here"
 
 
 _FIELD = {"type": "field", "children": []}

@@ -25,7 +25,6 @@ from .references import PYTHON_TYPES, pattern_fault
 Params = Mapping[str, Any]  # by the names that expressions have for them
 
 _NO_PARAMS: Params = {}
-_MOST_REFERENCES = 8  # one behind the other
 _SAMPLES: dict[str, Any] = {"integer": 1, "number": 0.5, "text": "a", "path": "a"}
 
 
@@ -109,11 +108,9 @@ def lacking_members(
 
 def _forms_for(definitions: Definitions, schema: Any, body: Any) -> list[Any]:
     """The forms that a schema gives for one value: of a table those that document all that is written in it."""
-    for _ in range(_MOST_REFERENCES):
-        if not isinstance(schema, Mapping) or not isinstance(schema.get("ref"), str):
-            break
-        found = definitions.get(("schema", schema["ref"]))
-        schema = found.table if found else {}
+    schema = _follow_references(definitions, schema)
+    if not isinstance(schema, Mapping):
+        return []
     forms: list[Any] = next((schema[key] for key in ("oneOf", "anyOf") if isinstance(schema.get(key), list)), [])
     if not isinstance(body, dict):
         return forms
@@ -185,13 +182,18 @@ def _table_faults(
             yield (*path, key), f"not documented, did you mean {meant!r}?"
 
 
-def resolved_schema(definitions: Definitions, schema: Any) -> Mapping[str, Any]:
-    """The schema that a reference stands for; nothing where it has alternatives, or cannot be used: that is told."""
+def _follow_references(definitions: Definitions, schema: Any) -> Any:
     seen: set[str] = set()
     while isinstance(schema, Mapping) and isinstance(schema.get("ref"), str) and schema["ref"] not in seen:
         seen.add(schema["ref"])
         found = definitions.get(("schema", schema["ref"]))
         schema = found.table if found else {}
+    return schema
+
+
+def resolved_schema(definitions: Definitions, schema: Any) -> Mapping[str, Any]:
+    """The schema that a reference stands for; nothing where it has alternatives, or cannot be used: that is told."""
+    schema = _follow_references(definitions, schema)
     if not isinstance(schema, Mapping) or {"anyOf", "oneOf", "allOf", "if", "not"} & schema.keys():
         return {}
     return schema if _is_usable(schema) else {}

@@ -17,22 +17,19 @@ from ..parameters import to_identifier
 from ..problem import Finding, Findings
 from ..safety import class_of_operation
 from ..scopes import (
-    conflicting_forms,
     is_list_of,
     member_names,
     names_in,
     root_names,
 )
-from ..source_file import RESOURCE, Definition, Definitions, Path
+from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, texts_in
 from .body_schemas import resolved_schema
-from .operations import several_ids_faults
 from .references import (
     RESERVED,
     bare_value_faults,
     expression_faults,
     part_faults,
-    pattern_fault,
     unusable_names,
     value_faults,
 )
@@ -41,7 +38,6 @@ from .requests import (
     Names,
     Problems,
     answers_list,
-    each_deployment,
     format_problems,
     value_problems,
     whole_answers,
@@ -270,109 +266,13 @@ def command_problems(definitions: Definitions, definition: Definition, operation
             yield from checker.command_problems(here, (ON, deployment))
 
 
-_PICKED = re.compile(r"\((?!\?)[^()|]*\)(?![?*+{])")  # no alternatives, and no amount
-_ANY_WORDS = ("a", "7", "Two words", "\u00e9-_/.@")
-
-
-def lookup_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
-    """What cannot be found, or is looked for by what no candidate has."""
-    table: LookupDefinition = definition.table
-    there = deployment_variants(table)
-    pattern = table.get("pattern")
-    if pattern == "":
-        yield ("pattern",), "fits no word"
-    named = pattern is None or pattern_fault(pattern) is not None or "id" in re.compile(pattern).groupindex
-    if not named and _PICKED.search(str(pattern)):
-        yield ("pattern",), "a group that is the id is called so, (?P<id>...); any other is written (?:...)"
-    elif pattern and pattern_fault(pattern) is None and all(re.fullmatch(pattern, word) for word in _ANY_WORDS):
-        yield from [(("pattern",), "fits every word, so nothing is ever looked up")] if "match" in table else []
-    for place, url in enumerate(table.get("urls", ())):
-        if re.match(r"\^?\(?(?:\?:)?https?", url):
-            text = "fits nothing: only the path and the query of an address are compared, not https:// and the host"
-            yield ("urls", place), text
-    if "match" in table and not any("call" in here for here in (table, *there.values())):
-        yield ("match",), "is compared with nothing: say `call`, or give the resource a `list`"
-    if not {"call", "pattern", "urls", "keywords"} & table.keys():
-        yield (), "needs one of: call, pattern, urls, keywords"
-    each: list[tuple[Path, LookupHere, Callable[[str], bool]]] = [((), table, lambda word: word not in there)]
-    each += [((ON, word), here, word.__eq__) for word, here in there.items()]
-    for at, here, applies in each:
-        checker = Checker(definitions, operations, applies)
-        for path, part in _calls_of_lookup(here):
-            yield from checker.argument_problems(part, (*at, *path))
-            if path and "value" in part and answers_list(definitions, {"call": part["call"], "as": ""}):
-                yield from _list_faults(part["call"], part["value"], (*at, *path, "value"))
-        yield from _unseen_names(definitions, definition, here, at)
-        read: dict[Path, str] = {("match", place): text for place, text in enumerate(here.get("match", ()))}
-        read |= {(key,): str(here[key]) for key in ("value", "label", "where") if key in here}
-        for path, other in conflicting_forms(read):
-            yield (*at, *path), f"takes one candidate as a list, and `{other[0]}` takes it as a table"
-        if "every" in here and "call" in here:
-            for path, *found in checker.argument_problems({**here, "args": here["every"]}, at):
-                yield (tuple("every" if key == "args" else key for key in path), *found)
-        if "suggest" in here:
-            yield from checker.suggestion_problems(here, (*at, "suggest"))
-
-
-def _unseen_names(definitions: Definitions, lookup: Definition, here: LookupHere, at: Path) -> Problems:
-    """What a look-up that no command uses needs of one: of the others it is told there."""
-    resource = definitions.get((RESOURCE, lookup.id))
-    parents = map(to_identifier, resource.table.get("parent", ()) if resource is not None else ())
-    known = {"word", *RESERVED, *parents}
-    needed = {*names_in(here.get("args")), *names_in(here.get("every"))} - known
-    params = [*_all_params(definitions)] if needed else []
-    if not any(param.get("lookup") == lookup.id for param in params):
-        known |= {to_identifier(param["name"]) for param in params if "name" in param}
-        for name in sorted(needed - known):
-            yield (*at, "args"), f"{name!r} is not a parameter of any command{did_you_mean(name, known)}"
-
-
-def _all_params(definitions: Definitions) -> Iterator[Param]:
+def params_of_commands(definitions: Definitions) -> Iterator[Param]:
     for command in definitions.of_kind("command"):
         for here in (command.table, *deployment_variants(command.table).values()):
             yield from here.get("params", ())
 
 
-def names_kept(definitions: Definitions) -> dict[str, set[str]]:
-    """Snapshot → what the commands that keep one hand over."""
-    found: dict[str, set[str]] = {}
-    for command in definitions.of_kind("command"):
-        for here in (command.table, *deployment_variants(command.table).values()):
-            steps = here.get("step", ())
-            for each in (here, *steps, *(step["each"] for step in steps if "each" in step)):
-                if "keep" in each:
-                    found.setdefault(each["keep"]["snapshot"], set()).update(each["keep"].get("args", ()))
-    return found
-
-
-def snapshot_problems(
-    definitions: Definitions,
-    definition: Definition,
-    operations: Mapping[str, str],
-    names_kept: Callable[[], Mapping[str, set[str]]],
-) -> Problems:
-    """What puts a thing back sees nothing of the command that changed it, and of several things each is read."""
-    handed = names_kept().get(definition.id)
-    for applies, here, at in each_deployment(definition.table):
-        found = list(several_ids_faults(here, at))
-        if here.get("size", 1) > 1 and "items" not in here and not found:
-            yield (*at, "size"), "needs `items` beside it: where the things are in the answer"
-        yield from found
-        checker = Checker(definitions, operations, applies)
-        yield from checker.undo_problems(here.get("undo", ()), at)
-        yield from checker.put_back_problems(here, at)
-        yield from checker.asking_problems(here, at)
-        for key in ("args", "body") if handed is not None else ():
-            yield from value_faults(here.get(key), {"ids", *RESERVED, *handed}, (*at, key))  # type: ignore[misc]
-
-
-def naming_problems(definitions: Definitions, naming: Definition, operations: Mapping[str, str]) -> Problems:
-    for applies, here, at in each_deployment(naming.table):
-        yield from several_ids_faults(here, at)
-        yield from Checker(definitions, operations, applies).asking_problems(here, at)
-
-
-def _calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | KeywordDefinition]]:
+def calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | KeywordDefinition]]:
     if "call" in table:
         yield (), table
     for name, keyword in table.get("keywords", {}).items():
@@ -448,7 +348,7 @@ class Checker(CallChecker):
         if "items" in table:
             yield from part_faults(table["items"], names, (*at, "items"))
             if "call" in table and answers_list(self.definitions, {**table, "as": ""}):
-                yield from _list_faults(table["call"], table["items"], (*at, "items"))
+                yield from list_in_pages_faults(table["call"], table["items"], (*at, "items"))
         yield from self._converter_problems(table, names, (*at, "convert"))
 
     def _steps_problems(
@@ -501,7 +401,7 @@ class Checker(CallChecker):
                     yield from value_faults(rule.get(key), names, ("params", place, "refuse", number, key))
             yield from self._ask_problems(param.get("ask", {}), names, ("params", place, "ask"))
             lookup: LookupDefinition | None = self.table_of("lookup", param.get("lookup", ""))
-            for _, part in _calls_of_lookup(lookup) if lookup else ():
+            for _, part in calls_of_lookup(lookup) if lookup else ():
                 needed = set(names_in(part.get("args")))
                 for name in sorted(needed - names - {"word"}):
                     text = f"the lookup {param['lookup']!r} needs {name!r}, which this command does not have"
@@ -520,7 +420,7 @@ class Checker(CallChecker):
         """What is asked at a terminal, and what is read to begin a text with."""
         if any(expression_faults(ask.get("when", "`null`"), names, at)):
             # A parameter that commands share may look at others that only some of them have.
-            others = {to_identifier(param["name"]) for param in _all_params(self.definitions)}
+            others = {to_identifier(param["name"]) for param in params_of_commands(self.definitions)}
             yield from expression_faults(ask["when"], names | others, (*at, "when"))
         menu: LookupDefinition | None = self.table_of("lookup", ask.get("lookup", ""))
         if menu is not None and "every" not in menu and "word" in names_in(menu.get("args")):
@@ -586,7 +486,7 @@ class Checker(CallChecker):
         for where, part in _answer_expressions(step):
             yield from part_faults(part, inner, (*at, *where))
             if comes_in_pages:
-                yield from _list_faults(step["call"], part, (*at, *where))
+                yield from list_in_pages_faults(step["call"], part, (*at, *where))
         if "batch" in step:
             yield from self._list_problems(step["batch"], names, (*at, "batch"))
             sent = [step.get(key) for key in _PLACEHOLDERS]
@@ -693,7 +593,7 @@ def _answer_expressions(step: StepDefinition) -> Iterator[tuple[Path, str]]:
         yield from ((("as", name), part) for name, part in named.items())
 
 
-def _list_faults(call: str, part: str, at: Path) -> Problems:
+def list_in_pages_faults(call: str, part: str, at: Path) -> Problems:
     """A member of an answer that is a list of items."""
     if is_list_of(part) is False:
         yield at, f"{call} comes in pages: its answer is the list already, and has no {root_names(part)[0]!r}"
