@@ -378,7 +378,7 @@ def _checks_by_kind(definitions: Definitions, operations: Mapping[str, str]) -> 
             partial(shown_findings, shared=shared),
         ),
         "group": (place_problems, partial(alias_problems, words=words), default_problems, suggested),
-        "program": (options, params, program_problems, examples, suggested, reading),
+        "program": (options, params, partial(program_problems, lines=lines), examples, suggested, reading),
         "input": (input_findings,),
         "view": (need_findings, change_findings, column_findings),
         "node": (node_findings,),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DefinitionError, did_you_mean
+from .parameters import is_required
 
-Param = Mapping[str, Any]
+if TYPE_CHECKING:
+    from .shape.commands import Param
 
 
 def command_words(
@@ -57,11 +59,6 @@ def bind_words(words: Sequence[str], own: Sequence[Param], shared: Sequence[Para
 def missing_parameters(values: Mapping[str, Any], own: Sequence[Param]) -> list[str]:
     """The parameters that must be given and are not."""
     return [str(param["name"]) for param in own if is_required(param) and values.get(param["name"]) in (None, [])]
-
-
-def is_required(param: Param) -> bool:
-    usual = param.get("kind") == "argument" and "default" not in param
-    return bool(param.get("required", usual))
 
 
 def _option_value(word: str, following: Iterator[str], params: Mapping[str, Param]) -> tuple[str, Any]:

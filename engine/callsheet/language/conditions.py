@@ -24,16 +24,30 @@ def compared_paths(expression: str, *, only_equal: bool = False) -> Iterator[tup
     while waiting:
         node = waiting.pop()
         waiting += _parts_of_scope(node)
-        if node["type"] == "comparator" and (node["value"] == "eq" or not only_equal):
-            left, right = node["children"]
-            if left["type"] == "literal":
-                left, right = right, left
-            names = [each.get("value") for each in (left["children"] if left["type"] == "subexpression" else [left])]
-            is_path = all(isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name) for name in names)
-            is_plain = right["type"] == "literal" and not isinstance(right["value"], list | dict | type(None))
-            is_plain = is_plain and (node["value"] in _SAME or not isinstance(right["value"], bool))  # else no order
+        for left, value in [*_compared_in(node, only_equal=only_equal)]:
+            names = [
+                str(each.get("value")) for each in (left["children"] if left["type"] == "subexpression" else [left])
+            ]
+            is_path = all(re.fullmatch(r"[A-Za-z_]\w*", name) for name in names)
+            is_plain = not isinstance(value, list | dict | type(None))
+            is_plain = is_plain and (node["value"] not in _OPPOSITE or not isinstance(value, bool))  # else no order
             if is_path and is_plain and left["type"] in ("field", "subexpression"):
-                yield ".".join(names), right["value"]
+                yield ".".join(names), value
+
+
+def _compared_in(node: Node, *, only_equal: bool) -> Iterator[tuple[Node, Any]]:
+    """What a node compares with a value that is written out, or looks for among several."""
+    if node["type"] == "comparator" and (node["value"] == "eq" or not only_equal):
+        left, right = node["children"]
+        left, right = (right, left) if left["type"] == "literal" else (left, right)
+        if right["type"] == "literal":
+            yield left, right["value"]
+    elif node["type"] == "function_expression" and node["value"] == "contains" and not only_equal:
+        there, looked_for = node["children"]
+        parts = there["children"] if there["type"] == "multi_select_list" else ()
+        values = [part["value"] for part in parts if part["type"] == "literal"]
+        listed = there["value"] if there["type"] == "literal" and isinstance(there["value"], list) else values
+        yield from ((looked_for, value) for value in listed)
 
 
 def _parts_of_scope(node: Node) -> list[Node]:
@@ -125,7 +139,7 @@ def _truth_of_comparison(comparator: str, left: Node, right: Node) -> bool | Non
     if left["type"] == "literal":
         left, right = right, left
     known = _TYPES_OF_FUNCTIONS.get(left["value"]) if left["type"] == "function_expression" else None
-    known = "boolean" if left["type"] in ("not_expression", "comparator") else known
+    known = _kind_of(left) if left["type"] in _TYPES_OF_NODES else known
     if right["type"] != "literal" or right["value"] is None or known is None:  # a number may be null
         return None
     value = right["value"]
@@ -324,7 +338,8 @@ def _spoken_kind(node: Node) -> str:
     if node["type"] == "not_expression":
         return "'!' is for what stands next to it, so this is true or false"
     if node["type"] != "function_expression":
-        return "this is true or false"
+        kind = _kind_of(node)
+        return f"this is {_A_TYPE[kind]}{': contains(...) looks into one' if kind == 'array' else ''}"
     kind = (
         _A_TYPE[_TYPES_OF_FUNCTIONS[node["value"]]] if node["value"] != "type" else f"one of {', '.join(_TYPE_WORDS)}"
     )
@@ -361,6 +376,8 @@ def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
             elif types[first] == "string" and isinstance(value, int | float):
                 never = f"never {value!r}" if node["value"] in _SAME else "neither above nor below a number"
                 yield f"{first!r} is a text, and {never}: write to_number({first})"
+            elif types[first] in ("number", "boolean") and isinstance(value, str) and node["value"] in _SAME:
+                yield f"{first!r} is {_A_TYPE[types[first]]}, and never {value!r}"
             elif types[first] == "object" and value is not None and not isinstance(value, dict):
                 yield f"{first!r} is a table, and never {value!r}: say which member of it"
         elif node["type"] in _INSIDE and first is not None and types[first] not in ("array", "object") and children[1:]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from json import dumps
 from typing import TYPE_CHECKING
 
 from .merge import ACTION, CALLS, ON, Table, deployment_variants, on_deployment
-from .parameters import to_identifier
+from .parameters import argument_name, to_identifier
 from .renames import present_id
 from .safety import CHANGES, class_of_operation
 from .scopes import names_in
@@ -14,6 +15,7 @@ from .source_file import PARTS, RESOURCE, Definition, Definitions
 
 if TYPE_CHECKING:
     from .merge import Table
+    from .shape.commands import Param
     from .shape.resources import ResourceDefinition
 
 
@@ -140,7 +142,24 @@ def _as_for_items(table: Table, steps: list[Table]) -> list[Table]:
 
 
 def _rules_of(table: Table) -> list[Table]:
-    return _of_params(table, "refuse")
+    params = table.get("params", ())
+    return [rule for param in params for rule in (*_rule_of_setting(param), *param.get("refuse", ()))]
+
+
+def _rule_of_setting(param: Param) -> Iterator[Table]:
+    """What refuses a command that has a value neither from its line nor from the site."""
+    if "setting" not in param or not param.get("required"):
+        return
+    setting, name = param["setting"], param["name"]
+    word = argument_name(param)
+    written = word if param.get("kind") == "argument" else f"--{name}"
+    offered = param.get("ask", {}).get("lookup") or param.get("suggest") or param.get("lookup")
+    yield {
+        "when": f"!{to_identifier(name)}",
+        "fail": f"no {setting}: pass {written}, or set a default {setting}",
+        "hint": f"{{{{program}}}} config set {setting} {word.removesuffix('...')}",
+        **({"candidates": offered} if offered else {}),
+    }
 
 
 def _of_params(table: Table, key: str) -> list[Table]:

@@ -28,12 +28,13 @@ def argument_name(param: Param) -> str:
 
 
 def is_required(param: Param) -> bool:
-    """Whether a command cannot run without it: an argument unless it says otherwise, an option only if it does.
+    """Whether a command cannot be called without it: an argument unless it says otherwise, an option only if it does.
 
-    One with a setting may have its value from the site; a command says itself what is wrong where that has none.
+    One with a setting may have its value from the site.
     """
-    has_value = "default" in param or "setting" in param
-    return bool(param.get("required", param.get("kind") == "argument" and not has_value))
+    if "setting" in param:
+        return False
+    return bool(param.get("required", param.get("kind") == "argument" and "default" not in param))
 
 
 def is_json(param: Param) -> bool:

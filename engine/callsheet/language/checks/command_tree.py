@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ...durations import parse_typed_duration
@@ -93,7 +94,7 @@ def _no_command(at: tuple[str | int, ...], definitions: Definitions, under: str,
     return Finding(at, f"no command {under + name!r}{did_you_mean(name, names)}", (("command", under + name),))
 
 
-def program_problems(definitions: Definitions, program: Definition) -> Findings:
+def program_problems(definitions: Definitions, program: Definition, lines: CommandLines) -> Findings:
     """Aliases and headings name commands and groups that there are, and so do the commands of bare words."""
     yield from _bare_problems(definitions, program, "")
     tree = [id for kind, id in definitions if kind in _IN_THE_TREE]
@@ -115,6 +116,8 @@ def program_problems(definitions: Definitions, program: Definition) -> Findings:
         if not _is_callable(definitions, meant):
             text = f"no command or group {meant!r}{did_you_mean(meant, tree)}"
             yield Finding(("aliases", word), text, _both_keys(meant))
+        elif (fault := lines.fault_of_alias(words)) is not None:
+            yield Finding(("aliases", word), f"{line!r}: {fault}")
     for heading, names in program.table.get("sections", {}).items():
         for place, name in enumerate(names):
             if name not in top:
@@ -366,20 +369,40 @@ class CommandLines:
         command = self.commands[self.names[" ".join(found)]]
         if own_id is not None and command.id != own_id:
             return f"calls {command.id!r} instead"
-        own = command.table.get("params", [])
-        known = {param["name"] for param in own}
-        paging = self.paging if prints_list(self.definitions, command.table) else []
-        usual = [param for param in [*paging, *self.journal] if param["name"] not in known]
-        values = bind_words(rest, [*own, *usual], self.shared)
+        own = self._own_params(command)
+        values = bind_words(rest, own, self.shared)
         if lacking := missing_parameters(values, own):
             return f"does not give {', '.join(lacking)}"
-        shared = [param for param in self.shared if param["name"] not in known]
+        known = {param["name"] for param in own}
         faults = (
             _misfit_of_word(param, value) or self._unknown_operation(param, value)
-            for param in [*own, *usual, *shared]
+            for param in [*own, *(param for param in self.shared if param["name"] not in known)]
             for value in _each_value(values.get(param["name"]))
         )
         return next((fault for fault in faults if fault), None)
+
+    def _own_params(self, command: Definition) -> list[Param]:
+        """What a command takes beside the options of the program."""
+        own = command.table.get("params", [])
+        known = {param["name"] for param in own}
+        paging = self.paging if prints_list(self.definitions, command.table) else []
+        return [*own, *(param for param in [*paging, *self.journal] if param["name"] not in known)]
+
+    def fault_of_alias(self, words: list[str]) -> str | None:
+        """Why the options in the words of an alias cannot be given, or None; more words may follow them."""
+        try:
+            found, rest = command_words(words, self.names, self.shared)
+        except DefinitionError:
+            return None  # a group, which has no options of its own
+        own = self._own_params(self.commands[self.names[" ".join(found)]])
+        with suppress(DefinitionError):
+            bind_words([*rest, "value"], own, self.shared)  # as a value that is typed behind the last option
+            return None
+        try:
+            bind_words(rest, own, self.shared)
+        except DefinitionError as error:
+            return error.message
+        return None
 
     def _unknown_operation(self, param: Param, word: str) -> str | None:
         """A word in capitals stands for any."""

@@ -81,9 +81,10 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
                 yield Finding(
                     (key, place, "rest"), 'only an argument takes all words that follow: say kind = "argument"'
                 )
-            for part in ("refuse", "step"):
+            for part in ("refuse", "step", "setting"):
                 if part in param and (key != "params" or "builtin" in table):
-                    yield Finding((key, place, part), "only commands that call something have rules and steps")
+                    text = "only commands that call something have rules, steps and values of the site"
+                    yield Finding((key, place, part), text)
     for key, known in (("options", OPTIONS), (_PAGING, PAGING), ("journal", JOURNAL)):
         yield from _read_by_the_engine(table.get(key, ()), key, known)
     if definition.kind == "command" and "builtin" not in table:
@@ -431,6 +432,7 @@ class Checker(CallChecker):
             for key, known in (("args", names), ("format", names), ("before", names | {"found"})):
                 yield from value_faults(start.get(key), known, (*place, key))
             yield from self.argument_problems(start, place)
+            yield from format_problems(start, place)
 
     def suggestion_problems(self, lookup: LookupHere, at: Path) -> Problems:
         """Words to complete with come from a call that only reads, and are what the lookup is given."""
@@ -596,7 +598,7 @@ def _answer_expressions(step: StepDefinition) -> Iterator[tuple[Path, str]]:
 def list_in_pages_faults(call: str, part: str, at: Path) -> Problems:
     """A member of an answer that is a list of items."""
     if is_list_of(part) is False:
-        yield at, f"{call} comes in pages: its answer is the list already, and has no {root_names(part)[0]!r}"
+        yield at, f"{call} answers the list itself: there is no {root_names(part)[0]!r} around it"
 
 
 def _text_at(param: Param, key: str) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ def snapshot_problems(
     handed_over: Callable[[], Mapping[str, set[str]]],
 ) -> Problems:
     """What puts a thing back sees nothing of the command that changed it, and of several things each is read."""
-    handed = handed_over().get(definition.id)
+    handed = handed_over().get(definition.id, set())
     for applies, here, at in each_deployment(definition.table):
         found = list(several_ids_faults(here, at))
         if here.get("size", 1) > 1 and "items" not in here and not found:
@@ -105,8 +105,8 @@ def snapshot_problems(
         yield from checker.undo_problems(here.get("undo", ()), at)
         yield from checker.put_back_problems(here, at)
         yield from checker.asking_problems(here, at)
-        for key in ("args", "body") if handed is not None else ():
-            yield from value_faults(here.get(key), {"ids", *RESERVED, *handed}, (*at, key))  # type: ignore[misc]
+        for key in ("args", "body"):
+            yield from value_faults(here.get(key), {"ids", *RESERVED, *handed}, (*at, key))
 
 
 def naming_problems(definitions: Definitions, naming: Definition, operations: Mapping[str, str]) -> Problems:

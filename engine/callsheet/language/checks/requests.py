@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import did_you_mean
 from ...registry import EDITED
 from ..merge import ON, deployment_variants
-from ..parameters import REWRITING
+from ..parameters import REWRITING, is_required
 from ..problem import Finding, Findings
 from ..safety import Safety, asks_whatever_is_given, class_of_operation, has_plan, is_milder, worst_safety
 from ..scopes import root_names
@@ -30,7 +30,7 @@ from .operations import argument_misfit
 from .references import pattern_fault, shape_places
 
 if TYPE_CHECKING:
-    from ..shape.commands import CommandDefinition, Param
+    from ..shape.commands import CommandDefinition, Param, Start
     from ..shape.rest import OperationDefinition, OperationParam
     from ..shape.steps import Action, Edit
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
 
 
-def format_problems(edit: Edit, at: Path) -> Problems:
+def format_problems(edit: Edit | Start, at: Path) -> Problems:
     name = edit["format"]
     if "{" not in name and name not in EDITED:
         yield (*at, "format"), f"no rich-text format {name!r}{did_you_mean(name, EDITED)}"
@@ -308,12 +308,27 @@ def whole_answers(definitions: Definitions, step: Mapping[str, Any]) -> dict[str
 
 
 def answers_list(definitions: Definitions, step: Mapping[str, Any]) -> bool:
-    """Whether what a step names is a list on every deployment: the items of a call that comes in pages."""
+    """Whether what a step names is a list on every deployment: the items of a call that comes in pages, or whole."""
     called = definitions.get(("operation", str(step.get("call"))))
     if called is None or not isinstance(step.get("as"), str) or {"value", "batch"} & step.keys():
         return False
     there = [called.table, *deployment_variants(called.table).values()]
-    return all(here.get("paginate") or here.get("unavailable") for here in there)
+    if all(here.get("paginate") or here.get("unavailable") for here in there):
+        return True
+    modelled = modelled_lists(definitions, called.id)
+    return bool(modelled) and not any("envelope" in listing or "paginate" in called.table for listing in modelled)
+
+
+def modelled_lists(definitions: Definitions, operation: str) -> list[Mapping[str, Any]]:
+    """How the sandbox answers an operation that answers a list there, by deployment: none where it may be another."""
+    tables = [each.table for each in definitions.of_kind("entity")]
+    every = [here for table in tables for here in (table, *deployment_variants(table).values())]
+    actions = [here["actions"][operation] for here in every if operation in here.get("actions", ())]
+    return [action["list"] for action in actions] if all(_only_lists(action) for action in actions) else []
+
+
+def _only_lists(action: Mapping[str, Any]) -> bool:
+    return "list" in action and not {"cases", "repeat"} & action.keys()
 
 
 def _is_one_path(value: Any) -> bool:
@@ -325,9 +340,11 @@ def _texts_of_list(value: Any) -> list[str]:
 
 
 def _can_be_missing(param: Param) -> bool:
-    if param.get("required", param.get("kind") == "argument"):
-        return False
-    return not {"default", "setting", "ask", "refuse"} & param.keys() and param.get("kind") != "flag"
+    return (
+        not is_required(param)
+        and not {"default", "setting", "ask", "refuse"} & param.keys()
+        and param.get("kind") != "flag"
+    )
 
 
 def _is_list(param: Param) -> bool:

@@ -12,7 +12,7 @@ from ...registry import EDITED, FOR_AGENTS, PAGING, READ_MORE
 from ..conditions import fixed_truth, kind_of_result
 from ..load import shipped_table
 from ..merge import ON, deployment_variants, said_by_deployment
-from ..parameters import to_identifier, tool_name
+from ..parameters import is_required, to_identifier, tool_name
 from ..problem import Finding, Findings
 from ..safety import CHANGES, class_of_operation
 from ..scopes import looks_at_all, names_in, root_names
@@ -179,12 +179,7 @@ def page_address_findings(_: Definitions, address: Definition) -> Findings:
 
 def _needed_names(command: Definition) -> list[str]:
     """Of the parameters without which a command does nothing."""
-    params = command.table.get("params", ())
-    return [
-        each["name"]
-        for each in params
-        if each.get("required", each.get("kind") == "argument" and not {"default", "setting"} & each.keys())
-    ]
+    return [each["name"] for each in command.table.get("params", ()) if is_required(each)]
 
 
 def container_findings(definitions: Definitions, container: Definition) -> Findings:
@@ -447,7 +442,7 @@ class _Resource:
         if key == "list" and operation is not None:
             yield from self._since_findings(call, operation)
         if key == "read" and answers_list(self.definitions, {**call, "as": ""}):
-            yield Finding((key, "call"), f"{call['call']} comes in pages: it answers a list, and not one thing", about)
+            yield Finding((key, "call"), f"{call['call']} answers a list, and not one thing", about)
         if key in ("list", "read") and operation is not None and operation.get("reply") == "none":
             yield Finding((key, "call"), f"{call['call']} answers nothing", about)
         if key == "content" and operation is not None and operation.get("reply", "json") not in ("binary", "location"):

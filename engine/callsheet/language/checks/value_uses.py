@@ -38,6 +38,8 @@ _AS_IN_A_SHELL = re.compile(r"\$\{\s*(\w+)[^{}]*\}")
 _VARIABLE = re.compile(r"\$(\w+)")
 _LITERAL_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
 _TYPED = re.compile(r"\{given\.(\w+)\}")
+_SHOWN = re.compile(r"\{named\.(\w+)\}")
+_NAME_OF_ID = re.compile(r"(?:(?:^|[_-])id|Id|ID)(?:OrKey)?")
 _PLAIN_ID = re.compile(r"[\w-]+")  # no pattern, address or path
 _KNOWN_BY_OTHER_NAMES = ("operation", "schema", "command")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -306,6 +308,10 @@ def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findi
         for path, text in _constants(value):
             if path[-1:] == (text,) and text in params:
                 yield Finding((*at, key, *path), f"is the word {text!r}: the value is written {{{text}}}")
+            shown = _SHOWN.fullmatch(text) if key != "result" else None
+            is_for_id = shown is not None and path and _NAME_OF_ID.search(str(path[-1]))
+            if shown is not None and is_for_id and "lookup" in params.get(shown[1], ()):
+                yield Finding((*at, key, *path), f"{text} is how it is shown: {{{shown[1]}}} is its id")
         for text in texts_in(value):
             yield from (Finding((*at, key), fault) for fault in _brace_faults(text, params, is_body=key == "body"))
             typed = _TYPED.fullmatch(text) if key != "result" else None

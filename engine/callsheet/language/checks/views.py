@@ -21,6 +21,7 @@ from ..scopes import (
 from ..source_file import Definition, Definitions, Path
 from ..template import texts_in
 from .commands import added_by
+from .requests import modelled_lists
 
 if TYPE_CHECKING:
     from ..shape.commands import ChangeByCommand, ColumnDefinition, CommandDefinition
@@ -67,6 +68,8 @@ def shown_findings(definitions: Definitions, command: Definition, *, shared: Col
     ):
         near = f": write {{{result}}}" if result in added_by(steps) else ""
         yield Finding(at, f"is the text {result!r}, and view {view.id!r} shows members{near}", (("view", view.id),))
+    if called is not None and not {"result", "items", "value", "save", "hold"} & table.keys():
+        yield from _columns_beside_list(definitions, called, view)
     if isinstance(result, dict):
         yield from _empty_columns(
             view, result, at, id=view.table.get("id", "") if result == table.get("result") else ""
@@ -77,6 +80,18 @@ _NOT_SHOWN = {
     "none": "nothing: say a `result` that it shows",
     "binary": "the bytes of a file: `save` says where they go",
 }
+
+
+def _columns_beside_list(definitions: Definitions, called: Definition, view: Definition) -> Findings:
+    """Columns of which none reads what stands around the list that a call answers."""
+    around = [listing.get("envelope") for listing in modelled_lists(definitions, called.id)]
+    members = {name for each in around if isinstance(each, dict) for name in each}
+    lists = [name for each in around if isinstance(each, dict) for name, value in each.items() if value == "{items}"]
+    read = {name for each in view.table["columns"] for name in root_names(each.get("value", ""))}
+    is_known = lists and "paginate" not in called.table and all(isinstance(each, dict) for each in around)
+    if is_known and read and not read & members:
+        text = f'{called.id} answers a table of {", ".join(sorted(members))}: write items = "{lists[0]}"'
+        yield Finding(("view",), text, (("view", view.id), ("operation", called.id)))
 
 
 def _empty_columns(view: Definition, result: Mapping[str, Any], at: Path, *, id: str) -> Findings:

@@ -110,7 +110,11 @@ class InputDefinition(Shape, total=False):
     help: str
     lookup: Annotated[str, reference_to("lookup", description="Turns a person's word into an id.")]
     setting: Annotated[
-        Literal["project", "board"], Field(description="The setting of the site that is used where it is not given.")
+        Literal["project", "board"],
+        Field(
+            description="The setting of the site that is used where it is not given. With `required` the command is "
+            "refused where neither is there."
+        ),
     ]
     convert: Annotated[
         Template,
@@ -195,7 +199,7 @@ OF_A_PARAM = (
     KeyRule("split", (True,), without=("convert",)),
     KeyRule("lookup", without=("convert",)),
     KeyRule("setting", without=("default",)),
-    KeyRule("required", (True,), without=("default", "setting", "hidden")),
+    KeyRule("required", (True,), without=("default", "hidden")),
 )
 
 
