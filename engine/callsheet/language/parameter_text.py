@@ -129,7 +129,10 @@ def checked_text(value: Any, type_: str, param: OperationParam | Mapping[str, An
 
 
 def _check_enum(text: str, param: OperationParam | Mapping[str, Any]) -> None:
-    allowed = [value_as_text(value) for value in param.get("enum", [])]
+    listed = param.get("enum", ())
+    if text in listed:
+        return
+    allowed = [value_as_text(value) for value in listed]
     if allowed and text not in allowed:
         guess = did_you_mean(text, allowed)
         raise InvalidValue(f"{text!r} is not an allowed value{guess or ': ' + ', '.join(allowed)}")

@@ -118,8 +118,9 @@ def _param_faults(param: OperationParam) -> Iterator[tuple[Path, str]]:
         for key in ("default", "example"):
             if key in param and (fault := argument_misfit(param, param[key])):
                 yield (key,), fault
+        unlisted: OperationParam = {**param, "enum": []}
         for place, value in enumerate(param.get("enum", ())):
-            if fault := _misfit_of_one({**param, "enum": []}, value):
+            if fault := _misfit_of_one(unlisted, value):
                 yield ("enum", place), fault
 
 

@@ -173,6 +173,7 @@ class _ShapeWalk:
     ) -> None:
         self.root, self.see, self.wanted = kind_schema(kind), see, wanted
         self.clean, self.findings = clean, findings
+        self.leads = _LEADS.setdefault(wanted, {})
 
     def visit(self, node: Schema, sees: Any, value: Any, path: Path) -> None:
         """`sees` is what expressions see by the shapes around this one."""
@@ -187,12 +188,21 @@ class _ShapeWalk:
             schema = _that_sees(schema, seen)
         self.see(ShapePlace(path, value, schema))
         parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        is_free, sees = schema.get("format") == "value", schema.get("sees")
         for part, item in parts:
-            inner = schema if schema.get("format") == "value" else _child_schema(schema, part)
-            if self.wanted is None or _leads_to(self.root, inner, self.wanted):
-                self.visit(inner, schema.get("sees"), item, (*path, part))
+            inner = schema if is_free else _child_schema(schema, part)
+            if not _says_nothing(inner, item) if self.wanted is None else self._leads_on(inner, self.wanted):
+                self.visit(inner, sees, item, (*path, part))
         if key is not None and self.clean is not None and before == len(self.findings):
             self.clean.add(key)
+
+    def _leads_on(self, node: Schema, wanted: tuple[str, tuple[str, ...]]) -> bool:
+        """Whether a shape has the wanted key with such a value, or one inside it has."""
+        found = self.leads.get(id(node))
+        if found is None:
+            key, values = wanted
+            found = self.leads[id(node)] = any(each.get(key) in values for each in _shapes_inside(self.root, node))
+        return found
 
 
 def _bytes_of(value: Any) -> bytes:
@@ -207,7 +217,20 @@ def _bytes_of(value: Any) -> bytes:
 _NO_SHAPE: Schema = {}
 _SEEING: dict[tuple[int, int], tuple[Schema, Any, Schema]] = {}
 _FOLLOWED: dict[int, tuple[Schema, Schema]] = {}
-_LEADS: dict[tuple[int, tuple[str, tuple[str, ...]]], bool] = {}
+_LEADS: dict[Any, dict[int, bool]] = {}
+_PLAIN: dict[int, bool] = {}
+
+
+def _says_nothing(schema: Schema, value: Any) -> bool:
+    """Whether there is nothing to judge in a value: it is a number, or a text that stands for nothing else."""
+    kind = type(value)
+    if kind is not str:
+        return kind is bool or kind is int
+    is_plain = _PLAIN.get(id(schema))
+    if is_plain is None:
+        special = schema.keys() & {"reference", "path", "$ref", "anyOf"}
+        is_plain = _PLAIN[id(schema)] = not special and schema.get("format") not in _FORMS
+    return is_plain and bool(value.isprintable())
 
 
 def _that_sees(schema: Schema, seen: Any) -> Schema:
@@ -215,14 +238,6 @@ def _that_sees(schema: Schema, seen: Any) -> Schema:
     if found is None:
         found = _SEEING[id(schema), id(seen)] = schema, seen, {**schema, "sees": seen}
     return found[2]
-
-
-def _leads_to(root: Schema, node: Schema, wanted: tuple[str, tuple[str, ...]]) -> bool:
-    """Whether a shape has a key of such a value, or one inside it has."""
-    if (id(node), wanted) not in _LEADS:
-        key, values = wanted
-        _LEADS[id(node), wanted] = any(each.get(key) in values for each in _shapes_inside(root, node))
-    return _LEADS[id(node), wanted]
 
 
 def _shapes_inside(root: Schema, node: Schema) -> Iterator[Schema]:
@@ -294,8 +309,7 @@ def place_findings(
     found = [*id_findings(definition)]
 
     def judge(place: ShapePlace) -> None:
-        value = place.value
-        if isinstance(value, bool | int) or (isinstance(value, str) and _is_plain(value, place.schema)):
+        if _says_nothing(place.schema, place.value):
             return
         found.extend(_reference_findings(place, known))
         found.extend(Finding(place.path, text) for text in _place_faults(place))
@@ -305,10 +319,6 @@ def place_findings(
         kind_schema(definition.kind), None, definition.table, ()
     )
     return found
-
-
-def _is_plain(text: str, schema: Schema) -> bool:
-    return not {"reference", "path"} & schema.keys() and schema.get("format") not in _FORMS and text.isprintable()
 
 
 _DEPLOYMENT = "site.deployment"

@@ -279,6 +279,8 @@ class CallChecker:
                 continue
             listed = [self.params.get(item[1:-1].strip()) for item in _texts_of_list(value) if _is_one_path(item)]
             sent = [word for each in [param, *listed] if each for word in _sent_words(each)]
+            if sent and params[name].get("enum") == sent:
+                continue
             for each in sent or written_values(value, self.params):
                 if fault := argument_misfit(params[name], each):
                     yield (*at, "args", name), fault
