@@ -42,12 +42,12 @@ def _compared_in(node: Node, *, only_equal: bool) -> Iterator[tuple[Node, Any]]:
         left, right = (right, left) if left["type"] == "literal" else (left, right)
         if right["type"] == "literal":
             yield left, right["value"]
-    elif node["type"] == "function_expression" and node["value"] == "contains" and not only_equal:
-        there, looked_for = node["children"]
+    elif node["type"] == "function_expression" and node["value"] == "contains" and node["children"][1:]:
+        there, looked_for = node["children"][:2]  # another number of arguments is told elsewhere
         parts = there["children"] if there["type"] == "multi_select_list" else ()
         values = [part["value"] for part in parts if part["type"] == "literal"]
         listed = there["value"] if there["type"] == "literal" and isinstance(there["value"], list) else values
-        yield from ((looked_for, value) for value in listed)
+        yield from () if only_equal else ((looked_for, value) for value in listed)
 
 
 def _parts_of_scope(node: Node) -> list[Node]:
@@ -281,7 +281,8 @@ def word_faults(expression: str) -> Iterator[str]:
             yield from _order_faults(children)
         elif node["type"] == "comparator" and _truth_of_comparison("eq", *children) is False:
             left, right = children if children[1]["type"] == "literal" else children[::-1]
-            yield f"{_spoken_kind(left)}, and never {right['value']!r}"
+            hint = ": write contains(...)" if _kind_of(left) == "array" else ""
+            yield f"{_spoken_kind(left)}, and never {right['value']!r}{hint}"
         if node["type"] != "function_expression":
             continue
         for sign in (child["value"] for child in children if child["type"] == "field"):
@@ -338,8 +339,7 @@ def _spoken_kind(node: Node) -> str:
     if node["type"] == "not_expression":
         return "'!' is for what stands next to it, so this is true or false"
     if node["type"] != "function_expression":
-        kind = _kind_of(node)
-        return f"this is {_A_TYPE[kind]}{': contains(...) looks into one' if kind == 'array' else ''}"
+        return f"this is {_A_TYPE[_kind_of(node)]}"
     kind = (
         _A_TYPE[_TYPES_OF_FUNCTIONS[node["value"]]] if node["value"] != "type" else f"one of {', '.join(_TYPE_WORDS)}"
     )

@@ -125,7 +125,7 @@ def asked_parameters(context: Context, params: Sequence[Param], scope: Scope) ->
 
 def _is_asked(param: Param, scope: Scope) -> bool:
     if "ask" not in param:  # the site has had its say: what it does not set is missing
-        return is_required(param) or bool("setting" in param and param.get("required"))
+        return is_required(param) or ("setting" in param and param.get("required", param.get("kind") == "argument"))
     return "when" not in param["ask"] or is_true(evaluate(param["ask"]["when"], scope))
 
 

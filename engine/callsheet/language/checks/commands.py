@@ -349,7 +349,7 @@ class Checker(CallChecker):
         if "items" in table:
             yield from part_faults(table["items"], names, (*at, "items"))
             if "call" in table and answers_list(self.definitions, {**table, "as": ""}):
-                yield from list_in_pages_faults(table["call"], table["items"], (*at, "items"))
+                yield from member_of_list_faults(table["call"], table["items"], (*at, "items"))
         yield from self._converter_problems(table, names, (*at, "convert"))
 
     def _steps_problems(
@@ -488,7 +488,7 @@ class Checker(CallChecker):
         for where, part in _answer_expressions(step):
             yield from part_faults(part, inner, (*at, *where))
             if comes_in_pages:
-                yield from list_in_pages_faults(step["call"], part, (*at, *where))
+                yield from member_of_list_faults(step["call"], part, (*at, *where))
         if "batch" in step:
             yield from self._list_problems(step["batch"], names, (*at, "batch"))
             sent = [step.get(key) for key in _PLACEHOLDERS]
@@ -595,7 +595,7 @@ def _answer_expressions(step: StepDefinition) -> Iterator[tuple[Path, str]]:
         yield from ((("as", name), part) for name, part in named.items())
 
 
-def list_in_pages_faults(call: str, part: str, at: Path) -> Problems:
+def member_of_list_faults(call: str, part: str, at: Path) -> Problems:
     """A member of an answer that is a list of items."""
     if is_list_of(part) is False:
         yield at, f"{call} answers the list itself: there is no {root_names(part)[0]!r} around it"

@@ -11,7 +11,7 @@ from ..merge import ON, deployment_variants
 from ..parameters import to_identifier
 from ..scopes import conflicting_forms, names_in
 from ..source_file import RESOURCE, Definition, Definitions, Path
-from .commands import Checker, calls_of_lookup, list_in_pages_faults, params_of_commands
+from .commands import Checker, calls_of_lookup, member_of_list_faults, params_of_commands
 from .operations import several_ids_faults
 from .references import RESERVED, pattern_fault, value_faults
 from .requests import Problems, answers_list, each_deployment
@@ -50,7 +50,7 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
         for path, part in calls_of_lookup(here):
             yield from checker.argument_problems(part, (*at, *path))
             if path and "value" in part and answers_list(definitions, {"call": part["call"], "as": ""}):
-                yield from list_in_pages_faults(part["call"], part["value"], (*at, *path, "value"))
+                yield from member_of_list_faults(part["call"], part["value"], (*at, *path, "value"))
         yield from _unseen_names(definitions, definition, here, at)
         read: dict[Path, str] = {("match", place): text for place, text in enumerate(here.get("match", ()))}
         read |= {(key,): str(here[key]) for key in ("value", "label", "where") if key in here}
