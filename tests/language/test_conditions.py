@@ -23,7 +23,7 @@ ARGUMENTS = [[], ["a"], ["b", "a"], ["'x'", "b", "c"], ["['x', `1`]", "d", "e", 
 
 @pytest.mark.parametrize("name", sorted(Functions.FUNCTION_TABLE))
 def test_calls_with_any_arguments_are_judged(name: str) -> None:
-    """Those with too few or too many are told elsewhere, and judged here all the same."""
+    """Whatever they are joined with; those with too few or too many are told elsewhere."""
     for arguments in ARGUMENTS:
         call = f"{name}({', '.join(arguments)})"
         for text in (call, f"{call} == 'x'", f"!{call} && {call} > `1`", f"a || {call}[?{call}].x"):

@@ -42,12 +42,12 @@ def _compared_in(node: Node, *, only_equal: bool) -> Iterator[tuple[Node, Any]]:
         left, right = (right, left) if left["type"] == "literal" else (left, right)
         if right["type"] == "literal":
             yield left, right["value"]
-    elif node["type"] == "function_expression" and node["value"] == "contains" and node["children"][1:]:
-        there, looked_for = node["children"][:2]  # another number of arguments is told elsewhere
+    elif node["type"] == "function_expression" and node["value"] == "contains" and not only_equal:
+        there, looked_for = node["children"]
         parts = there["children"] if there["type"] == "multi_select_list" else ()
         values = [part["value"] for part in parts if part["type"] == "literal"]
         listed = there["value"] if there["type"] == "literal" and isinstance(there["value"], list) else values
-        yield from () if only_equal else ((looked_for, value) for value in listed)
+        yield from ((looked_for, value) for value in listed)
 
 
 def _parts_of_scope(node: Node) -> list[Node]:
