@@ -146,24 +146,27 @@ def make_all_help(program: str, environ: Mapping[str, str]) -> None:
 
     context = Context(program, environ, Streams(io.StringIO(), io.StringIO(), io.StringIO()))
     try:
+        tables: dict[str, Mapping[str, Any]] = {**context.catalog.groups.all(), **context.catalog.commands.all()}
         seen: set[Any] = set()
         root = root_group(context, lambda *_: None)
-        waiting = [(root, click.Context(root, info_name=program))]
+        ctx = click.Context(root, info_name=program)
+        root.get_help(ctx)
+        waiting: list[tuple[Any, click.Context]] = [(root, ctx)]
         while waiting:
             group, ctx = waiting.pop()
-            group.get_help(ctx)
             for child in group.child_entries.values():
                 path = f"{group.path} {child.name}".strip()
-                parts = _parts_of_help(context, child.kind, path)
+                parts = _parts_of_help(tables[path])
                 if child.kind == "command" and parts <= seen:
                     continue
-                seen |= parts
                 made: Any = group.get_command(ctx, child.name)
                 inner = click.Context(made, parent=ctx, info_name=child.name)
                 if child.kind == "group":
                     waiting.append((made, inner))
-                else:
+                    parts |= {(each.kind, each.hidden) for each in made.child_entries.values()}
+                if not parts <= seen:
                     made.get_help(inner)
+                    seen |= parts
         if context.broken is not None:
             raise context.broken
     except _expected() as error:
@@ -172,13 +175,9 @@ def make_all_help(program: str, environ: Mapping[str, str]) -> None:
         context.close()
 
 
-def _parts_of_help(context: Context, kind: str, path: str) -> set[Any]:
-    """The keys of a command, and what each of its parameters is made of."""
-    if kind == "group":
-        return set()
-    command: Mapping[str, Any] = context.catalog.commands.get(path)
-    made_of = {(each.get("kind"), each.get("type"), *each) for each in command.get("params", ())}
-    return {*command, *made_of}
+def _parts_of_help(table: Mapping[str, Any]) -> set[Any]:
+    """The keys of a command or group, and what each of its parameters is made of."""
+    return {*table, *((each.get("kind"), each.get("type"), *each) for each in table.get("params", ()))}
 
 
 def call_command(

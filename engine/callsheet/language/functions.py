@@ -20,7 +20,7 @@ from itertools import takewhile
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from jmespath import exceptions, functions
+from jmespath import ast, exceptions, functions
 from jmespath.lexer import Lexer
 from jmespath.parser import ParsedResult, Parser
 from jmespath.visitor import Options, TreeInterpreter
@@ -554,11 +554,14 @@ def _stands_for(other: Any, item: Any) -> bool:
 
 _OPTIONS = Options(custom_functions=Functions())
 _PARSER = RootParser()
+_NAME_ALONE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _PARSING = threading.Lock()  # a parser is made for one thread at a time
 
 
 def parse_expression(expression: str) -> Any:
     """A parsed expression. Unknown functions are found here, not when first called: raises a `JMESPathError`."""
+    if _NAME_ALONE.fullmatch(expression) and expression not in CONSTANTS:  # most are: nothing in it to find
+        return ParsedResult(expression, ast.field(expression))
     try:
         with _PARSING:
             parsed = _PARSER.parse(expression)

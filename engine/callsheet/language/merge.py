@@ -51,7 +51,7 @@ def merge_tables(under: Table, over: Table, *, afresh: bool = False) -> Table:
                     del merged[key]
             else:
                 merged[key] = merge_tables(below if isinstance(below, dict) else {}, value, afresh=inside)
-        elif _has_names(value) and _has_names(below):
+        elif _has_names(below) and _has_names(value):
             merged[key] = _merge_named(below or [], value, afresh=inside)
         else:
             merged[key] = value

@@ -130,10 +130,10 @@ def checked_text(value: Any, type_: str, param: OperationParam | Mapping[str, An
 
 def _check_enum(text: str, param: OperationParam | Mapping[str, Any]) -> None:
     listed = param.get("enum", ())
-    if text in listed:
+    if not listed or text in listed:
         return
     allowed = [value_as_text(value) for value in listed]
-    if allowed and text not in allowed:
+    if text not in allowed:
         guess = did_you_mean(text, allowed)
         raise InvalidValue(f"{text!r} is not an allowed value{guess or ': ' + ', '.join(allowed)}")
 

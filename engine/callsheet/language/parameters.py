@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..patterns import lazy_pattern
@@ -62,6 +63,7 @@ REWRITING = frozenset({"convert", "assign", "members", "removes", "excludes"})
 _LONGEST_TOOL = 64
 
 
+@lru_cache(maxsize=1 << 14)
 def to_identifier(name: str) -> str:
     """`space-id` → `space_id`."""
     return name.replace("-", "_").replace(".", "_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .merge import merge_tables
@@ -135,10 +136,8 @@ def _renames_table(definitions: Definitions, kind: str, part: str) -> dict[str, 
 def _renames_said(definitions: Definitions, kind: str) -> Table:
     """What all files together say was different in a kind: this is asked while definitions are read."""
     definition = definitions.get((KIND, kind))
-    found: Table = {}
-    for table in definition.laid if definition is not None else ():
-        found = merge_tables(found, table)
-    return found
+    laid = definition.laid if definition is not None else []
+    return laid[0] if len(laid) == 1 else reduce(merge_tables, laid, {})
 
 
 def _keys_renamed(keys: dict[str, str], value: Any, names: tuple[str, ...], path: Path) -> Iterator[Renamed]:

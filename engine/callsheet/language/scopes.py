@@ -55,9 +55,10 @@ def root_names(expression: str) -> tuple[str, ...]:
     return tuple(_roots_of(syntax_tree(expression)))
 
 
-def marked_names(expression: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def marked_names(expression: str) -> tuple[str, ...]:
     """The names that an expression takes from the whole scope, whatever it is applied to: those after a `$`."""
-    yield from _marked_below(syntax_tree(expression))
+    return tuple(_marked_below(syntax_tree(expression)))
 
 
 def comparisons_in(expression: str) -> Iterator[tuple[list[str], Any]]:
@@ -88,18 +89,20 @@ def looks_at_all(expression: str) -> bool:
     return _looks_at_all(syntax_tree(expression))
 
 
+@lru_cache(maxsize=4096)
 def begins_in_all(expression: str) -> bool:
     """Whether it parses and takes its whole scope, which is never what a template of a command means."""
     tree = syntax_tree(expression)
     return tree is not _BROKEN and _looks_at_all(tree)
 
 
-def names_of_items(expression: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def names_of_items(expression: str) -> tuple[str, ...]:
     """The names at the start of an expression that are looked up in an item instead: `tag` in `[?contains(tags, tag)]`.
 
     What follows a dot, or is chosen as `items[].{id: id}`, is plainly a part of what is before it, and none of them.
     """
-    yield from _of_items(syntax_tree(expression), within=False)
+    return tuple(_of_items(syntax_tree(expression), within=False))
 
 
 def conflicting_forms(expressions: Mapping[Path, str], name: str = "") -> Iterator[tuple[Path, Path]]:

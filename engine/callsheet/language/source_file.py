@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Generator, Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tomli
@@ -376,17 +377,26 @@ def _deepest_line(text: str) -> int:
     return 1 + max(range(len(lines)), key=lambda place: lines[place].count("[") + lines[place].count("{"), default=0)
 
 
+_HOLDS = (dict, list)
+
+
 def way_too_deep(tables: Table) -> Path | None:
     """The way to something that lies too deep, if anything does."""
+    level: list[Any] = [tables]
+    for _ in range(DEEPEST + 1):
+        held = chain.from_iterable(value.values() if isinstance(value, dict) else value for value in level)
+        level = [item for item in held if isinstance(item, _HOLDS)]
+    if not level:
+        return None
     waiting: list[tuple[Path, Any]] = [((), tables)]
     while waiting:
         path, value = waiting.pop()
         if len(path) > DEEPEST:
             return path
         if isinstance(value, dict):
-            waiting += [((*path, key), item) for key, item in value.items() if isinstance(item, dict | list)]
+            waiting += [((*path, key), item) for key, item in value.items() if isinstance(item, _HOLDS)]
         elif isinstance(value, list):
-            waiting += [((*path, place), item) for place, item in enumerate(value) if isinstance(item, dict | list)]
+            waiting += [((*path, place), item) for place, item in enumerate(value) if isinstance(item, _HOLDS)]
     return None
 
 

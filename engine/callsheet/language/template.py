@@ -160,8 +160,8 @@ def texts_in(value: Any) -> Iterator[str]:
     """Every text in a (nested) value."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping | list):
-        for part in value.values() if isinstance(value, Mapping) else value:
+    elif isinstance(value, (Mapping, list)):
+        for part in value if isinstance(value, list) else value.values():
             yield from texts_in(part)
 
 

@@ -57,8 +57,11 @@ def _table_text(
         if isinstance(value, dict) and key in _ALWAYS_APART and len(path) == 2:
             apart.append((key, value))
             continue
+        if key in _ALWAYS_LISTED and _is_tables(value):
+            yield from _listed_tables(key, value)
+            continue
         line = f"{_toml_key(key)} = {_inline_value(value)}"
-        if _stands_apart(key, value, line):
+        if _stands_apart(value, line):
             apart.append((key, value))
         else:
             yield from _key_lines(key, value, line)
@@ -72,11 +75,11 @@ def _table_text(
             yield from _table_text((*path, key), value, above=above)
 
 
-def _stands_apart(key: str, value: Any, line: str) -> bool:
-    if len(line) <= WIDTH and not isinstance(value, list):
+def _stands_apart(value: Any, line: str) -> bool:
+    if len(line) <= WIDTH:
         return False
-    if _is_tables(value) and key not in _ALWAYS_LISTED:
-        return len(line) > WIDTH and any(len(_inline_value(item)) + 3 > WIDTH for item in value)
+    if _is_tables(value):
+        return any(len(_inline_value(item)) + 3 > WIDTH for item in value)
     return isinstance(value, dict)
 
 
@@ -86,12 +89,9 @@ def _is_tables(value: Any) -> bool:
 
 def _key_lines(key: str, value: Any, line: str) -> Iterator[str]:
     """`line` is what stands there where it fits."""
-    if _is_tables(value) and (key in _ALWAYS_LISTED or len(line) > WIDTH):
-        yield f"{_toml_key(key)} = ["
-        for item in value:
-            yield from _listed_table(item)
-        yield "]"
-    elif isinstance(value, list) and len(line) > WIDTH:
+    if len(line) > WIDTH and _is_tables(value):
+        yield from _listed_tables(key, value)
+    elif len(line) > WIDTH and isinstance(value, list):
         yield f"{_toml_key(key)} = ["
         yield from _wrapped_values(value, "  ")
         yield "]"
@@ -99,16 +99,24 @@ def _key_lines(key: str, value: Any, line: str) -> Iterator[str]:
         yield line
 
 
+def _listed_tables(key: str, tables: list[Any]) -> Iterator[str]:
+    yield f"{_toml_key(key)} = ["
+    for item in tables:
+        yield from _listed_table(item)
+    yield "]"
+
+
 def _listed_table(item: Mapping[str, Any]) -> Iterator[str]:
     """One table of a list; where it is too long its longest list goes over several lines."""
-    line = f"  {_inline_value(item)},"
+    texts = {key: _inline_value(value) for key, value in item.items()}
+    line = f"  {_inline_pairs(texts)},"
     lists = [key for key, value in item.items() if isinstance(value, list)] if len(line) > WIDTH else []
     if not lists:
         yield line
         return
-    long = max(lists, key=lambda key: len(_inline_value(item[key])))
-    short = {key: value for key, value in item.items() if key != long}
-    opening = _inline_value(short).removesuffix(" }")
+    long = max(lists, key=lambda key: len(texts[key]))
+    del texts[long]
+    opening = _inline_pairs(texts).removesuffix(" }")
     yield f"  {opening}, {_toml_key(long)} = ["
     yield from _wrapped_values(item[long], "    ")
     yield "  ] },"
@@ -129,11 +137,15 @@ def _inline_value(value: Any) -> str:
     if isinstance(value, str):
         return _toml_quoted(value)
     if isinstance(value, dict):
-        pairs = ", ".join([f"{_toml_key(key)} = {_inline_value(item)}" for key, item in value.items()])
-        return f"{{ {pairs} }}" if pairs else "{}"
+        return _inline_pairs({key: _inline_value(item) for key, item in value.items()})
     if isinstance(value, list):
         return f"[{', '.join(map(_inline_value, value))}]"
-    return json.dumps(value)
+    return ("false", "true")[value] if isinstance(value, bool) else json.dumps(value)
+
+
+def _inline_pairs(texts: Mapping[str, str]) -> str:
+    pairs = ", ".join([f"{_toml_key(key)} = {text}" for key, text in texts.items()])
+    return f"{{ {pairs} }}" if pairs else "{}"
 
 
 @lru_cache(maxsize=4096)

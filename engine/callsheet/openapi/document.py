@@ -460,9 +460,13 @@ class Document:
     def __init__(self, name: str, tree: Any) -> None:
         self.name = name
         self.tree = _checked_document(name, tree)
+        # What is known of a table in it, by its id; the table is kept with it, so that no other one gets the id.
+        self.facts: dict[int, tuple[JsonObject, JsonObject]] = {}
 
     def resolve_references(self, node: Any) -> Any:
         """What stands at the end of a chain of references; anything else is returned as it is."""
+        if not isinstance(node, dict) or "$ref" not in node:  # nearly every one
+            return node
         seen: list[str] = []
         while isinstance(node, dict) and isinstance(node.get("$ref"), str):
             reference = node["$ref"]

@@ -41,8 +41,15 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 def facts_of(document: Document, schema: Any) -> JsonObject:
     """The keys of a parameter that its schema decides; a plain string says nothing."""
+    table = document.table_of(schema)
+    if id(table) not in document.facts:  # operations share parameters and the fields that they answer
+        document.facts[id(table)] = table, _facts_of_table(document, table)
+    return dict(document.facts[id(table)][1])
+
+
+def _facts_of_table(document: Document, table: JsonObject) -> JsonObject:
     known: _Known = {}
-    merged = _merged_schema(document, schema, 0, known)
+    merged = _merged_schema(document, table, 0, known)
     kind = _type_of(merged)
     facts: JsonObject = {} if kind == "string" else {"type": kind}
     values = merged
@@ -53,10 +60,9 @@ def facts_of(document: Document, schema: Any) -> JsonObject:
         facts |= {"items": item} if item in ("integer", "number", "boolean") else {}
     if isinstance(values.get("format"), str):
         facts["format"] = values["format"]
+    typed = cast("OperationParam", facts)
     if enum := [
-        value
-        for value in values.get("enum", ())
-        if value is not None and argument_misfit(cast("OperationParam", {**facts, "pattern": ""}), value) is None
+        value for value in values.get("enum", ()) if value is not None and argument_misfit(typed, value) is None
     ]:
         facts["enum"] = enum
     if isinstance(values.get("pattern"), str) and pattern_fault(values["pattern"]) is None:

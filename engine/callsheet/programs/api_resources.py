@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.parameters import to_identifier
@@ -351,12 +352,19 @@ def _allowed_choices(facts: Mapping[str, Any]) -> JsonObject:
 
 def option_name(name: str, prefix: str, taken: Collection[str]) -> str | None:
     """The name of an option for what an API calls `name`; with the prefix where that means something else already."""
-    plain = command_word(name)
-    spare = (f"{plain}-param", f"param-{plain}", *(f"param-{plain}-{number}" for number in range(2, 9)))
-    for candidate in (plain, f"{prefix}-{plain}" if prefix else "", *spare):
+    for candidate in _names_to_try(command_word(name), prefix):
         if re.match("[a-z]", candidate) and candidate not in taken and option_identifier(candidate) not in _SEEN:
             return candidate
     return None
+
+
+def _names_to_try(plain: str, prefix: str) -> Iterator[str]:
+    yield plain
+    if prefix:
+        yield f"{prefix}-{plain}"
+    yield f"{plain}-param"
+    yield f"param-{plain}"
+    yield from (f"param-{plain}-{number}" for number in range(2, 9))
 
 
 def option_identifier(name: str) -> str:
@@ -374,15 +382,17 @@ def _used_names(values: CommandValues) -> Iterator[str]:
 
 def _documented_help(facts: Mapping[str, Any]) -> dict[str, str]:
     """The first sentence of what a document says."""
-    text = str(facts.get("help") or facts.get("description") or "").strip()
-    first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0].rstrip(".")
-    plain = "".join(sign for sign in " ".join(first.split()) if sign.isprintable()).replace("{", "(").replace("}", ")")
-    short = plain if len(plain) <= _LONGEST_HELP else plain[: _LONGEST_HELP - 3].rsplit(" ", 1)[0] + " ..."
+    short = first_sentence(str(facts.get("help") or facts.get("description") or ""))
     return {"help": short} if short else {}
 
 
+@lru_cache(maxsize=1 << 14)  # operations say the same of what they share
 def first_sentence(text: str) -> str:
-    return _documented_help({"help": text}).get("help", "")
+    first = re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0].rstrip(".")
+    joined = " ".join(first.split())
+    plain = joined if joined.isprintable() else "".join(sign for sign in joined if sign.isprintable())
+    plain = plain.replace("{", "(").replace("}", ")")
+    return plain if len(plain) <= _LONGEST_HELP else plain[: _LONGEST_HELP - 3].rsplit(" ", 1)[0] + " ..."
 
 
 # Resources out of an API: what is listed, shown, created, changed and deleted at one path is one kind of thing.

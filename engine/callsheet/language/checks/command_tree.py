@@ -296,7 +296,7 @@ def _repeated_names(items: list[Any], *, words: bool) -> Iterator[tuple[int, str
             if item in seen:
                 yield place, f"{item!r} stands there already"
             seen.add(item)
-        if isinstance(item, Mapping) and isinstance(item.get("name"), str) and {"value", "call"} & item.keys():
+        if isinstance(item, dict) and ("value" in item or "call" in item) and isinstance(item.get("name"), str):
             name = item["name"].casefold()
             if name in seen:
                 yield place, f"{item['name']!r} is the name of an earlier one"

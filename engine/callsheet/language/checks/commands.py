@@ -389,18 +389,22 @@ class Checker(CallChecker):
         for place, param in enumerate(table.get("params", ())):
             yield from self._converter_problems(param, names, ("params", place, "convert"))
             for key in ("front", "beside"):
-                yield from ((("params", place, key), text) for text in unusable_names({*_text_at(param, key)}, taken))
+                if key in param:
+                    made = unusable_names({*_text_at(param, key)}, taken)
+                    yield from ((("params", place, key), text) for text in made)
             if "folder" in param and to_identifier(param["folder"]) not in names:
                 yield (
                     ("params", place, "folder"),
                     f"no parameter {param['folder']!r}{did_you_mean(param['folder'], names)}",
                 )
-            yield from self._assignment_problems(param.get("assign", ""), names, ("params", place, "assign"))
+            if "assign" in param:
+                yield from self._assignment_problems(param["assign"], names, ("params", place, "assign"))
             for number, rule in enumerate(param.get("refuse", ())):
                 yield from expression_faults(rule["when"], names, ("params", place, "refuse", number, "when"))
                 for key in ("fail", "hint"):
                     yield from value_faults(rule.get(key), names, ("params", place, "refuse", number, key))
-            yield from self._ask_problems(param.get("ask", {}), names, ("params", place, "ask"))
+            if "ask" in param:
+                yield from self._ask_problems(param["ask"], names, ("params", place, "ask"))
             lookup: LookupDefinition | None = self.table_of("lookup", param.get("lookup", ""))
             for _, part in calls_of_lookup(lookup) if lookup else ():
                 needed = set(names_in(part.get("args")))
@@ -460,9 +464,11 @@ class Checker(CallChecker):
             yield at, f"the assignment {id!r} needs {name!r}, which this command does not have"
 
     def _converter_problems(self, param: Param | CommandDefinition, names: Names, at: Path) -> Problems:
-        convert = param.get("convert")
+        if "convert" not in param:
+            return
+        convert = param["convert"]
         yield from value_faults(convert, names, at)
-        if convert is not None and "{" not in convert and convert not in self.converters:
+        if "{" not in convert and convert not in self.converters:
             yield at, f"no converter {convert!r}{did_you_mean(convert, self.converters)}"
 
     def _step_problems(

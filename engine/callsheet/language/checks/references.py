@@ -131,7 +131,7 @@ def kind_schema(kind: str) -> Schema:
 def shape_places(kind: str, table: Any, wanted: tuple[str, tuple[str, ...]] | None = None) -> list[ShapePlace]:
     """Every value of a definition, tables and lists before what they hold.
 
-    With `wanted`, a key of shapes and its values, only those on the way to a shape that has one of these.
+    With `wanted`, a key of shapes and its values, only those on the way to a value whose shape has one of these.
     """
     found: list[ShapePlace] = []
     _ShapeWalk(kind, found.append, wanted).visit(kind_schema(kind), None, table, ())
@@ -174,6 +174,8 @@ class _ShapeWalk:
         self.root, self.see, self.wanted = kind_schema(kind), see, wanted
         self.clean, self.findings = clean, findings
         self.leads = _LEADS.setdefault(wanted, {})
+        self.inner = _INNER.setdefault(wanted, {})
+        self.keys = _KEYS.setdefault(wanted, {})
 
     def visit(self, node: Schema, sees: Any, value: Any, path: Path) -> None:
         """`sees` is what expressions see by the shapes around this one."""
@@ -187,22 +189,60 @@ class _ShapeWalk:
         if (seen := node.get("sees", sees)) is not None and schema.get("sees") is not seen:
             schema = _that_sees(schema, seen)
         self.see(ShapePlace(path, value, schema))
-        parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        is_free, sees = schema.get("format") == "value", schema.get("sees")
-        for part, item in parts:
-            inner = schema if is_free else _child_schema(schema, part)
-            if not _says_nothing(inner, item) if self.wanted is None else self._leads_on(inner, self.wanted):
-                self.visit(inner, sees, item, (*path, part))
+        if isinstance(value, dict | list) and value:
+            inner, sees = self._inner_of(schema), schema.get("sees")
+            for part, item in value.items() if isinstance(value, dict) else enumerate(value):
+                shape = inner.items if isinstance(part, int) else inner.named.get(part, inner.others)
+                if shape is None or (self.wanted is None and _says_nothing(shape, item)):
+                    continue
+                if self.wanted is None or type(item) is not dict or not self._holds_nothing(shape, item):
+                    self.visit(shape, sees, item, (*path, part))
         if key is not None and self.clean is not None and before == len(self.findings):
             self.clean.add(key)
 
-    def _leads_on(self, node: Schema, wanted: tuple[str, tuple[str, ...]]) -> bool:
-        """Whether a shape has the wanted key with such a value, or one inside it has."""
-        found = self.leads.get(id(node))
+    def _inner_of(self, schema: Schema) -> _InnerShapes:
+        found = self.inner.get(id(schema))
         if found is None:
-            key, values = wanted
-            found = self.leads[id(node)] = any(each.get(key) in values for each in _shapes_inside(self.root, node))
+            if schema.get("format") == "value":
+                found = _InnerShapes({}, schema, schema)
+            else:
+                named = {key: _child_schema(schema, key) for key in schema.get("properties", ())}
+                found = _InnerShapes(named, _child_schema(schema, ""), _child_schema(schema, 0))
+            if self.wanted is not None:
+                named = {key: self._if_leading(shape, self.wanted) for key, shape in found.named.items()}
+                rest = (self._if_leading(shape, self.wanted) for shape in found[1:])
+                found = _InnerShapes(named, *rest)
+            self.inner[id(schema)] = found
         return found
+
+    def _holds_nothing(self, shape: Schema, value: Any) -> bool:
+        """Whether a table is none that is wanted, by its keys: nearly all parameters of a command are none."""
+        if id(shape) not in self.keys:
+            self.keys[id(shape)] = self._keys_on_the_way(shape, value)
+        keys = self.keys[id(shape)]
+        return keys is not None and keys.isdisjoint(value)
+
+    def _keys_on_the_way(self, shape: Schema, value: Any) -> frozenset[str] | None:
+        inner = None if "anyOf" in shape else self._inner_of(_resolve_schema(self.root, shape, value))
+        if inner is None or inner.others is not None:
+            return None
+        return frozenset(key for key, each in inner.named.items() if each is not None)
+
+    def _if_leading(self, node: Schema, wanted: tuple[str, tuple[str, ...]]) -> Schema | None:
+        """A shape, where it has the wanted key with such a value, or one inside it has."""
+        leads = self.leads.get(id(node))
+        if leads is None:
+            key, values = wanted
+            leads = self.leads[id(node)] = any(each.get(key) in values for each in _shapes_inside(self.root, node))
+        return node if leads else None
+
+
+class _InnerShapes(NamedTuple):
+    """What the parts of a table by name, its other parts and the items of a list have to be; None: nothing of them."""
+
+    named: Mapping[str, Schema | None]
+    others: Schema | None
+    items: Schema | None
 
 
 def _bytes_of(value: Any) -> bytes:
@@ -218,6 +258,8 @@ _NO_SHAPE: Schema = {}
 _SEEING: dict[tuple[int, int], tuple[Schema, Any, Schema]] = {}
 _FOLLOWED: dict[int, tuple[Schema, Schema]] = {}
 _LEADS: dict[Any, dict[int, bool]] = {}
+_INNER: dict[Any, dict[int, _InnerShapes]] = {}
+_KEYS: dict[Any, dict[int, frozenset[str] | None]] = {}
 _PLAIN: dict[int, bool] = {}
 
 
@@ -305,15 +347,20 @@ def id_findings(definition: Definition) -> Findings:
 def place_findings(
     definition: Definition, known: Known, further: Callable[[ShapePlace], Findings], clean: set[Any]
 ) -> list[Finding]:
-    """What is wrong with a single place. `clean` collects the tables that are sound, so that each is judged once."""
+    """What is wrong with a single place; `further` judges tables and lists.
+
+    `clean` collects the tables that are sound, so that each is judged once.
+    """
     found = [*id_findings(definition)]
 
     def judge(place: ShapePlace) -> None:
         if _says_nothing(place.schema, place.value):
             return
-        found.extend(_reference_findings(place, known))
-        found.extend(Finding(place.path, text) for text in _place_faults(place))
-        found.extend(further(place))
+        if not isinstance(place.value, list):
+            found.extend(_reference_findings(place, known))
+            found.extend(Finding(place.path, text) for text in _place_faults(place))
+        if isinstance(place.value, (dict, list)):
+            found.extend(further(place))
 
     _ShapeWalk(definition.kind, judge, clean=clean, findings=found).visit(
         kind_schema(definition.kind), None, definition.table, ()
@@ -567,7 +614,7 @@ def together_findings(place: ShapePlace) -> Findings:
                 return
             shapes.append(own_shape(registry, name).__name__)
             yield from _of_entry(place, key, {*shared}, own_keys(registry, name))
-        for rule in (rule for shape in shapes for rule in RULES.get(shape, ())):
+        for rule in (rule for shape in shapes for rule in RULES.get(shape, ()) if rule.having in place.value):
             yield from (Finding((*place.path, key), text) for key, text in _broken_rules(rule, place.value))
 
 
@@ -584,7 +631,7 @@ def _of_entry(place: ShapePlace, named_by: str, shared: set[str], own: Mapping[s
 
 def _broken_rules(rule: KeyRule, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     key = rule.having
-    if key not in table or (rule.values and table[key] not in rule.values):
+    if rule.values and table[key] not in rule.values:
         return
     named = f"{key} = {_shown_value(table[key])}" if rule.values else key
     for other in rule.without:

@@ -333,8 +333,11 @@ def _only_lists(action: Mapping[str, Any]) -> bool:
     return "list" in action and not {"cases", "repeat"} & action.keys()
 
 
+_ONE_PATH = re.compile(r"\{\w+(?:\.\w+)*\}")
+
+
 def _is_one_path(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"\{\w+(?:\.\w+)*\}", value) is not None
+    return isinstance(value, str) and _ONE_PATH.fullmatch(value) is not None
 
 
 def _texts_of_list(value: Any) -> list[str]:

@@ -133,7 +133,9 @@ def _example_findings(definitions: Definitions, command: Definition, shared: Seq
 
 def _closed_members(definitions: Definitions, param: Param) -> Collection[str]:
     """All the members that NAME=VALUE can name, where the schema of the body says that there are no others."""
-    operation = definitions.get(("operation", param.get("members", "")))
+    if "members" not in param:
+        return ()
+    operation = definitions.get(("operation", param["members"]))
     body = operation.table.get("body", {}) if operation is not None else {}
     schema = resolved_schema(definitions, {"ref": body.get("schema")})
     return schema.get("properties", ()) if schema.get("additionalProperties") is False else ()
@@ -262,7 +264,9 @@ def _item_findings(definitions: Definitions, each: Any, params: Params, at: Path
 
 def _default_findings(definitions: Definitions, table: CommandDefinition) -> Findings:
     for place, param in enumerate(table.get("params", ())):
-        default = param.get("default")
+        if "default" not in param:
+            continue
+        default = param["default"]
         kind = param.get("complete", "")
         known = [each.id for each in definitions.of_kind(kind)] if kind not in _KNOWN_BY_OTHER_NAMES else []
         for word in _listed(default):
