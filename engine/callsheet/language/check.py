@@ -336,7 +336,8 @@ def _further_problems(
                     continue  # a later file has taken it away everywhere
                 yield Problem(definition, Finding((ON, word, *path), f"nothing to remove{near}"))
         for find in checks.get(kind, ()):
-            yield from (Problem(definition, Finding(*found)) for found in find(definitions, definition))
+            for found in find(definitions, definition):
+                yield Problem(definition, Finding(*found))
 
 
 Check = Callable[..., Iterable[tuple[Any, ...]]]

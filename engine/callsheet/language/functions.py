@@ -561,7 +561,8 @@ _PARSING = threading.Lock()  # a parser is made for one thread at a time
 def parse_expression(expression: str) -> Any:
     """A parsed expression. Unknown functions are found here, not when first called: raises a `JMESPathError`."""
     if _NAME_ALONE.fullmatch(expression) and expression not in CONSTANTS:  # most are: nothing in it to find
-        return ParsedResult(expression, ast.field(expression))
+        name: Any = ast.field(expression)
+        return ParsedResult(expression, name)
     try:
         with _PARSING:
             parsed = _PARSER.parse(expression)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,9 +43,13 @@ def plain_paths(expression: str) -> Iterator[list[str]]:
 
 def expressions_in(value: Any) -> Iterator[str]:
     """Those in the placeholders of a (nested) value; broken ones are left out."""
-    for text in texts_in(value):
-        with suppress(TemplateError):
+    for text in (value,) if isinstance(value, str) else texts_in(value):
+        if "{" not in text:
+            continue
+        try:
             yield from expressions_in_text(text)
+        except TemplateError:
+            continue
 
 
 @lru_cache(maxsize=4096)

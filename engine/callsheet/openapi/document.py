@@ -462,11 +462,10 @@ class Document:
         self.tree = _checked_document(name, tree)
         # What is known of a table in it, by its id; the table is kept with it, so that no other one gets the id.
         self.facts: dict[int, tuple[JsonObject, JsonObject]] = {}
+        self._found: dict[str, Any] = {}  # what references point to
 
     def resolve_references(self, node: Any) -> Any:
         """What stands at the end of a chain of references; anything else is returned as it is."""
-        if not isinstance(node, dict) or "$ref" not in node:  # nearly every one
-            return node
         seen: list[str] = []
         while isinstance(node, dict) and isinstance(node.get("$ref"), str):
             reference = node["$ref"]
@@ -478,6 +477,11 @@ class Document:
 
     def value_at_reference(self, reference: str) -> Any:
         """What a local reference points to."""
+        if reference not in self._found:
+            self._found[reference] = self._follow_pointer(reference)
+        return self._found[reference]
+
+    def _follow_pointer(self, reference: str) -> Any:
         if not reference.startswith("#"):
             raise DefinitionError(
                 f"{self.name}: {reference!r} is in another file", hint="bundle the document into one file first"
@@ -492,6 +496,8 @@ class Document:
 
     def table_of(self, node: Any) -> JsonObject:
         """A resolved mapping; anything else counts as empty."""
+        if isinstance(node, dict) and "$ref" not in node:  # nearly every one
+            return node
         found = self.resolve_references(node)
         return found if isinstance(found, dict) else {}
 

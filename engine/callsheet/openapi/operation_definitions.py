@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zlib import crc32
 
@@ -44,8 +45,9 @@ def paging_of(
     """The paginator whose parameter the operation takes and whose fields its reply has; the best fit wins."""
     if call.method not in _ASKING:
         return None
-    sendable = _parameter_names(document, call)
-    texts = _text_parameters(document, call)
+    parameters = documented_parameters(document, call)
+    sendable = _parameter_names(document, call, parameters)
+    texts = {each["name"] for each in parameters if _is_documented_as_text(document.table_of(each.get("schema")))}
     candidates = {name: table for name, table in paginators.items() if _can_ask(table, sendable, texts)}
     if not candidates:
         return None
@@ -88,16 +90,8 @@ def _can_ask(table: PaginatorDefinition, sendable: set[str], texts: set[str]) ->
     return table["send"] in sendable and not (kind.counted and is_text)
 
 
-def _text_parameters(document: Document, call: HttpOperation) -> set[str]:
-    """The parameters that are documented as texts, and not as numbers that somebody called so."""
-    return {
-        each["name"]
-        for each in documented_parameters(document, call)
-        if _is_documented_as_text(document.table_of(each.get("schema")))
-    }
-
-
 def _is_documented_as_text(schema: Mapping[str, Any]) -> bool:
+    """And not as a number that somebody called so."""
     shown = (schema.get("default"), schema.get("example"))
     return schema.get("type") == "string" and not any(str(each).isdigit() for each in shown)
 
@@ -119,8 +113,8 @@ def _may_be_a_list(
     return call.method == "GET" and counted and not holds_things and not call.path.endswith("}")
 
 
-def _parameter_names(document: Document, call: HttpOperation) -> set[str]:
-    names = {parameter["name"] for parameter in documented_parameters(document, call) if parameter.get("in") == "query"}
+def _parameter_names(document: Document, call: HttpOperation, parameters: Sequence[Mapping[str, Any]]) -> set[str]:
+    names = {parameter["name"] for parameter in parameters if parameter.get("in") == "query"}
     content = document.table_of(call.operation.get("requestBody")).get("content") or {}
     for media, entry in content.items():
         if is_json(media):
@@ -212,9 +206,10 @@ def has_fields(expression: str, document: Document, properties: Mapping[str, Any
     return all(_path_resolves(document, properties, path) for path in field_paths(expression))
 
 
-def field_paths(expression: str) -> set[tuple[str, ...]]:
+@lru_cache(maxsize=256)  # those of few paginators, for each operation
+def field_paths(expression: str) -> frozenset[tuple[str, ...]]:
     """The plain paths in an expression: `a.b || !c` → (a, b), (c)."""
-    return set(paths_in_expression(parse_expression(expression).parsed))
+    return frozenset(paths_in_expression(parse_expression(expression).parsed))
 
 
 def _path_resolves(document: Document, properties: Mapping[str, Any], path: tuple[str, ...]) -> bool:

@@ -232,6 +232,8 @@ def _schema_parts(document: Document, schema: Any, depth: int) -> Iterator[JsonO
 
 def take_out(document: Document, calls: Collection[HttpOperation], found: Collection[CredentialPlace]) -> None:
     """Take them out of the document: out of bodies, and out of what operations list."""
+    if not found:
+        return
     members = {each.name for each in found if each.place == BODY}
     taken = {(each.place, each.name) for each in found}
     for call in calls:

@@ -40,8 +40,6 @@ _YOURS = """\
 _HEAD = f"{_YOURS}\n{LANGUAGE} = {NEWEST}\n"
 _IMPORTED = ("service", "product")  # which the import has defined already
 _FILE = "program/program.toml"  # files at the top are a person's, and laid over all that is below
-_COMMAND = re.compile(r"^\[command\.(?:\"[^\"]*\"|[\w-]+)\]$", re.MULTILINE)
-_CALL = re.compile(r'\bcall = "([^"]*)"')
 _GENERIC: dict[str, dict[str, Any]] = {
     "token": {"title": "A token", "scheme": "bearer", "secret": "token"},
     "basic": {"title": "User name and password", "scheme": "basic", "secret": "password"},
@@ -128,10 +126,12 @@ def recreate_program(
     )
 
     built: dict[str, str] = {}
+    made: dict[str, dict[str, dict[str, Any]]] = {}
 
     def build(result: ImportResult, without: Collection[Key]) -> dict[str, str]:
         built.clear()  # what is built last is what is taken
-        made = _command_definitions(program, result, below, paginators, without)
+        made.clear()
+        made.update(_command_definitions(program, result, below, paginators, without))
         built.update(_definition_files(program, result, uses, below, made))
         if target is None:
             return built
@@ -141,11 +141,23 @@ def recreate_program(
     own = [] if target is None else [Layer(target)]
     leaving = [path for path in manifest.files if target is not None and is_untouched(target, manifest, path)]
     found = without_unsound_operations([*layers, *own], imported, program, target, build=build, leaving=leaving)
-    texts = [text for path, text in built.items() if path.startswith("commands/")]
-    called = {id for text in texts for id in _CALL.findall(text)}
-    commands = sum(len(_COMMAND.findall(text)) for text in texts)
+    commands = [table for kinds in made.values() for table in kinds["command"].values()]
+    resources = [table for kinds in made.values() for table in kinds["resource"].values()]
+    called = {*_calls_in([commands, resources])}
     notes = [*found.result.notes, *_uncalled_note(program, [id for id in found.result.operations if id not in called])]
-    return Made({**found.result.files, **built}, len(found.result.operations), commands, notes), found
+    return Made({**found.result.files, **built}, len(found.result.operations), len(commands), notes), found
+
+
+def _calls_in(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("call"), str):
+            yield value["call"]
+        for key, part in value.items():
+            if key != "params":
+                yield from _calls_in(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _calls_in(part)
 
 
 def _uncalled_note(program: str, ids: list[str]) -> Iterator[str]:

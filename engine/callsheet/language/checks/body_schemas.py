@@ -14,7 +14,7 @@ from ..conditions import written_results
 from ..merge import ON, said_by_deployment
 from ..parameters import REWRITING, to_identifier
 from ..problem import Finding, Findings
-from ..scopes import plain_paths
+from ..scopes import plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, compile_template, expressions_in_text, texts_in
 from .references import PYTHON_TYPES, pattern_fault
@@ -533,7 +533,7 @@ WHOLE_CANDIDATE = "all of what its look-up found, which has no `value`: write wh
 
 def is_whole_candidate(definitions: Definitions, param: Mapping[str, Any]) -> bool:
     """Whether its look-up gives all of what a service says of a thing: a table, as it is compared by its members."""
-    lookup = definitions.get(("lookup", param.get("lookup", "")))
+    lookup = definitions.get(("lookup", param["lookup"])) if "lookup" in param else None
     if lookup is None or has_several(param) or not REWRITING.isdisjoint(param):
         return False
     is_called = "call" in lookup.table and not {"value", "pattern", "urls", "keywords", ON} & lookup.table.keys()
@@ -556,9 +556,11 @@ def written_values(value: Any, params: Params) -> Sequence[Any]:
         parts = compile_template(value) if isinstance(value, str) else ()
     except TemplateError:
         return ()
-    whole = len(parts) == 1 and value[:1] == "{" and value[-1:] == "}"
-    words = {name: param["choices"] for name, param in params.items() if "choices" in param and not is_changed(param)}
-    return [each for each in written_results(value[1:-1], words) if each is not None] if whole else ()
+    if not (len(parts) == 1 and value[:1] == "{" and value[-1:] == "}"):
+        return ()
+    named = {name: params[name] for name in root_names(value[1:-1]) if name in params}
+    words = {name: param["choices"] for name, param in named.items() if "choices" in param and not is_changed(param)}
+    return [each for each in written_results(value[1:-1], words) if each is not None]
 
 
 def _has_placeholders(value: Any) -> bool:

@@ -635,7 +635,10 @@ _REFERENCES = {"lookup": "lookup", "suggest": "lookup", "assign": "assignment", 
 _NAMES_OF_OTHERS = frozenset({*_REFERENCES, "setting", "short", "metavar", "help", "complete", "type"})
 _TEMPLATES = ("args", "body", "over", "files", "save", "hold", "result", "confirm", "fail", "hint", "note", "tolerate")
 _NO_EXPRESSIONS = frozenset(
-    {"name", "help", "about", "examples", "aliases", "metavar", "choices", "default", "call", "view"}
+    {
+        *("name", "help", "about", "examples", "aliases", "metavar", "choices", "default", "call", "view"),
+        *("kind", "type", "short", "members", "multiple"),
+    }
 )
 
 
@@ -651,10 +654,12 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
     used = {*ALWAYS, *(to_identifier(param["folder"]) for param in params if "folder" in param)}
     used |= _words_of_expressions(definitions, {**table, "params": None})
     words = [_words_of_expressions(definitions, param) for param in params]
+    used_anywhere = used.union(*words)
     for place, param in enumerate(params):
-        # Its own look-up has its name, and does not use it.
-        own = _words_of_expressions(definitions, {**param, "lookup": None}) if "lookup" in param else words[place]
-        used_here = used.union(own, *words[:place], *words[place + 1 :])
+        used_here = used_anywhere
+        if "lookup" in param:  # has its name, and does not use it
+            own = _words_of_expressions(definitions, {**param, "lookup": None})
+            used_here = used.union(own, *words[:place], *words[place + 1 :])
         seen_as = {to_identifier(param["name"]), *(param[key] for key in ("front", "beside") if key in param)}
         is_of_lists = param["name"] in usual and (param["name"] in JOURNAL or prints_list(definitions, {**table}))
         if not seen_as & used_here and not is_of_lists and not param.get("overrides"):

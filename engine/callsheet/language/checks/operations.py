@@ -92,7 +92,8 @@ def _param_faults(param: OperationParam) -> Iterator[tuple[Path, str]]:
     if not param.get("enum", True):
         yield ("enum",), "expected at least one value"
     shown = [repr(value) for value in param.get("enum", ())]
-    yield from ((("enum", place), f"{text}: twice") for place, text in enumerate(shown) if text in shown[:place])
+    if len(shown) > len({*shown}):
+        yield from ((("enum", place), f"{text}: twice") for place, text in enumerate(shown) if text in shown[:place])
     if param.get("in", "query") != "query" and param.get("style", "comma") in ("deep", "repeat"):
         yield ("style",), "only a parameter of the query is sent so"
     if param.get("in") == "header" and not _TOKEN.fullmatch(param["name"]):
@@ -119,7 +120,10 @@ def _param_faults(param: OperationParam) -> Iterator[tuple[Path, str]]:
             if key in param and (fault := argument_misfit(param, param[key])):
                 yield (key,), fault
         unlisted: OperationParam = {**param, "enum": []}
+        takes_any_text = kind in ("string", "array") and not {"format", "pattern", "items"} & param.keys()
         for place, value in enumerate(param.get("enum", ())):
+            if takes_any_text and isinstance(value, str):
+                continue
             if fault := _misfit_of_one(unlisted, value):
                 yield ("enum", place), fault
 
@@ -453,7 +457,7 @@ def product_findings(definitions: Definitions, product: Definition) -> Findings:
 Problems = Iterator[tuple[Path, str]]
 Address = tuple[Path, str, Callable[[str], str | None]]
 
-_ENDS_A_PATH = frozenset("?#\\")
+_NOT_IN_A_PATH = re.compile(r"[?#\\\s]")
 _SERVERS = ("authorize", "device", "token", "sites")
 
 
@@ -477,8 +481,8 @@ def path_problem(text: str) -> str | None:
         return f"expected a path that begins with one slash, not {text!r}"
     if any(part in (".", "..") for part in text.split("/")):
         return f"expected a path without . and .., not {text!r}"
-    odd = next((sign for sign in text if sign in _ENDS_A_PATH or sign.isspace() or not sign.isprintable()), None)
-    return None if odd is None else f"expected a path, which cannot contain {odd!r}"
+    odd = _NOT_IN_A_PATH.search(text) or next((sign for sign in text if not sign.isprintable()), None)
+    return None if odd is None else f"expected a path, which cannot contain {odd[0]!r}"
 
 
 def _server_problem(text: str) -> str | None:

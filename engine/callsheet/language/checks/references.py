@@ -57,8 +57,9 @@ def unusable_names(names: Collection[str], taken: Collection[str] = ()) -> Itera
 
 def value_faults(value: Any, names: Collection[str], at: Path) -> Faults:
     """Of the placeholders in a (nested) value. They are told at the place of the whole value, each once."""
-    told = dict.fromkeys(text for expression in expressions_in(value) for text in _name_faults(expression, names))
-    yield from ((at, text) for text in told)
+    if value is not None:
+        told = dict.fromkeys(text for expression in expressions_in(value) for text in _name_faults(expression, names))
+        yield from ((at, text) for text in told)
 
 
 def expression_faults(expression: str, names: Collection[str], at: Path) -> Faults:
@@ -189,7 +190,7 @@ class _ShapeWalk:
         if (seen := node.get("sees", sees)) is not None and schema.get("sees") is not seen:
             schema = _that_sees(schema, seen)
         self.see(ShapePlace(path, value, schema))
-        if isinstance(value, dict | list) and value:
+        if value and isinstance(value, (dict, list)):
             inner, sees = self._inner_of(schema), schema.get("sees")
             for part, item in value.items() if isinstance(value, dict) else enumerate(value):
                 shape = inner.items if isinstance(part, int) else inner.named.get(part, inner.others)
@@ -203,15 +204,15 @@ class _ShapeWalk:
     def _inner_of(self, schema: Schema) -> _InnerShapes:
         found = self.inner.get(id(schema))
         if found is None:
-            if schema.get("format") == "value":
-                found = _InnerShapes({}, schema, schema)
-            else:
+            named, others, items = {}, schema, schema
+            if schema.get("format") != "value":
                 named = {key: _child_schema(schema, key) for key in schema.get("properties", ())}
-                found = _InnerShapes(named, _child_schema(schema, ""), _child_schema(schema, 0))
-            if self.wanted is not None:
-                named = {key: self._if_leading(shape, self.wanted) for key, shape in found.named.items()}
-                rest = (self._if_leading(shape, self.wanted) for shape in found[1:])
-                found = _InnerShapes(named, *rest)
+                others, items = _child_schema(schema, ""), _child_schema(schema, 0)
+            found = _InnerShapes(
+                {key: self._if_leading(shape) for key, shape in named.items()},
+                self._if_leading(others),
+                self._if_leading(items),
+            )
             self.inner[id(schema)] = found
         return found
 
@@ -228,11 +229,13 @@ class _ShapeWalk:
             return None
         return frozenset(key for key, each in inner.named.items() if each is not None)
 
-    def _if_leading(self, node: Schema, wanted: tuple[str, tuple[str, ...]]) -> Schema | None:
-        """A shape, where it has the wanted key with such a value, or one inside it has."""
+    def _if_leading(self, node: Schema) -> Schema | None:
+        """A shape, where it has the wanted key with such a value, or one inside it has; any, where none is wanted."""
+        if self.wanted is None:
+            return node
         leads = self.leads.get(id(node))
         if leads is None:
-            key, values = wanted
+            key, values = self.wanted
             leads = self.leads[id(node)] = any(each.get(key) in values for each in _shapes_inside(self.root, node))
         return node if leads else None
 
@@ -354,8 +357,6 @@ def place_findings(
     found = [*id_findings(definition)]
 
     def judge(place: ShapePlace) -> None:
-        if _says_nothing(place.schema, place.value):
-            return
         if not isinstance(place.value, list):
             found.extend(_reference_findings(place, known))
             found.extend(Finding(place.path, text) for text in _place_faults(place))
@@ -559,6 +560,8 @@ def prefix_fault(header: str, prefix: str) -> str | None:
 
 def pattern_fault(pattern: Any, groups: int = 0) -> str | None:
     """Why a text cannot be used as a regular expression with so many groups, or None."""
+    if not pattern and not groups:
+        return None
     try:
         with warnings.catch_warnings(category=FutureWarning, action="error"):
             compiled = re.compile(pattern)

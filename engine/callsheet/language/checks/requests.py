@@ -249,40 +249,42 @@ class CallChecker:
         params: dict[str, OperationParam] = {name: {"name": name, "in": "path"} for name in _in_path(here)}
         params |= {param["name"]: param for param in here.get("params", ()) if not param.get("remove")}
         for name, value in given.items():
-            if name not in params:
+            taken = params.get(name)
+            if taken is None:
                 continue
-            param = self.params.get(value[1:-1].strip()) if isinstance(value, str) and value[:1] == "{" else None
-            if param and params[name].get("in") == "path" and "step" not in at and _can_be_missing(param):
+            inside = value[1:-1].strip() if isinstance(value, str) else ""
+            param = self.params.get(inside) if inside and value[0] == "{" else None
+            is_path = _is_one_path(value)
+            if param and taken.get("in") == "path" and "step" not in at and _can_be_missing(param):
                 yield (*at, "args", name), f"cannot be left out, and {param['name']!r} can: say `required = true` of it"
-            if params[name].get("required", params[name].get("in") == "path") and "when" not in step:
-                lacking = self.may_lack.intersection(root_names(value[1:-1])) if _is_one_path(value) else ()
-                for each in sorted(lacking):
+            if self.may_lack and is_path and taken.get("required", taken.get("in") == "path") and "when" not in step:
+                for each in sorted(self.may_lack.intersection(root_names(inside))):
                     text = (
                         f"cannot be left out, and {each!r} is there only where its step is taken: say the same `when`"
                     )
                     yield (*at, "args", name), text
-            is_list = _is_list(param) if param else isinstance(value, str) and value[1:-1].strip() in self.lists
-            whole = self.answers.get(value[1:-1].strip()) if _is_one_path(value) else None
-            if whole is not None and (params[name].get("in") == "path" or whole == "find"):
+            is_list = _is_list(param) if param else inside in self.lists
+            whole = self.answers.get(inside) if is_path else None
+            if whole is not None and (taken.get("in") == "path" or whole == "find"):
                 yield (*at, "args", name), f"{value} is {_WHOLE[whole]}"
                 continue
-            if is_list and params[name].get("type", "string") not in ("array", "object"):
-                said = param["name"] if param else value[1:-1].strip()
+            if is_list and taken.get("type", "string") not in ("array", "object"):
+                said = param["name"] if param else inside
                 yield (*at, "args", name), f"takes one value, and {said!r} is a list of values"
                 continue
-            if param and is_whole_candidate(self.definitions, param) and params[name].get("type", "string") != "object":
+            if param and is_whole_candidate(self.definitions, param) and taken.get("type", "string") != "object":
                 yield (*at, "args", name), f"takes one value, and {param['name']!r} is {WHOLE_CANDIDATE}"
                 continue
-            if param and params[name].get("type") in ("integer", "number") and self._takes_words(param):
+            if param and taken.get("type") in ("integer", "number") and self._takes_words(param):
                 text = f"expected a number, and {param['lookup']!r} takes words for {param['name']!r} as they are"
                 yield (*at, "args", name), text
                 continue
             listed = [self.params.get(item[1:-1].strip()) for item in _texts_of_list(value) if _is_one_path(item)]
             sent = [word for each in [param, *listed] if each for word in _sent_words(each)]
-            if sent and params[name].get("enum") == sent:
+            if sent and taken.get("enum") == sent:
                 continue
-            for each in sent or written_values(value, self.params):
-                if fault := argument_misfit(params[name], each):
+            for each in sent or (() if param else written_values(value, self.params)):
+                if fault := argument_misfit(taken, each):
                     yield (*at, "args", name), fault
                     break
 

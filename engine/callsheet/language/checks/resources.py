@@ -584,7 +584,7 @@ def rename_findings(definitions: Definitions, renamed: Definition) -> Findings:
         if "of" not in renamed.table:
             yield Finding((), f"no kind {kind!r}{did_you_mean(kind, KINDS)}")
         return
-    known = [id for of, id in definitions if of == kind]
+    known = [each.id for each in definitions.of_kind(kind)]
     for part in ("ids", "gone"):
         for old in renamed.table.get(part, {}):
             if (kind, old) in definitions:

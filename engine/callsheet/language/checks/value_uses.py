@@ -392,7 +392,7 @@ _CHANGED = REWRITING | {"lookup", "multiple", "split"}
 
 
 _FORMS = ("template", "value", "jmespath")  # of texts with expressions
-_COMPARING = re.compile("[=!]=|[<>]")  # without one of these nothing is compared
+_COMPARING = ("==", "!=", "<", ">")  # without one of these nothing is compared
 
 
 # Without one of these nothing is looked for in a member that is known beforehand.
@@ -405,13 +405,15 @@ _OF_A_CHANGE = ("add", "remove")
 def expression_findings(definitions: Definitions, command: Definition) -> Findings:
     """Values that a parameter never has; members that nothing has: of what was given, the site, what a step found."""
     text = str(command.table)
-    params = _known_params(command.table) if _COMPARING.search(text) else {}
+    params = _known_params(command.table) if any(sign in text for sign in _COMPARING) else {}
     members = _known_members(command.table) if any(word in text for word in _MEMBERS) else {}
     members |= _members_of_what_was(definitions, command.table)
     kept = _words_of_what_is_kept(definitions, command.table) if "was" in members else set()
     types = _types_of_params(definitions, command.table) | _types_of_answers(definitions, command.table)
     empty = _names_of_nothing(definitions, command.table)
     for path, expression in expressions_of(command) if params or members or types or empty else ():
+        if expression.isidentifier():  # a name alone, of which all that follows is true
+            continue
         if "ask" not in path:  # those are of what is asked for
             yield from (Finding(path, fault) for fault in type_faults(expression, types))
         for (name, *rest), value in comparisons_in(expression) if params else ():
