@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -102,8 +103,21 @@ def _key_lines(key: str, value: Any, line: str) -> Iterator[str]:
 def _listed_tables(key: str, tables: list[Any]) -> Iterator[str]:
     yield f"{_toml_key(key)} = ["
     for item in tables:
-        yield from _listed_table(item)
+        yield from _listed_lines(item)
     yield "]"
+
+
+_LINES: dict[bytes, tuple[str, ...]] = {}  # of thousands of operations and commands most have the same parameters
+
+
+def _listed_lines(item: dict[str, Any]) -> tuple[str, ...]:
+    try:
+        key = marshal.dumps(item, 2)
+    except ValueError:  # it holds what is no plain value
+        return tuple(_listed_table(item))
+    if key not in _LINES:
+        _LINES[key] = tuple(_listed_table(item))
+    return _LINES[key]
 
 
 def _listed_table(item: Mapping[str, Any]) -> Iterator[str]:

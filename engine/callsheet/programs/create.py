@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ..collector import without_collector
 from ..errors import UsageError
 from ..language.checks.requests import class_of_command
 from ..language.layers import Layer
@@ -90,7 +89,6 @@ def create_program(program: str, source: ProgramSource, uses: Sequence[str], lay
     return made
 
 
-@without_collector()
 def recreate_program(
     program: str,
     source: ProgramSource,

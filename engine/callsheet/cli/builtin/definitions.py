@@ -10,6 +10,7 @@ from typing import Any
 
 from ...catalog.compile import qualified_names
 from ...catalog.records import Kind
+from ...collector import without_collector
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, count_of, did_you_mean
 from ...language.layers import Layer, files_of
@@ -27,6 +28,7 @@ from .programs import document_text, path_of_document, say_changes, update_from_
 # `definitions check|show|path|upgrade|schema`: looking at the language and at what is written in it.
 
 
+@without_collector()
 def check_definitions(context: Context, values: ParameterValues) -> None:
     """Check all definitions in use, with `path` laid over them when it is given."""
     from ...language import check as checks
@@ -174,6 +176,7 @@ def print_schema(context: Context, _values: ParameterValues) -> None:
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
+@without_collector()
 def import_definitions(context: Context, values: ParameterValues) -> None:
     """Nothing is written unless the definitions are sound with the new files in the place of the old ones."""
     key = values["product"]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ... import registry
 from ...catalog.compile import qualified_names
+from ...collector import without_collector
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, DefinitionError, UsageError, count_of
 from ...language.layers import Layer, layers_with
@@ -98,6 +99,7 @@ def _import_changes(result: ImportResult) -> Iterator[str]:
 # `callsheet new|list|run|check|remove|link`: programs made of definitions, on this machine.
 
 
+@without_collector()
 def new_program(context: Context, values: ParameterValues) -> None:
     """Make a program out of a document, or an empty one, and a launcher for it."""
     program = values["program"]
@@ -218,6 +220,7 @@ def _check_known(context: Context, program: str) -> None:
     refuse_unknown(program, context.environ)
 
 
+@without_collector()
 def check_programs(context: Context, values: ParameterValues) -> None:
     """One program, or all of a person's own; every one is looked at, whatever is wrong with the others."""
     own = [each.program for each in installed_programs(context.environ) if each.kind == "own"]
@@ -312,6 +315,7 @@ def share_program(context: Context, values: ParameterValues) -> None:
     context.note("others install it with `callsheet install DIRECTORY`; read it through for what only you should know")
 
 
+@without_collector()
 def install_shared_program(context: Context, values: ParameterValues) -> None:
     """Show what a program could do, ask, and install exactly what was shown."""
     shared = read_shared(os.path.abspath(values["directory"]))
@@ -387,6 +391,7 @@ def show_difference(context: Context, found: ProgramDifference) -> None:
 # `callsheet update`: a new version of a program over what a person has changed.
 
 
+@without_collector()
 def update_program(context: Context, values: ParameterValues) -> None:
     """A new version of a program, out of a document or of a directory that somebody shared."""
     program = values["program"]

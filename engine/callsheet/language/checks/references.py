@@ -357,6 +357,8 @@ def place_findings(
     found = [*id_findings(definition)]
 
     def judge(place: ShapePlace) -> None:
+        if isinstance(place.value, str) and _is_name_of_something(place.value, place.schema, known):
+            return
         if not isinstance(place.value, list):
             found.extend(_reference_findings(place, known))
             found.extend(Finding(place.path, text) for text in _place_faults(place))
@@ -367,6 +369,14 @@ def place_findings(
         kind_schema(definition.kind), None, definition.table, ()
     )
     return found
+
+
+def _is_name_of_something(text: str, schema: Schema, known: Known) -> bool:
+    """Whether a text only refers to what there is: no more is said of most places."""
+    target = schema.get("reference")
+    if not isinstance(target, str) or "format" in schema or "path" in schema:
+        return False
+    return text in known.get(target, ()) and text.isprintable()
 
 
 _DEPLOYMENT = "site.deployment"

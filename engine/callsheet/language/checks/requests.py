@@ -141,8 +141,11 @@ class CallChecker:
         self, operation: OperationDefinition, step: Action, at: Path
     ) -> Iterator[tuple[Path, str]]:
         """What is always given, and not taken on one of the deployments."""
+        there = deployment_variants(operation)
+        if not there:
+            return
         always = [name for name, value in step.get("args", {}).items() if self._is_always_given(value)]
-        for word, here in deployment_variants(operation).items():
+        for word, here in there.items():
             if not self.applies(word) or here.get("unavailable"):
                 continue
             for name in always:
