@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapp
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...collector import give_memory_back
 from ...commands.context import Context, ParameterValues
 from ...durations import duration_seconds
 from ...errors import UsageError, count_of
@@ -143,6 +144,7 @@ def line_writers(
     """What writes standard error, and standard output where whole events are wanted."""
     from ...listener.telemetry.log import LineWriter
 
+    give_memory_back()  # before the first thread: glibc would set 64 MB of addresses aside for it
     lock = part.log_lock if part is not None else None
     err = LineWriter(context.streams.err, _missing_lines, lock=lock)
     out = LineWriter(context.streams.out, lock=lock) if events else None

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uvicorn import Config, Server
 from uvicorn.server import ServerState
 
-from ...collector import give_memory_back
 from ...errors import CallsheetError
 from ..asyncio_helpers import cancel_all, ended_in_time
 from .http_protocol import LimitedProtocol, Limits
@@ -255,7 +254,6 @@ def run_server(main: Coroutine[Any, Any, None]) -> None:
     loop = new_event_loop()
     asyncio.set_event_loop(loop)
     _spare_the_collector()
-    give_memory_back()
     try:
         loop.run_until_complete(main)
     finally:
