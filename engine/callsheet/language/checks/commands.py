@@ -72,7 +72,8 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
     table = definition.table
     for key in ("params", "options", _PAGING, "journal"):
         for place, param in enumerate(table.get(key, ())):
-            yield from (Finding((key, place, *path), text) for path, text in _default_faults(param))
+            if "choices" in param or "default" in param:
+                yield from (Finding((key, place, *path), text) for path, text in _default_faults(param))
             for name in (param["name"], *param.get("aliases", ())):
                 is_one_word = " " not in name and not name.startswith("-")  # else that is told
                 if is_one_word and not to_identifier(name).isidentifier():

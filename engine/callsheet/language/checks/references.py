@@ -126,7 +126,9 @@ def adapter_of(kind: str) -> TypeAdapter[Any]:
 @cache
 def kind_schema(kind: str) -> Schema:
     """The JSON Schema of one kind."""
-    return adapter_of(kind).json_schema()
+    schema = adapter_of(kind).json_schema()
+    _KEPT.append(schema)
+    return schema
 
 
 def shape_places(kind: str, table: Any, wanted: tuple[str, tuple[str, ...]] | None = None) -> list[ShapePlace]:
@@ -256,7 +258,9 @@ def _bytes_of(value: Any) -> bytes:
         return repr(value).encode("utf-8", "surrogatepass")
 
 
-# Shapes are kept for good, so what is made of one is found by its id.
+# What is made of a shape is found by its id. All are kept for good, as an id is given again when its shape is gone:
+# whoever adds to a registry has the schemas made anew.
+_KEPT: list[Schema] = []
 _NO_SHAPE: Schema = {}
 _SEEING: dict[tuple[int, int], tuple[Schema, Any, Schema]] = {}
 _FOLLOWED: dict[int, tuple[Schema, Schema]] = {}
@@ -427,7 +431,8 @@ def _place_faults(place: ShapePlace) -> Iterator[str]:
     elif isinstance(value, date | time):
         yield f"expected a text: write the {'time' if isinstance(value, time) else 'date'} in quotes"
     elif isinstance(value, dict):
-        yield from (f"the key {key!r} holds a control character" for key in value if not key.isprintable())
+        if not all(map(str.isprintable, value)):
+            yield from (f"the key {key!r} holds a control character" for key in value if not key.isprintable())
     elif isinstance(value, str):
         if odd := _control_character_fault(value, single_line=bool(schema.get("single_line"))):
             yield f"holds the control character U+{ord(odd):04X}"

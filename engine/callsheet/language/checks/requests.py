@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import did_you_mean
@@ -105,9 +106,9 @@ class CallChecker:
             return
         about = (("operation", self.operations.get(step["call"], step["call"])),)
         given = step.get("args", {})
-        known = dict.fromkeys(
-            name for here in (operation, *deployment_variants(operation).values()) for name in _taken_parameters(here)
-        )
+        taken = _taken_parameters(operation)
+        elsewhere = map(_taken_parameters, deployment_variants(operation).values())
+        known = dict.fromkeys(chain(taken, *elsewhere))
         for name in given:
             if name not in known:
                 yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}", about
@@ -133,7 +134,8 @@ class CallChecker:
         if judged and all(judged):
             yield from judged[0]
         for here in self._deployment_variants(operation):
-            missing = [name for name, required in _taken_parameters(here).items() if required and name not in given]
+            needed = taken if here is operation else _taken_parameters(here)
+            missing = [name for name, required in needed.items() if required and name not in given]
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
 

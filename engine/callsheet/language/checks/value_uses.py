@@ -310,6 +310,8 @@ def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findi
     """Names of parameters that stand there as words."""
     for key, value in tables.items():
         for path, text in _constants(value):
+            if _WHOLE.fullmatch(text):  # a value and nothing else, as nearly all are
+                continue
             if path[-1:] == (text,) and text in params:
                 yield Finding((*at, key, *path), f"is the word {text!r}: the value is written {{{text}}}")
             shown = _SHOWN.fullmatch(text) if key != "result" else None
@@ -317,6 +319,8 @@ def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findi
             if shown is not None and is_for_id and "lookup" in params.get(shown[1], ()):
                 yield Finding((*at, key, *path), f"{text} is how it is shown: {{{shown[1]}}} is its id")
         for text in texts_in(value):
+            if _WHOLE.fullmatch(text):
+                continue
             yield from (Finding((*at, key), fault) for fault in _brace_faults(text, params, is_body=key == "body"))
             typed = _TYPED.fullmatch(text) if key != "result" else None
             if typed is not None and "lookup" in params.get(typed[1], ()):
@@ -343,7 +347,7 @@ def _brace_faults(text: str, params: Params, *, is_body: bool) -> Iterator[str]:
 
 def _list_in_text_faults(text: str, params: Params) -> Iterator[str]:
     """A list or a table is JSON among other words, which no query understands."""
-    for name in _AMONG_WORDS.findall(text) if not _WHOLE.fullmatch(text) else ():
+    for name in _AMONG_WORDS.findall(text):
         param: Mapping[str, Any] = params.get(name, {})
         is_list = has_several(param) and REWRITING.isdisjoint(param)
         if is_list or param.get("removes"):
