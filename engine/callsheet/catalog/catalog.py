@@ -61,6 +61,7 @@ class Catalog(Records):
         self.layers = self._own_layers = self._safe_layers([])
         self._fingerprint = ""
         self.is_new = False  # it was compiled just now
+        self._is_large = False
         self._lock = allocate_lock()  # threads that ask the same of one connection at once share its prepared statement
         self._connection = self._open_or_compile()
 
@@ -180,7 +181,8 @@ class Catalog(Records):
         self.layers = self._safe_layers(used)
         self._fingerprint = fingerprint_of(used, self.layers, self._bare)
         sizes = [os.path.getsize(path) for layer in self.layers for path in entries_of(layer) if os.path.isfile(path)]
-        if sum(sizes) > _LARGE:
+        self._is_large = sum(sizes) > _LARGE
+        if self._is_large:
             self._say_slow()
         return self._compile_beside()
 
@@ -206,16 +208,23 @@ class Catalog(Records):
 
     def _fill_connection(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         from ..collector import without_collector
+        from .checked_files import digest_of_files, remember_digest, remembered_digest
         from .compile import compile_catalog
 
+        bare = {self.program: self._bare}
+        digest = digest_of_files(self.layers, _engine_of(self._fingerprint)) if self._is_large else ""
+        is_known = bool(digest) and digest == remembered_digest(self.program, self._environ)
         try:
             connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
             with without_collector(), self._earlier_catalog() as earlier:
-                compile_catalog(connection, self.layers, self._fingerprint, {self.program: self._bare}, earlier)
+                found, fingerprint = self.layers, self._fingerprint
+                left_out = compile_catalog(connection, found, fingerprint, bare, earlier, are_sound=is_known)
             self.is_new = True
         except BaseException:
             connection.close()
             raise
+        if digest and not is_known and not left_out:
+            remember_digest(self.program, self._environ, digest)
         return connection
 
     @contextmanager

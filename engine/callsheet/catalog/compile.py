@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .. import registry
@@ -16,7 +14,7 @@ from ..language.affected import affected_definitions, digests_of
 from ..language.check import problems_in, refuse_problems, stale_among
 from ..language.checks.requests import class_of_command
 from ..language.desugar import complete_commands
-from ..language.layers import Layer, files_of
+from ..language.layers import Layer
 from ..language.load import load_definitions, own_definitions, shipped_paths
 from ..language.merge import missing_on
 from ..language.parameters import split_identifier, title_of_identifier
@@ -24,6 +22,7 @@ from ..language.problem import Key
 from ..language.renames import former_ids
 from ..language.source_file import Definition, Definitions
 from ..language.template import TemplateError, fill_text
+from .checked_files import digest_of_files
 from .records import Records
 
 SCHEMA = """
@@ -55,12 +54,15 @@ def compile_catalog(
     fingerprint: str,
     bare: Mapping[str, JsonObject] = NOTHING,
     checked: Checked | None = None,
-) -> None:
+    *,
+    are_sound: bool = False,
+) -> list[str]:
     """Fill an empty database; `bare` are programs without a file. Raises `DefinitionError` for broken definitions.
 
-    What is in `checked` and has nothing to do with what was changed since is not checked again.
+    What is in `checked` and has nothing to do with what was changed since is not checked again; nothing is, where all
+    `are_sound`. Gives what is told of definitions that are left out.
     """
-    definitions, left_out = sound_definitions(found, bare, checked)
+    definitions, left_out = sound_definitions(found, bare, checked, are_sound=are_sound)
     digests = [(*key, digest) for key, digest in digests_of(definitions).items()]
     aliases = qualified_names(definitions)
     for command in _definitions_of(definitions, "command"):
@@ -78,6 +80,7 @@ def compile_catalog(
         shipped = json.dumps(shipped_paths(definitions))
         connection.execute("INSERT INTO meta VALUES ('shipped paths', ?)", (shipped,))
         connection.execute("INSERT INTO meta VALUES ('notes', ?)", (json.dumps(definitions.notes),))
+    return left_out
 
 
 class UncompiledCatalog(Records):
@@ -115,19 +118,25 @@ def read_checked(connection: sqlite3.Connection) -> Checked:
 
 
 def sound_definitions(
-    found: list[Layer], bare: Mapping[str, JsonObject] = NOTHING, checked: Checked | None = None
+    found: list[Layer],
+    bare: Mapping[str, JsonObject] = NOTHING,
+    checked: Checked | None = None,
+    *,
+    are_sound: bool = False,
 ) -> tuple[Definitions, list[str]]:
     """The definitions that can be used, and what is told of those that need something which is gone.
 
     Raises `DefinitionError` for anything else that is wrong.
     """
-    if _PROVEN and (known := _PROVEN.pop(_digest_of_files(found), None)) is not None and not any(bare.values()):
+    if _PROVEN and (known := _PROVEN.pop(digest_of_files(found), None)) is not None and not any(bare.values()):
         return known, []
     without: set[tuple[str, str, str]] = set()
     left_out: list[str] = []
     while True:
         definitions = load_definitions(found, without, bare)
-        only = affected_definitions(definitions, *checked) if checked is not None else None
+        only: Collection[Key] | None = ()
+        if not are_sound:
+            only = affected_definitions(definitions, *checked) if checked is not None else None
         names = {"operation": qualified_names(definitions)}
         problems = problems_in(definitions, names, registry.registered_names(), only)
         stale = [*definitions.stale, *stale_among(problems, definitions, without)]
@@ -146,20 +155,7 @@ def remember_sound(found: list[Layer], definitions: Definitions) -> None:
     """Until the same files are compiled, wherever they are then."""
     if not (definitions.notes or definitions.stale):  # these name the files
         _PROVEN.clear()
-        _PROVEN[_digest_of_files(found)] = definitions
-
-
-def _digest_of_files(found: list[Layer]) -> str:
-    digest = hashlib.sha256()
-    for layer in found:
-        files = [(os.path.relpath(path, layer.directory), path, depth) for path, depth in files_of(layer)]
-        for name, path, depth in files:
-            with open(path, "rb") as file:
-                data = file.read()
-            digest.update(f"{name}\n{depth} {layer.shipped} {len(data)}\n".encode())
-            digest.update(data)
-        digest.update(b"\n" if files else b"")  # directories that are not there are none
-    return digest.hexdigest()
+        _PROVEN[digest_of_files(found)] = definitions
 
 
 def _definitions_of(definitions: Definitions, kind: str) -> Iterator[Definition]:

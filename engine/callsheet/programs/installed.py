@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import tomli
 
+from ..catalog.checked_files import record_of_checks
 from ..errors import CallsheetError, UsageError, did_you_mean
 from ..files import changeable_by_others, make_private_directory, open_regular
 from ..installation import start_code
@@ -458,7 +459,8 @@ def remove_program_files(program: str, environ: Mapping[str, str]) -> list[str]:
         else:
             continue
         gone.append(directory)
-    for path in glob.glob(os.path.join(glob.escape(cache_directory(environ)), f"{program}-????????.sqlite*")):
+    compiled = glob.glob(os.path.join(glob.escape(cache_directory(environ)), f"{program}-????????.sqlite*"))
+    for path in (*compiled, record_of_checks(program, environ)):
         with contextlib.suppress(OSError):
             os.remove(path)
     with contextlib.suppress(OSError):
