@@ -243,7 +243,7 @@ def _option_names(param: Param) -> list[str]:
 _COMPANIONS = {"service": "deployment", "source": "listener"}
 
 
-_NO_WORDS = (("at",), ("aliases",))  # the keys that lead to a place; what is told elsewhere
+_NO_WORDS = (("at",), ("aliases",), ("choices",))  # the keys that lead to a place; what is told elsewhere
 
 
 def shadow_findings(place: ShapePlace) -> Findings:
