@@ -310,7 +310,7 @@ def _meant_entry(table: Any, path: Path) -> str:
     """Of an entry of a list that is not whole: its name, and the entry that it may have been meant to change."""
     for key in path[:-1]:
         table = table[key]
-    names = [str(each.get("name", "")) for each in table]
+    names = [str(each.get("name", "")) if isinstance(each, dict) else "" for each in table]
     name = names.pop(int(path[-1]))
     near = closest_names(name, filter(None, names)) if name else []
     return f" in {name!r}; did you mean to change {near[0]!r}?" if near else f" in {name!r}" if name else ""
