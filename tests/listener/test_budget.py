@@ -207,6 +207,16 @@ def test_a_process_with_little_memory_refuses_and_does_not_end(tmp_path: Path) -
         until(lambda: in_flight(listener) == 0)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="addresses are read from /proc")
+def test_no_thread_has_addresses_of_its_own_set_aside(tmp_path: Path) -> None:
+    """As glibc does for each of the first threads, 64 MB at a time: what a limit leaves is too little then."""
+    with listening(tmp_path) as listener:
+        assert listener.post(event("x")).status == 200
+        maps = Path(f"/proc/{listener.process.pid}/maps").read_text(encoding="utf-8")
+        closed = re.findall(r"^(\w+)-(\w+) ---p 0+ 00:00 0 *$", maps, re.MULTILINE)
+        assert [size for begin, end in closed if (size := int(end, 16) - int(begin, 16)) > 32 << 20] == []
+
+
 def shapes() -> list[Any]:
     drawn = random.Random(1)
     word = [f"{drawn.getrandbits(40):x}" for _ in range(200)]

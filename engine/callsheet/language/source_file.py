@@ -382,7 +382,7 @@ _HOLDS = (dict, list)
 
 def way_too_deep(tables: Table) -> Path | None:
     """The way to something that lies too deep, if anything does."""
-    level: list[Any] = [tables]
+    level: list[Any] = [tables]  # all of one depth at once, without the ways to it: nothing ever lies too deep
     for _ in range(DEEPEST + 1):
         held = chain.from_iterable(value.values() if isinstance(value, dict) else value for value in level)
         level = [item for item in held if isinstance(item, _HOLDS)]
