@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from callsheet.cli.main import run
 from callsheet.errors import DefinitionError
 from callsheet.openapi import ImportResult, import_document
+from callsheet.openapi.security import CredentialPlace
 from support.programs import small_program
 
 HEAD = {"openapi": "3.0.1", "info": {"title": "t", "version": "1"}}
@@ -22,8 +24,8 @@ for _ in range(80):
     DEEP = {"type": "array", "items": DEEP}
 
 
-def imported(paths: dict[str, Any], **more: Any) -> ImportResult:
-    return import_document(json.dumps({**HEAD, **more, "paths": paths}), "shop", name="d")
+def imported(paths: dict[str, Any], names: Collection[CredentialPlace] = (), **more: Any) -> ImportResult:
+    return import_document(json.dumps({**HEAD, **more, "paths": paths}), "shop", name="d", credential_names=names)
 
 
 BAD = [
@@ -38,9 +40,12 @@ BAD = [
 ]
 
 
+@pytest.mark.parametrize("names", [(), (CredentialPlace("query", "token"),)], ids=["", "looking for credentials"])
 @pytest.mark.parametrize(("operation", "why"), BAD, ids=[why for _, why in BAD])
-def test_a_bad_operation_is_left_out_and_the_others_are_taken(operation: dict[str, Any], why: str) -> None:
-    result = imported({"/good": {"get": GOOD}, "/bad": {"post": {"responses": {}, **operation}}})
+def test_a_bad_operation_is_left_out_and_the_others_are_taken(
+    operation: dict[str, Any], why: str, names: tuple[CredentialPlace, ...]
+) -> None:
+    result = imported({"/good": {"get": GOOD}, "/bad": {"post": {"responses": {}, **operation}}}, names)
     assert list(result.operations) == ["good"]
     (note,) = result.notes
     assert note.startswith("POST /bad is left out: ")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+from ..errors import DefinitionError
 from ..language.parameter_text import OF_THE_CONNECTION
 from ..patterns import lazy_pattern
 from ..urls import is_loopback
@@ -191,7 +193,7 @@ def credentials_of(
     keys = [document.table_of(node) for node in said.values()]
     described = {(key.get("in"), _folded_name(key.get("name"))) for key in keys if key.get("type") == "apiKey"}
     usual = {(place, _folded_name(name)) for place, name in names}
-    taken = [dict.fromkeys(_places_taken(document, call)) for call in calls]
+    taken = [_places_of_call(document, call) for call in calls]
     every = dict.fromkeys(each for table in taken for each in table)
     wanted = [each for each in every if (each.place, _folded_name(each.name)) in usual]
     names_taken = ({_folded_name(each.name) for each in table if each in wanted} for table in taken)
@@ -203,6 +205,16 @@ def credentials_of(
 
 def _folded_name(name: Any) -> str:
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
+
+
+# Of an operation that is left out, and told, when operations are made.
+_UNREADABLE = (DefinitionError, AttributeError, TypeError, ValueError)
+
+
+def _places_of_call(document: Document, call: HttpOperation) -> dict[CredentialPlace, None]:
+    with suppress(*_UNREADABLE):
+        return dict.fromkeys(_places_taken(document, call))
+    return {}
 
 
 def _places_taken(document: Document, call: HttpOperation) -> Iterator[CredentialPlace]:
@@ -237,21 +249,28 @@ def take_out(document: Document, calls: Collection[HttpOperation], found: Collec
     members = {each.name for each in found if each.place == BODY}
     taken = {(each.place, each.name) for each in found}
     for call in calls:
-        for node in (call.operation, call.item):
-            if isinstance(listed := node.get("parameters"), list):
-                node["parameters"] = [each for each in listed if _parameter_key(document.table_of(each)) not in taken]
-        for table in _body_schemas(document, call) if members else ():
-            known = table.get("properties")
-            if isinstance(known, dict):
-                table["properties"] = {name: node for name, node in known.items() if name not in members}
-            if isinstance(required := table.get("required"), list):
-                table["required"] = [name for name in required if name not in members]
-        if (
-            members
-            and (bodies := list(_body_schemas(document, call)))
-            and not any(each.get("properties") for each in bodies)
-        ):
-            call.operation["requestBody"] = {**document.table_of(call.operation["requestBody"]), "required": False}
+        with suppress(*_UNREADABLE):
+            _take_out_of_call(document, call, members, taken)
+
+
+def _take_out_of_call(
+    document: Document, call: HttpOperation, members: Collection[str], taken: Collection[tuple[Any, Any]]
+) -> None:
+    for node in (call.operation, call.item):
+        if isinstance(listed := node.get("parameters"), list):
+            node["parameters"] = [each for each in listed if _parameter_key(document.table_of(each)) not in taken]
+    for table in _body_schemas(document, call) if members else ():
+        known = table.get("properties")
+        if isinstance(known, dict):
+            table["properties"] = {name: node for name, node in known.items() if name not in members}
+        if isinstance(required := table.get("required"), list):
+            table["required"] = [name for name in required if name not in members]
+    if (
+        members
+        and (bodies := list(_body_schemas(document, call)))
+        and not any(each.get("properties") for each in bodies)
+    ):
+        call.operation["requestBody"] = {**document.table_of(call.operation["requestBody"]), "required": False}
 
 
 def _parameter_key(parameter: Mapping[str, Any]) -> tuple[Any, Any]:
