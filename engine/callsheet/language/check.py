@@ -261,9 +261,10 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
 
 def _unquoted_id(definition: Definition, definitions: Definitions) -> tuple[Path, str] | None:
     """Of a table such as [schema.shop.Order], which TOML reads as a key of `shop`: what to write instead."""
-    known = {*allowed_keys(definition.kind, definition.table, ())} or {*SCHEMA_KEYWORDS}
-    for key, part in definition.table.items():
-        if key not in known and isinstance(part, dict) and part and known.issuperset(part):
+    parts = {key: part for key, part in definition.table.items() if isinstance(part, dict) and part}
+    known = ({*allowed_keys(definition.kind, definition.table, ())} or {*SCHEMA_KEYWORDS}) if parts else set()
+    for key, part in parts.items():
+        if key not in known and known.issuperset(part):
             sign = " " if any(" " in id for kind, id in definitions if kind == definition.kind) else "."
             text = f'[{definition.kind}."{definition.id}{sign}{key}"]'
             return (key,), f"unknown key: an id of more than one word stands in quotes, {text}"

@@ -386,8 +386,8 @@ def way_too_deep(tables: Table) -> Path | None:
     for _ in range(DEEPEST + 1):
         held = chain.from_iterable(value.values() if isinstance(value, dict) else value for value in level)
         level = [item for item in held if isinstance(item, _HOLDS)]
-    if not level:
-        return None
+        if not level:
+            return None
     waiting: list[tuple[Path, Any]] = [((), tables)]
     while waiting:
         path, value = waiting.pop()

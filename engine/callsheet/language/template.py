@@ -160,7 +160,7 @@ def texts_in(value: Any) -> Iterator[str]:
     """Every text in a (nested) value."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, (Mapping, list)):
+    elif isinstance(value, (dict, list, Mapping)):  # a dict is known at once, what else maps is looked for
         for part in value if isinstance(value, list) else value.values():
             yield from texts_in(part)
 

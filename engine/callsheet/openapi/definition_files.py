@@ -211,12 +211,14 @@ def files_of(
     by_file: dict[str, dict[str, OperationDefinition]] = {}
     for id, table in operations.items():
         by_file.setdefault(file_slug(table.get("tag", "")) or UNTAGGED, {})[id] = table
-    homes = _homes_of_schemas(by_file, schemas)
+    by_home: dict[str, Tables] = {}
+    for id, home in sorted(_homes_of_schemas(by_file, schemas).items()):
+        by_home.setdefault(home, {})[id] = schemas[id]
     texts: dict[str, Mapping[str, Tables]] = {}
     for name in sorted(by_file):
-        texts[name] = _tables_by_tag(by_file[name], {id: schemas[id] for id in sorted(homes) if homes[id] == name})
-    if shared := {id: schemas[id] for id in sorted(homes) if homes[id] == SHARED}:
-        texts[SHARED] = {"schema": shared}
+        texts[name] = _tables_by_tag(by_file[name], by_home.get(name, {}))
+    if SHARED in by_home:
+        texts[SHARED] = {"schema": by_home[SHARED]}
     if introduction:
         texts[PRODUCT] = introduction
     found = {name: _file_text(product, definition_file_text(kinds)) for name, kinds in texts.items()}

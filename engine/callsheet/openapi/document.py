@@ -113,7 +113,8 @@ FILES = "x-files"  # what stands in other files, by the name of each
 _MOST_FILES = 5_000
 _MOST_BYTES = 64 << 20
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-_OTHER_FILE = re.compile(r"""\$ref["']?\s*:\s*+(?!["']?#)""")
+# A key, and no path that ends so, such as Microsoft's /groups/{id}/$ref: those need no second look at the document.
+_OTHER_FILE = re.compile(r"""(?<![^\s"'{\[,])\$ref["']?\s*:\s*+(?!["']?#)""")
 _DATA = ("example", "examples", "default", "enum", "const")  # what looks like a reference there is none
 
 

@@ -710,6 +710,8 @@ def _without_names(value: Any) -> Any:
 
 
 def _words_of_expressions(definitions: Definitions, table: Mapping[str, Any]) -> set[str]:
+    if _NO_EXPRESSIONS.issuperset(table):
+        return set()
     said = {key: value for key, value in table.items() if key not in _NO_EXPRESSIONS}
     return set(_words_in_texts(definitions, said))
 

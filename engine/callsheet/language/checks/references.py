@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
 from contextlib import suppress
 from datetime import date, time
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 from unicodedata import normalize
@@ -77,6 +77,8 @@ def part_faults(expression: str, names: Collection[str], at: Path) -> Faults:
 
 
 def _name_faults(expression: str, names: Collection[str]) -> Iterator[str]:
+    if expression in names:  # nearly all are one of the names
+        return
     for name in root_names(expression):
         if name not in names:
             yield f"{name!r} is not known here{did_you_mean(name, names)}"
@@ -173,9 +175,10 @@ class _ShapeWalk:
         wanted: tuple[str, tuple[str, ...]] | None = None,
         clean: set[Any] | None = None,
         findings: Sized = (),
+        known: Known | None = None,
     ) -> None:
         self.root, self.see, self.wanted = kind_schema(kind), see, wanted
-        self.clean, self.findings = clean, findings
+        self.clean, self.findings, self.known = clean, findings, known or {}
         self.leads = _LEADS.setdefault(wanted, {})
         self.inner = _INNER.setdefault(wanted, {})
         self.keys = _KEYS.setdefault(wanted, {})
@@ -196,7 +199,7 @@ class _ShapeWalk:
             inner, sees = self._inner_of(schema), schema.get("sees")
             for part, item in value.items() if isinstance(value, dict) else enumerate(value):
                 shape = inner.items if isinstance(part, int) else inner.named.get(part, inner.others)
-                if shape is None or (self.wanted is None and _says_nothing(shape, item)):
+                if shape is None or (self.wanted is None and _says_nothing(shape, item, self.known)):
                     continue
                 if self.wanted is None or type(item) is not dict or not self._holds_nothing(shape, item):
                     self.visit(shape, sees, item, (*path, part))
@@ -267,19 +270,30 @@ _FOLLOWED: dict[int, tuple[Schema, Schema]] = {}
 _LEADS: dict[Any, dict[int, bool]] = {}
 _INNER: dict[Any, dict[int, _InnerShapes]] = {}
 _KEYS: dict[Any, dict[int, frozenset[str] | None]] = {}
-_PLAIN: dict[int, bool] = {}
+_TEXTS_OF: dict[int, str | None] = {}
+_ANYTHING = ""
 
 
-def _says_nothing(schema: Schema, value: Any) -> bool:
-    """Whether there is nothing to judge in a value: it is a number, or a text that stands for nothing else."""
+def _says_nothing(schema: Schema, value: Any, known: Known) -> bool:
+    """Whether there is nothing to judge in a value: a number, a text that stands for nothing else, a name of what is.
+
+    Most places are one.
+    """
     kind = type(value)
     if kind is not str:
         return kind is bool or kind is int
-    is_plain = _PLAIN.get(id(schema))
-    if is_plain is None:
-        special = schema.keys() & {"reference", "path", "$ref", "anyOf"}
-        is_plain = _PLAIN[id(schema)] = not special and schema.get("format") not in _FORMS
-    return is_plain and bool(value.isprintable())
+    if id(schema) not in _TEXTS_OF:
+        _TEXTS_OF[id(schema)] = _what_texts_name(schema)
+    named = _TEXTS_OF[id(schema)]
+    return named is not None and (named == _ANYTHING or value in known.get(named, ())) and bool(value.isprintable())
+
+
+def _what_texts_name(schema: Schema) -> str | None:
+    """The kind of what texts of such a shape are names of, nothing for any text, and None where they have a form."""
+    if schema.keys() & {"path", "$ref", "anyOf"} or schema.get("format") in _FORMS:
+        return None
+    target = schema.get("reference", _ANYTHING)
+    return None if target and "format" in schema else str(target)
 
 
 def _that_sees(schema: Schema, seen: Any) -> Schema:
@@ -361,7 +375,7 @@ def place_findings(
     found = [*id_findings(definition)]
 
     def judge(place: ShapePlace) -> None:
-        if isinstance(place.value, str) and _is_name_of_something(place.value, place.schema, known):
+        if isinstance(place.value, str) and _says_nothing(place.schema, place.value, known):
             return
         if not isinstance(place.value, list):
             found.extend(_reference_findings(place, known))
@@ -369,18 +383,10 @@ def place_findings(
         if isinstance(place.value, (dict, list)):
             found.extend(further(place))
 
-    _ShapeWalk(definition.kind, judge, clean=clean, findings=found).visit(
+    _ShapeWalk(definition.kind, judge, clean=clean, findings=found, known=known).visit(
         kind_schema(definition.kind), None, definition.table, ()
     )
     return found
-
-
-def _is_name_of_something(text: str, schema: Schema, known: Known) -> bool:
-    """Whether a text only refers to what there is: no more is said of most places."""
-    target = schema.get("reference")
-    if not isinstance(target, str) or "format" in schema or "path" in schema:
-        return False
-    return text in known.get(target, ()) and text.isprintable()
 
 
 _DEPLOYMENT = "site.deployment"
@@ -541,6 +547,7 @@ def not_known(name: str, known: Any) -> str:
     return f"{name!r} is not known here{near or listed}"
 
 
+@lru_cache(maxsize=8192)
 def expression_fault(text: str) -> str | None:
     try:
         compile_expression(text)

@@ -498,7 +498,10 @@ def _types_of_params(definitions: Definitions, table: Any) -> dict[str, str]:
 def _types_of_answers(definitions: Definitions, table: CommandDefinition) -> dict[str, str]:
     """Those that are lists, by the names that steps give them."""
     found: dict[str, set[bool]] = {}
-    for here in (table, *deployment_variants(table).values()):
+    tables = (table, *deployment_variants(table).values())
+    if not any("step" in here for here in tables):
+        return {}
+    for here in tables:
         for step in _steps_in(here):
             for name in added_by([step]):
                 found.setdefault(name, set()).add(answers_list(definitions, step))
