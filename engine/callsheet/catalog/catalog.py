@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..language.safety import Safety
     from .compile import Checked
 
+_LARGE_PAGE = 16 << 10
 _LARGE = 6 << 20  # bytes of definitions; what takes longer than a second to compile
 
 
@@ -216,6 +217,8 @@ class Catalog(Records):
         is_known = bool(digest) and digest == remembered_digest(self.program, self._environ)
         try:
             connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+            if self._is_large:  # of pages of the usual size a third would be empty: few hold two of its definitions
+                connection.execute(f"PRAGMA page_size = {_LARGE_PAGE}")
             with without_collector(), self._earlier_catalog() as earlier:
                 found, fingerprint = self.layers, self._fingerprint
                 left_out = compile_catalog(connection, found, fingerprint, bare, earlier, are_sound=is_known)
