@@ -308,3 +308,22 @@ def test_a_parameter_of_the_name_of_one_in_the_path_is_left_out() -> None:
         f"GET /things/{{id}}: {place} parameter 'id' is left out: the path has one of this name"
         for place in ("query", "header")
     ]
+
+
+TOKEN = {"name": "token", "in": "query", "schema": {"type": "string"}}
+BESIDE_A_TOKEN = [
+    {"name": [], "in": "query"},
+    {"name": {}, "in": {}},
+    {"name": "q", "in": ["query"]},
+    {"$ref": "#/nowhere"},
+    5,
+]
+
+
+@pytest.mark.parametrize("other", BESIDE_A_TOKEN, ids=map(str, BESIDE_A_TOKEN))
+def test_no_operation_takes_a_credential_whatever_stands_beside_it(other: Any) -> None:
+    paths = {f"/good{number}": {"get": {"parameters": [TOKEN], "responses": {}}} for number in range(3)}
+    bad = {"get": {"parameters": [TOKEN, other], "responses": {}}}
+    result = imported({**paths, "/bad": bad}, [CredentialPlace("query", "token")])
+    assert len(result.operations) >= len(paths)
+    assert "token" not in json.dumps(list(result.operations.values()))

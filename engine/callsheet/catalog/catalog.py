@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..language.safety import Safety
     from .compile import Checked
 
-_LARGE_PAGE = 16 << 10
+_LARGE_PAGE = 16 << 10  # bytes
 _LARGE = 6 << 20  # bytes of definitions; what takes longer than a second to compile
 
 

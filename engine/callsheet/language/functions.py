@@ -558,12 +558,16 @@ _NAME_ALONE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _PARSING = threading.Lock()  # a parser is made for one thread at a time
 
 
-@lru_cache(maxsize=8192)  # a large program has 4,000; each is asked for by several checks
 def parse_expression(expression: str) -> Any:
     """A parsed expression. Unknown functions are found here, not when first called: raises a `JMESPathError`."""
     if _NAME_ALONE.fullmatch(expression) and expression not in CONSTANTS:  # most are: nothing in it to find
         name: Any = ast.field(expression)
         return ParsedResult(expression, name)
+    return _parse_whole(expression)
+
+
+@lru_cache(maxsize=4096)  # as many as a large program has; each is asked for by several checks
+def _parse_whole(expression: str) -> Any:
     try:
         with _PARSING:
             parsed = _PARSER.parse(expression)

@@ -151,7 +151,7 @@ def on_deployment(table: _Definition, deployment: str) -> _Definition:
 
 def deployment_variants(table: _Definition) -> dict[str, _Definition]:
     """Deployment → the definition as it is there, for those that `on` names."""
-    return {deployment: on_deployment(table, deployment) for deployment in table[ON]} if ON in table else {}
+    return {deployment: on_deployment(table, deployment) for deployment in table.get(ON, ())}
 
 
 def said_by_deployment(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -246,8 +246,9 @@ def take_out(document: Document, calls: Collection[HttpOperation], found: Collec
     """Take them out of the document: out of bodies, and out of what operations list."""
     if not found:
         return
-    members = {each.name for each in found if each.place == BODY}
-    taken = {(each.place, each.name) for each in found}
+    # Lists, as what a broken document has for a name may have no hash: it is compared, and is none of these.
+    members = [each.name for each in found if each.place == BODY]
+    taken = [(each.place, each.name) for each in found]
     for call in calls:
         with suppress(*_UNREADABLE):
             _take_out_of_call(document, call, members, taken)

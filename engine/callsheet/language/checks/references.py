@@ -270,7 +270,7 @@ _FOLLOWED: dict[int, tuple[Schema, Schema]] = {}
 _LEADS: dict[Any, dict[int, bool]] = {}
 _INNER: dict[Any, dict[int, _InnerShapes]] = {}
 _KEYS: dict[Any, dict[int, frozenset[str] | None]] = {}
-_TEXTS_OF: dict[int, str | None] = {}
+_KINDS_NAMED: dict[int, str | None] = {}
 _ANYTHING = ""
 
 
@@ -282,9 +282,9 @@ def _says_nothing(schema: Schema, value: Any, known: Known) -> bool:
     kind = type(value)
     if kind is not str:
         return kind is bool or kind is int
-    if id(schema) not in _TEXTS_OF:
-        _TEXTS_OF[id(schema)] = _what_texts_name(schema)
-    named = _TEXTS_OF[id(schema)]
+    if id(schema) not in _KINDS_NAMED:
+        _KINDS_NAMED[id(schema)] = _what_texts_name(schema)
+    named = _KINDS_NAMED[id(schema)]
     return named is not None and (named == _ANYTHING or value in known.get(named, ())) and bool(value.isprintable())
 
 
@@ -547,7 +547,7 @@ def not_known(name: str, known: Any) -> str:
     return f"{name!r} is not known here{near or listed}"
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4096)
 def expression_fault(text: str) -> str | None:
     try:
         compile_expression(text)
