@@ -227,8 +227,8 @@ def _write_definitions(connection: sqlite3.Connection, definitions: Definitions,
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def _json_of(table: dict[str, Any]) -> str:
-    return _ENCODER.encode(table)
+def _json_of(value: Any) -> str:
+    return _ENCODER.encode(value)
 
 
 def _child_rows(definitions: Definitions) -> Iterable[tuple[Any, ...]]:
@@ -246,6 +246,8 @@ def _write_operations(connection: sqlite3.Connection, definitions: Definitions) 
     listed = (operation for operation in _definitions_of(definitions, "operation") if not operation.table.get("hidden"))
     operations = sorted(listed, key=lambda d: _http_place(d, products))
     vocabulary: set[str] = set()
+    rows: list[tuple[Any, ...]] = []
+    indexed: list[tuple[Any, ...]] = []
     for place, operation in enumerate(operations):
         table = operation.table
         method, _, path = table["http"].partition(" ")
@@ -253,14 +255,14 @@ def _write_operations(connection: sqlite3.Connection, definitions: Definitions) 
         flags = int(table.get("deprecated", False)), int(table.get("experimental", False))
         not_on = missing_on(families[table["product"]], table)
         title = f"{table['title']} (not on {', '.join(not_on)})" if not_on else table["title"]
-        row = (place, operation.id, table["product"], method, path, tag, title, *flags, json.dumps(not_on))
-        connection.execute("INSERT INTO operation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        spelled = [
-            word.lower() for text in (operation.id, table["title"], path, tag) for word in split_identifier(text)
-        ]
+        rows.append((place, operation.id, table["product"], method, path, tag, title, *flags, _json_of(not_on)))
+        words_of_path = split_identifier(path)
+        words = [*split_identifier(operation.id), *split_identifier(table["title"]), *words_of_path]
+        spelled = [word.lower() for word in (*words, *split_identifier(tag))]
         vocabulary.update(spelled)
-        indexed = (place, operation.id, " ".join(spelled), table["title"], " ".join(split_identifier(path)), tag)
-        connection.execute("INSERT INTO search (rowid, id, words, title, path, tag) VALUES (?, ?, ?, ?, ?, ?)", indexed)
+        indexed.append((place, operation.id, " ".join(spelled), table["title"], " ".join(words_of_path), tag))
+    connection.executemany("INSERT INTO operation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("INSERT INTO search (rowid, id, words, title, path, tag) VALUES (?, ?, ?, ?, ?, ?)", indexed)
     connection.executemany("INSERT INTO word VALUES (?)", ((word,) for word in sorted(vocabulary)))
 
 

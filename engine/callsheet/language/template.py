@@ -160,9 +160,15 @@ def texts_in(value: Any) -> Iterator[str]:
     """Every text in a (nested) value."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, (dict, list, Mapping)):  # a dict is known at once, what else maps is looked for
-        for part in value if isinstance(value, list) else value.values():
+    elif isinstance(value, list):
+        for part in value:
             yield from texts_in(part)
+    elif isinstance(value, dict) or (type(value) not in _PLAIN and isinstance(value, Mapping)):
+        for part in value.values():
+            yield from texts_in(part)
+
+
+_PLAIN = (bool, int, float, type(None))  # to ask of each whether it maps takes longer than all the rest
 
 
 _LITERAL = lazy_pattern(r"[^{}]+")

@@ -114,7 +114,8 @@ _MOST_FILES = 5_000
 _MOST_BYTES = 64 << 20
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 # A key, and no path that ends so, such as Microsoft's /groups/{id}/$ref: those need no second look at the document.
-_OTHER_FILE = re.compile(r"""(?<![^\s"'{\[,])\$ref["']?\s*:\s*+(?!["']?#)""")
+# What must stand before it is asked for behind it: a pattern that begins with a text is searched thirty times as fast.
+_OTHER_FILE = re.compile(r"""\$ref(?<![^\s"'{\[,]\$ref)["']?\s*:\s*+(?!["']?#)""")
 _DATA = ("example", "examples", "default", "enum", "const")  # what looks like a reference there is none
 
 
@@ -567,11 +568,8 @@ def server_url(server: Any) -> str:
     if not isinstance(server, Mapping):
         return ""
     variables = server.get("variables") or {}
-    return re.sub(
-        r"\{([^}]+)\}",
-        lambda found: str((variables.get(found[1]) or {}).get("default", "")),
-        str(server.get("url") or ""),
-    )
+    url = str(server.get("url") or "")
+    return re.sub(r"\{([^}]+)\}", lambda found: str((variables.get(found[1]) or {}).get("default", "")), url)
 
 
 def first_server(node: JsonObject) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -107,15 +107,17 @@ class CallChecker:
         about = (("operation", self.operations.get(step["call"], step["call"])),)
         given = step.get("args", {})
         taken = _taken_parameters(operation)
-        elsewhere = map(_taken_parameters, deployment_variants(operation).values())
-        known = dict.fromkeys(chain(taken, *elsewhere))
+        everywhere = deployment_variants(operation)
+        known = dict.fromkeys(chain(taken, *map(_taken_parameters, everywhere.values())))
+        variants = [*self._variants_that_matter(operation)]
         for name in given:
             if name not in known:
                 yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}", about
         if "when" not in calling and "each" not in at:  # whose own step may have a condition
-            yield from ((*found, about) for found in self._argument_faults_there(operation, step, at))
-        yield from self._value_problems(operation, step, at)
-        bodies = [here.get("body") for here in self._deployment_variants(operation) if not here.get("unavailable")]
+            faults = self._argument_faults_there(taken, everywhere, step, at)
+            yield from ((*found, about) for found in faults)
+        yield from self._value_problems(variants[0] if variants else operation, step, at)
+        bodies = [here.get("body") for here in variants if not here.get("unavailable")]
         for key in ("body", "over", "files"):
             if key in step and bodies and all(body is None for body in bodies):
                 yield (*at, key), f"{step['call']} takes no body", about
@@ -133,25 +135,24 @@ class CallChecker:
         judged = [list(self._body_problems(step, body, at)) for body in bodies if body and body.get("schema")]
         if judged and all(judged):
             yield from judged[0]
-        for here in self._deployment_variants(operation):
+        for here in variants:
             needed = taken if here is operation else _taken_parameters(here)
             missing = [name for name, required in needed.items() if required and name not in given]
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
 
     def _argument_faults_there(
-        self, operation: OperationDefinition, step: Action, at: Path
+        self, taken: Collection[str], everywhere: Mapping[str, OperationDefinition], step: Action, at: Path
     ) -> Iterator[tuple[Path, str]]:
         """What is always given, and not taken on one of the deployments."""
-        there = deployment_variants(operation)
-        if not there:
+        if not everywhere:
             return
         always = [name for name, value in step.get("args", {}).items() if self._is_always_given(value)]
-        for word, here in there.items():
+        for word, here in everywhere.items():
             if not self.applies(word) or here.get("unavailable"):
                 continue
             for name in always:
-                if name in _taken_parameters(operation) and name not in _taken_parameters(here):
+                if name in taken and name not in _taken_parameters(here):
                     text = f"{step['call']} does not take it on {word}: name the call there again, with its arguments"
                     yield (*at, "args", name), text
 
@@ -247,10 +248,9 @@ class CallChecker:
                     text = f"{step['call']} answers nothing"
                     yield (*at, key), text, (("operation", self.operations.get(step["call"], step["call"])),)
 
-    def _value_problems(self, operation: OperationDefinition, step: Mapping[str, Any], at: Path) -> Problems:
+    def _value_problems(self, here: OperationDefinition, step: Mapping[str, Any], at: Path) -> Problems:
         """Constants, and the choices of a parameter that is handed on, against what the operation documents."""
         given = step.get("args", {})
-        here = next(iter(self._deployment_variants(operation)), operation)
         params: dict[str, OperationParam] = {name: {"name": name, "in": "path"} for name in _in_path(here)}
         params |= {param["name"]: param for param in here.get("params", ()) if not param.get("remove")}
         for name, value in given.items():
@@ -298,7 +298,7 @@ class CallChecker:
         pattern = (self.table_of("lookup", param.get("lookup", "")) or {}).get("pattern", "")
         return pattern_fault(pattern) is None and any(re.fullmatch(pattern, word) for word in _WORDS)
 
-    def _deployment_variants(self, operation: OperationDefinition) -> Iterator[OperationDefinition]:
+    def _variants_that_matter(self, operation: OperationDefinition) -> Iterator[OperationDefinition]:
         """The operation as it is on each deployment that matters here; as it is elsewhere for those not named."""
         there = deployment_variants(operation)
         if self.applies("") or not any(self.applies(word) for word in there):

@@ -21,7 +21,7 @@ from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, evaluate, expressions_in_text, is_true, split_template, texts_in
 from .body_schemas import TYPE_OF_CONVERTED, has_several, is_changed, is_taken_as_typed, resolved_schema
 from .commands import added_by
-from .references import expression_fault, pattern_fault, shape_places
+from .references import bytes_of, expression_fault, pattern_fault, shape_places
 from .requests import answers_list
 from .views import NEEDED
 
@@ -43,6 +43,7 @@ _NAME_OF_ID = re.compile(r"(?:(?:^|[_-])id|Id|ID)(?:OrKey)?$")
 _PLAIN_ID = re.compile(r"[\w-]+")  # no pattern, address or path
 _KNOWN_BY_OTHER_NAMES = ("operation", "schema", "command")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_NEEDED = NEEDED.encode()
 
 
 def value_use_findings(
@@ -90,7 +91,7 @@ def part_findings(_: Definitions, part: Definition) -> Findings:
 def arguments_with_needed(definitions: Definitions) -> set[tuple[str, str]]:
     """The operations that some command hands what columns need, and by which argument."""
     found: set[tuple[str, str]] = set()
-    for command in (each for each in definitions.of_kind("command") if NEEDED in str(each.table)):
+    for command in (each for each in definitions.of_kind("command") if _NEEDED in bytes_of(each.table)):
         for here in (command.table, *deployment_variants(command.table).values()):
             for step in (here, *_steps_in(here)):
                 args = step.get("args", {})
@@ -175,7 +176,7 @@ def _need_findings(
     shown = [definitions[("view", id)] for id in views if id is not None and ("view", id) in definitions]
     columns = [column for view in shown for column in view.table["columns"]]
     has_needs = any("needs" in column for column in columns)
-    asks = NEEDED in str(command.table) and any(  # nearly none has it
+    asks = _NEEDED in bytes_of(command.table) and any(  # nearly none has it
         NEEDED in names_in([here.get(key) for key in ("args", "body", "step")]) for here in tables
     )
     if asks and len(shown) == len(views) and not has_needs:
@@ -396,11 +397,11 @@ _CHANGED = REWRITING | {"lookup", "multiple", "split"}
 
 
 _FORMS = ("template", "value", "jmespath")  # of texts with expressions
-_COMPARING = ("==", "!=", "<", ">")  # without one of these nothing is compared
+_COMPARING = (b"==", b"!=", b"<", b">")  # without one of these nothing is compared
 
 
 # Without one of these nothing is looked for in a member that is known beforehand.
-_MEMBERS = ("given.", "named.", "site.", "'find':", "'removes':")
+_MEMBERS = (b"given.", b"named.", b"site.", b"find", b"removes")
 _OF_A_SITE = ("name", "deployment", "journal", *SITE_SETTINGS)  # what the engine says of it
 _OF_WHAT_IS_FOUND = ("value", "name")
 _OF_A_CHANGE = ("add", "remove")
@@ -408,7 +409,7 @@ _OF_A_CHANGE = ("add", "remove")
 
 def expression_findings(definitions: Definitions, command: Definition) -> Findings:
     """Values that a parameter never has; members that nothing has: of what was given, the site, what a step found."""
-    text = str(command.table)
+    text = bytes_of(command.table)
     params = _known_params(command.table) if any(sign in text for sign in _COMPARING) else {}
     members = _known_members(command.table) if any(word in text for word in _MEMBERS) else {}
     members |= _members_of_what_was(definitions, command.table)
