@@ -54,16 +54,19 @@ def complete_commands(definitions: Definitions) -> None:
 
 def _name_program(definitions: Definitions) -> None:
     """`{program}` and `{prefix}` in help texts: commands that several programs have call each by its name."""
-    for program in [definition for definition in definitions.values() if definition.kind == "program"]:
-        words = {"{program}": program.id, "{prefix}": program.table["prefix"]}
-        for definition in definitions.values():
-            if definition.kind in ("command", "group"):
-                for table in (definition.table, *definition.table.get("params", ())):
-                    table.update({key: _filled_words(table[key], words) for key in ("help", "about") if key in table})
+    programs = [definition for definition in definitions.values() if definition.kind == "program"]
+    words = [("{program}", program.id) for program in programs]
+    words += [("{prefix}", program.table["prefix"]) for program in programs]
+    for definition in definitions.values():
+        if definition.kind in ("command", "group"):
+            for table in (definition.table, *definition.table.get("params", ())):
+                for key in ("help", "about"):
+                    if "{" in table.get(key, ""):
+                        table[key] = _filled_words(table[key], words)
 
 
-def _filled_words(text: str, words: dict[str, str]) -> str:
-    for name, word in words.items():
+def _filled_words(text: str, words: list[tuple[str, str]]) -> str:
+    for name, word in words:
         text = text.replace(name, word)
     return text
 
@@ -166,11 +169,15 @@ def _of_params(table: Table, key: str) -> list[Table]:
     return [each for param in table.get("params", ()) for each in param.get(key, ())]
 
 
+_RULES = frozenset({"refuse", "step"})
+
+
 def _drop_rules(table: Table) -> None:
     for here in (table, *table["on"].values()):
         if "params" in here:
             here["params"] = [
-                {key: param[key] for key in param if key not in ("refuse", "step")} for param in here["params"]
+                {key: param[key] for key in param if key not in _RULES} if _RULES & param.keys() else param
+                for param in here["params"]
             ]
 
 

@@ -535,6 +535,9 @@ class Document:
         return url_path(next(filter(None, map(first_server, (operation, item, self.tree))), ""))
 
 
+_COLON_NAME, _EXPLODED_NAME = re.compile(r"/:([A-Za-z_]\w*)(?=/|\Z)"), re.compile(r"\{([^{}]+?)[+*]\}")
+
+
 def _split_query(path: str) -> tuple[str, list[JsonObject]]:
     """A path as it is sent, and its query as parameters with one value each; what is behind a # is never sent."""
     bare, _, query = path.partition("#")[0].partition("?")
@@ -544,8 +547,8 @@ def _split_query(path: str) -> tuple[str, list[JsonObject]]:
         for name, value in pairs
         if "{" not in value
     ]
-    bare = re.sub(r"/:([A-Za-z_]\w*)(?=/|\Z)", r"/{\1}", bare)  # as other kinds of documents write it
-    return re.sub(r"\{([^{}]+?)[+*]\}", r"{\1}", bare), fixed
+    bare = _COLON_NAME.sub(r"/{\1}", bare)  # as other kinds of documents write it
+    return _EXPLODED_NAME.sub(r"{\1}", bare), fixed
 
 
 @lru_cache(maxsize=4096)
@@ -567,8 +570,10 @@ def server_url(server: Any) -> str:
     """The URL of a server entry, its variables replaced by their defaults."""
     if not isinstance(server, Mapping):
         return ""
-    variables = server.get("variables") or {}
     url = str(server.get("url") or "")
+    if "{" not in url:
+        return url
+    variables = server.get("variables") or {}
     return re.sub(r"\{([^}]+)\}", lambda found: str((variables.get(found[1]) or {}).get("default", "")), url)
 
 
@@ -577,6 +582,7 @@ def first_server(node: JsonObject) -> str:
     return server_url(servers[0]) if isinstance(servers, list) and servers else ""
 
 
+@lru_cache(maxsize=64)  # of thousands of operations nearly all have the same server
 def url_path(url: str) -> str:
     return urlsplit(url).path.rstrip("/")
 

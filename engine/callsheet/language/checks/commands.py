@@ -652,6 +652,9 @@ def unused_findings(definitions: Definitions, definition: Definition, *, usual: 
     params = table.get("params", ())
     if "builtin" in table or not params:
         return
+    sent = {*texts_in([table.get(key) for key in ("args", "body", "over", "files")])}
+    if all(f"{{{to_identifier(param['name'])}}}" in sent for param in params):
+        return  # as in nearly every one that is made of a document
     used = {*ALWAYS, *(to_identifier(param["folder"]) for param in params if "folder" in param)}
     used |= _words_of_expressions(definitions, {**table, "params": None})
     words = [_words_of_expressions(definitions, param) for param in params]

@@ -375,12 +375,17 @@ def place_findings(
     found = [*id_findings(definition)]
 
     def judge(place: ShapePlace) -> None:
-        if isinstance(place.value, str) and _says_nothing(place.schema, place.value, known):
-            return
-        if not isinstance(place.value, list):
+        path, value, schema = place
+        if isinstance(value, dict):
+            found.extend(_key_findings(place, known))
+        elif isinstance(value, str):
+            if _says_nothing(schema, value, known):
+                return
             found.extend(_reference_findings(place, known))
-            found.extend(Finding(place.path, text) for text in _place_faults(place))
-        if isinstance(place.value, (dict, list)):
+            found.extend(Finding(path, text) for text in _text_faults(path, value, schema))
+        elif not isinstance(value, list):
+            found.extend(Finding(path, text) for text in _value_faults(value))
+        if isinstance(value, (dict, list)):
             found.extend(further(place))
 
     _ShapeWalk(definition.kind, judge, clean=clean, findings=found, known=known).visit(
@@ -393,15 +398,22 @@ _DEPLOYMENT = "site.deployment"
 
 
 def _reference_findings(place: ShapePlace, known: Known) -> Findings:
+    """Of a text that is a name, or asks for the deployment of a site."""
     target = place.schema.get("reference")
-    if isinstance(target, str) and isinstance(place.value, str):
+    if isinstance(target, str):
         yield from _reference_finding(place, place.value, target, known)
-    if isinstance(place.value, str) and _DEPLOYMENT in place.value and place.schema.get("format") in _FORMS:
+    if _DEPLOYMENT in place.value and place.schema.get("format") in _FORMS:
         yield from _deployment_findings(place, known)
+
+
+def _key_findings(place: ShapePlace, known: Known) -> Findings:
     target = place.schema.get("keys")
-    if isinstance(target, str) and isinstance(place.value, dict):
+    if isinstance(target, str):
         for key in place.value:
             yield from _reference_finding(place._replace(path=(*place.path, key)), key, target, known)
+    if not all(map(str.isprintable, place.value)):
+        odd = (key for key in place.value if not key.isprintable())
+        yield from (Finding(place.path, f"the key {key!r} holds a control character") for key in odd)
 
 
 def _deployment_findings(place: ShapePlace, known: Known) -> Findings:
@@ -430,33 +442,31 @@ def _reference_finding(place: ShapePlace, name: str, target: str, known: Known) 
         yield Finding(place.path, text, ((target, name),))
 
 
-def _place_faults(place: ShapePlace) -> Iterator[str]:
-    value, schema = place.value, place.schema
+def _value_faults(value: Any) -> Iterator[str]:
     if isinstance(value, float) and not math.isfinite(value):
         yield f"expected a number, not {value}"
     elif isinstance(value, date | time):
         yield f"expected a text: write the {'time' if isinstance(value, time) else 'date'} in quotes"
-    elif isinstance(value, dict):
-        if not all(map(str.isprintable, value)):
-            yield from (f"the key {key!r} holds a control character" for key in value if not key.isprintable())
-    elif isinstance(value, str):
-        if odd := _control_character_fault(value, single_line=bool(schema.get("single_line"))):
-            yield f"holds the control character U+{ord(odd):04X}"
-        if schema.get("path") and (fault := path_fault(value)):
-            yield fault
-        form = _FORMS.get(str(schema.get("format")))
-        told = [*form(value, schema)] if form else []
-        yield from told
-        is_condition = place.path[-1:] in _CONDITIONS and schema.get("format") == "jmespath"
-        truth = fixed_truth(value) if is_condition and not told else None
-        if truth is not None:
-            yield "is always true" if truth else "is never true"
-        if place.path[-1:] == ("where",) and value.startswith("[?") and not told:
-            yield "is asked of one thing after the other: write the condition alone, and no filter of a list"
-        if place.path[-1:] in (("items",), ("events",)) and schema.get("format") == "jmespath":
-            kind = kind_of_result(value)
-            if kind in ("boolean", "number", "string"):
-                yield f"is a {kind}, and never a list of items"
+
+
+def _text_faults(path: Path, value: str, schema: Schema) -> Iterator[str]:
+    if odd := _control_character_fault(value, single_line=bool(schema.get("single_line"))):
+        yield f"holds the control character U+{ord(odd):04X}"
+    if schema.get("path") and (fault := path_fault(value)):
+        yield fault
+    form = _FORMS.get(str(schema.get("format")))
+    told = [*form(value, schema)] if form else []
+    yield from told
+    is_condition = path[-1:] in _CONDITIONS and schema.get("format") == "jmespath"
+    truth = fixed_truth(value) if is_condition and not told else None
+    if truth is not None:
+        yield "is always true" if truth else "is never true"
+    if path[-1:] == ("where",) and value.startswith("[?") and not told:
+        yield "is asked of one thing after the other: write the condition alone, and no filter of a list"
+    if path[-1:] in (("items",), ("events",)) and schema.get("format") == "jmespath":
+        kind = kind_of_result(value)
+        if kind in ("boolean", "number", "string"):
+            yield f"is a {kind}, and never a list of items"
 
 
 _CONDITIONS = tuple((key,) for key in ("when", "last", "failed", "where", "success", "requires"))

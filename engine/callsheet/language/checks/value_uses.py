@@ -184,7 +184,7 @@ def _need_findings(
         yield Finding(("view",), text, (("view", shown[0].id),))
     table, steps = command.table, command.table.get("step", ())
     last, at = (steps[-1], ("step", len(steps) - 1)) if steps else (table, ())
-    if "result" in table or "items" in table or not shown:
+    if "result" in table or "items" in table or not has_needs:
         return
     wanted = [name for each in shown[0].table["columns"] if not each.get("wide") for name in each.get("needs", ())]
     for name, value in last.get("args", {}).items():
