@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 
 from callsheet.programs.naming import Nouns, command_word, named_commands, words_of
+from support.machine import Machine
 from support.places import CASES, DEFINITIONS
 
 TABLE = tomllib.loads((CASES / "command_names.toml").read_text(encoding="utf-8"))
@@ -107,3 +110,20 @@ def test_names_of_an_api_are_words() -> None:
         "http-server",
         "a-b-c",
     ]
+
+
+def test_a_word_is_no_name_of_a_thing_where_get_takes_none(tmp_path: Path) -> None:
+    answer = {"200": {"description": "ok", "content": {"application/json": {"schema": {"type": "object"}}}}}
+    paths = {
+        "/files/settings": {"get": {"operationId": "settings", "responses": answer}},
+        "/pets": {"get": {"operationId": "pets", "responses": answer}},
+        "/pets/{id}": {"get": {"operationId": "pet", "responses": answer}},
+    }
+    document = {"openapi": "3.0.0", "info": {"title": "Chat", "version": "1"}, "paths": paths}
+    (tmp_path / "chat.json").write_text(json.dumps(document))
+    machine = Machine(tmp_path)
+    assert machine("new", "chat", "--from", str(tmp_path / "chat.json"), "--base-url", "http://localhost:9") == 0
+    assert machine("files", "settings", "rex", program="chat") == 2
+    assert machine.err.splitlines()[1] == "hint: its commands are get; see chat files settings --help"
+    assert machine("pets", "rex", program="chat") == 2
+    assert machine.err.splitlines()[1] == "hint: did you mean `chat pets get rex`?"

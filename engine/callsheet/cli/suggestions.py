@@ -74,8 +74,11 @@ def _shown_by(catalog: Catalog, path: str, words: Sequence[str], children: Mappi
     verbs = catalog.programs.get(catalog.program).get("verbs", {})
     word, *more = takewhile(lambda each: not each.startswith("-"), words)
     is_name = not more and not any(word.casefold() in (verb, *others) for verb, others in verbs.items())
-    found = is_name and "get" in children and path and not _group_at(catalog, path).get("bare")
-    return [f"{path} get {shlex.quote(word)}"] if found else []
+    of_get = children["get"].kind if "get" in children else ""
+    if not is_name or not path or of_get != "command" or _group_at(catalog, path).get("bare"):
+        return []
+    takes_a_name = first_argument(catalog.commands.get(f"{path} get")) is not None
+    return [f"{path} get {shlex.quote(word)}"] if takes_a_name else []
 
 
 def _suggested_instead(catalog: Catalog, path: str) -> Mapping[str, list[str]]:
