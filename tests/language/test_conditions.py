@@ -11,7 +11,9 @@ from callsheet.language.conditions import (
     conditions_joined,
     fixed_truth,
     kind_of_result,
+    never_holds,
     type_faults,
+    types_of_samples,
     word_faults,
     written_results,
 )
@@ -28,7 +30,8 @@ def test_calls_with_any_arguments_are_judged(name: str) -> None:
         call = f"{name}({', '.join(arguments)})"
         for text in (call, f"{call} == 'x'", f"!{call} && {call} > `1`", f"a || {call}[?{call}].x"):
             list(compared_paths(text)) + list(compared_paths(text, only_equal=True))
-            list(comparison_faults(text, [{"a": {"b": [1]}}]))
+            list(comparison_faults(text)) + list(type_faults(text, types_of_samples([{"b": [1]}], "a")))
+            never_holds(text, "a", [{"b": [1]}, "x"])
             list(type_faults(text, TYPES)) + list(word_faults(text))
             list(written_results(text, {"a": ["x"]}))
             assert fixed_truth(text) in (None, True, False)

@@ -44,7 +44,6 @@ from .checks.listener import (
     envelope_findings,
     event_findings,
     listener_findings,
-    route_findings,
     signin_findings,
     source_findings,
 )
@@ -78,6 +77,7 @@ from .checks.resources import (
     tools_by_name,
     toolset_findings,
 )
+from .checks.routes import route_findings
 from .checks.sandbox import entity_findings, query_findings, simulation_findings
 from .checks.value_uses import arguments_with_needed, expression_findings, part_findings, value_use_findings
 from .checks.views import change_findings, column_findings, need_findings, reorder_findings, shown_findings

@@ -9,10 +9,14 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
+from jmespath.exceptions import JMESPathError
+from jmespath.parser import ParsedResult
+
+from ..errors import CallsheetError
 from ..jsontext import dump_json, parse_json
-from .functions import Functions
-from .scopes import RELATIVE, Node, syntax_tree
-from .template import evaluate, is_true
+from .functions import Functions, evaluate_parsed
+from .scopes import RELATIVE, Node, roots_of, syntax_tree
+from .template import is_true
 
 
 def compared_paths(expression: str, *, only_equal: bool = False) -> Iterator[tuple[str, Any]]:
@@ -91,6 +95,21 @@ def conditions_joined(expression: str) -> list[str]:
         return []
     parts = _parts_of(syntax_tree(expression), "and_expression")
     return [part["value"] if part["type"] == "field" else repr(part) for part in parts]
+
+
+def never_holds(expression: str, name: str, values: Sequence[Any]) -> bool:
+    """Whether one of the conditions that all have to hold asks about `name` alone, and no value meets it."""
+    parts = [part for part in _parts_of(syntax_tree(expression), "and_expression") if {*roots_of(part)} == {name}]
+    try:
+        met = (any(is_true(_value_of(part, {name: value})) for value in values) for part in parts)
+        return bool(values) and not all(met)
+    except (JMESPathError, CallsheetError):
+        return False
+
+
+def _value_of(node: Node, scope: Mapping[str, Any]) -> Any:
+    parsed: Any = node
+    return evaluate_parsed(ParsedResult("", parsed), scope, scope)
 
 
 def _parts_of(node: Node, kind: str) -> Iterator[Node]:
@@ -249,20 +268,14 @@ _TYPES_OF_PATHS = {
 }
 
 
-def comparison_faults(condition: str, bodies: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
-    """Comparisons with a value that what is compared never has: by its type, or by `bodies`, samples of events."""
+def comparison_faults(condition: str) -> Iterator[str]:
+    """Comparisons of what every event has with a value of another type."""
     if _TYPES_OF_PATHS.get(condition) == "number":
         yield "is always true: a number is, 0 too"
     for path, value in compared_paths(condition):
         known = _TYPES_OF_PATHS.get(path) or _TYPES_OF_PATHS.get(path.partition(".")[0])
-        found = [each for body in bodies if (each := evaluate(path, {"body": body})) is not None]
-        kinds = {known} if known else {type_word(each) for each in found}
-        whole, _, member = path.rpartition(".")
-        holders = [evaluate(whole, {"body": body}) for body in bodies] if member == "length" else []
-        if kinds and type_word(value) not in kinds:
-            yield f"{path} is {' or '.join(sorted(kinds))}, and never {value!r}"
-        elif any(isinstance(holder, list | str) for holder in holders):
-            yield f"{path}: lists and texts have no member `length`: write length({whole})"
+        if known and type_word(value) != known:
+            yield f"{path} is {known}, and never {value!r}"
 
 
 # The words that functions take, where they are written out.
@@ -358,21 +371,26 @@ _A_TYPE = {
 
 
 def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
-    """What names of these types are never good for: a member of a text, a function of lists with a number."""
+    """What names and paths of these types are never good for: a member of a text, a function of lists with a number."""
     waiting = [syntax_tree(expression)]
     while waiting:
         node = waiting.pop()
         children = [child for child in node.get("children", ()) if isinstance(child, dict)]
         waiting += _parts_of_scope(node)
-        names = [child["value"] if child["type"] == "field" and child["value"] in types else None for child in children]
+        names = [path if (path := _plain_path([child])) in types else None for child in children]
         first = names[0] if names else None
+        if node["type"] == "subexpression":  # of `body.a.b` what the type of is known, and the rest
+            known = (length for length in range(len(children) - 1, 0, -1) if _plain_path(children[:length]) in types)
+            if (length := next(known, 0)) > 1:
+                first, children = _plain_path(children[:length]), [node, *children[length:]]
         if node["type"] == "function_expression":
             yield from _argument_faults(node["value"], names, types)
             yield from _word_in_list_faults(node["value"], children, names, types)
         elif node["type"] == "comparator" and first is not None and children[1]["type"] == "literal":
             value = children[1]["value"]
             if value is not None and types[first] == "array" and not isinstance(value, list):
-                yield f"{first!r} is a list, and never {value!r}: write contains({first}, ...)"
+                means = f"contains({first}, ...)" if node["value"] in _SAME else f"length({first})"
+                yield f"{first!r} is a list, and never {value!r}: write {means}"
             elif types[first] == "string" and isinstance(value, int | float):
                 never = f"never {value!r}" if node["value"] in _SAME else "neither above nor below a number"
                 yield f"{first!r} is a text, and {never}: write to_number({first})"
@@ -380,6 +398,8 @@ def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
                 yield f"{first!r} is {_A_TYPE[types[first]]}, and never {value!r}"
             elif types[first] == "object" and value is not None and not isinstance(value, dict):
                 yield f"{first!r} is a table, and never {value!r}: say which member of it"
+        elif node["type"] in _INSIDE and first is not None and types[first] != "object" and _is_length(children[1:]):
+            yield f"{_A_TYPE[types[first]]} has no member `length`: write length({first})"
         elif node["type"] in _INSIDE and first is not None and types[first] not in ("array", "object") and children[1:]:
             yield f"{first!r} is {_A_TYPE[types[first]]}: there is nothing inside"
         elif node["type"] in _OF_LISTS and first is not None and types[first] != "array":
@@ -390,6 +410,27 @@ def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
                 inner = inner["children"][0]
             if inner["type"] == "field":
                 yield f"{first!r} is a list: write {first}[].{inner['value']}, or {first}[0]"
+
+
+def _plain_path(nodes: Sequence[Node]) -> str:
+    """`body.a.b` of its parts; nothing of what is no plain path."""
+    nodes = [each for node in nodes for each in (node["children"] if node["type"] == "subexpression" else [node])]
+    return ".".join(node["value"] for node in nodes) if all(node["type"] == "field" for node in nodes) else ""
+
+
+def _is_length(nodes: Sequence[Node]) -> bool:
+    return bool(nodes) and nodes[0]["type"] == "field" and nodes[0]["value"] == "length"
+
+
+def types_of_samples(samples: Sequence[Any], name: str) -> dict[str, str]:
+    """What stands at the plain paths below `name`, where all samples that have it are of one type."""
+    found: dict[str, set[str]] = {}
+    waiting = [(name, sample) for sample in samples]
+    while waiting:
+        path, value = waiting.pop()
+        found.setdefault(path, set()).add(type_word(value))
+        waiting += [(f"{path}.{key}", item) for key, item in value.items()] if isinstance(value, dict) else []
+    return {path: min(words) for path, words in found.items() if len(words) == 1 and words != {"null"}}
 
 
 def _word_in_list_faults(

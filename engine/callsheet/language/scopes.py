@@ -55,7 +55,7 @@ def expressions_in(value: Any) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def root_names(expression: str) -> tuple[str, ...]:
     """The names an expression looks up in its scope: `page` and `title` in `not_null(title, page.title)`."""
-    return tuple(_roots_of(syntax_tree(expression)))
+    return tuple(roots_of(syntax_tree(expression)))
 
 
 @lru_cache(maxsize=4096)
@@ -154,7 +154,7 @@ def members_of_items(expression: str, name: str) -> set[str]:
             of, wanted, *conditions = _syntax_nodes(node["children"])
             found = _followed_from_root(of["children"][0] if of["type"] == "flatten" else of)
             if found is not None and found.names == [name]:
-                taken |= {*_roots_of(wanted), *(each for condition in conditions for each in _roots_of(condition))}
+                taken |= {*roots_of(wanted), *(each for condition in conditions for each in roots_of(condition))}
     return taken
 
 
@@ -215,20 +215,20 @@ def _syntax_nodes(children: list[Any]) -> Iterator[Node]:
     return (child for child in children if isinstance(child, dict))
 
 
-def _roots_of(node: Node) -> Iterator[str]:
+def roots_of(node: Node) -> Iterator[str]:
     """Only the first part of a path, a pipe or a projection sees the scope; the others see what came before them."""
     children = list(_syntax_nodes(node.get("children", [])))
     if node["type"] == "field":
         yield node["value"].removeprefix(ROOT)
     elif node["type"] in RELATIVE or node["type"] == "key_val_pair":
-        yield from _roots_of(children[0])
+        yield from roots_of(children[0])
         for child in children[1:]:
             yield from _marked_below(child)
     elif node["type"] == "expref":
         yield from _marked_below(children[0])
     else:
         for child in children:
-            yield from _roots_of(child)
+            yield from roots_of(child)
 
 
 def _comparisons_below(node: Node) -> Iterator[tuple[list[str], Any]]:

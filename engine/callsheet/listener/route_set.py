@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import DefinitionError, UsageError, did_you_mean
 from ..files import changeable_by_others
-from ..language.conditions import comparison_faults
+from ..language.conditions import type_faults, types_of_samples
 from ..language.layers import Layer
 from ..language.problem import place_of
 from ..language.source_file import Definitions
@@ -231,7 +231,7 @@ def _route_warnings(route: Route, route_set: RouteSet, filters: Sequence[str]) -
         bodies = [route_set.types[key]["sample"] for key in types if "sample" in route_set.types[key]]
         yield from (
             f"{name}: when: {text}, as far as the samples of its events tell"
-            for text in comparison_faults(when, bodies)
+            for text in type_faults(when, types_of_samples(bodies, "body"))
         )
 
 

@@ -366,7 +366,7 @@ def test_check_names_routes_that_never_match(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     warned = [line.split('"')[1] for line in done.stderr.splitlines() if line.startswith("warning: ")]
     assert warned == ["length", "sampled", "filtered"]
-    assert "body.score is number, and never '60', as far as the samples" in done.stderr
+    assert "'body.score' is a number, and never '60', as far as the samples" in done.stderr
     assert "3 warnings" in done.stdout
 
 

@@ -57,6 +57,22 @@ def of_source(more: str = HMAC, *, old: str = "", new: str = "") -> str:
     return SOURCE.replace("HMAC", more).replace(old, new) if old else SOURCE.replace("HMAC", more)
 
 
+SAMPLED = """\
+[event."shop.sold"]
+source   = "shop"
+type     = "sold"
+category = "Shop"
+sample   = { number = 4, paid = true, customer = { name = "Kim" }, lines = [{ sku = "RYE" }], tags = ["gift"] }
+"""
+
+
+def of_sample(when: str, source: str = "", type: str = "sold") -> str:
+    """A route for an event of one's own with a sample; the source has a body of its own, or what `source` says."""
+    body = source or 'body = "payload.order"'
+    own = of_source(HMAC).partition("[event")[0].replace("id    =", f"{body}\nid    =")
+    return own + SAMPLED + of_route(when=f'source = ["shop"]\non = ["{type}"]\nwhen = "{when}"')
+
+
 def of_route(do: str = EXEC, when: str = "", after: str = "") -> str:
     return ROUTE.replace("WHEN", when).replace("DO", do) + after
 
@@ -198,6 +214,20 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_route(when="when = \"!(body.a) == 'x'\""), "this is true or false, and never 'x'"),
         (of_route(when="when = \"to_number(body.a) == '5'\""), "to_number(...) is a number, and never '5'"),
         (of_route(when='when = "query.page == `1`"'), "query.page is string, and never 1"),
+        (of_sample("body.lines > `1`"), "'body.lines' is a list, and never 1: write length(body.lines)"),
+        (of_sample("body.lines.length > `1`"), "a list has no member `length`: write length(body.lines)"),
+        (of_sample("body.customer == 'Kim'"), "'body.customer' is a table, and never 'Kim'"),
+        (of_sample("body.paid == 'true'"), "'body.paid' is true or false, and never 'true'"),
+        (of_sample("contains('gift', body.tags)"), "contains('gift', body.tags): the list stands first"),
+        (of_sample("body.number.sku == 'x'"), "'body.number' is a number: there is nothing inside"),
+        (of_sample("body.lines.sku == 'x'"), "write body.lines[].sku"),
+        (of_sample("upper(body.customer) == 'KIM'"), "upper: 'body.customer' is a table"),
+        (of_sample("body.order.number > `3`"), "`body` is that already in the samples: write body.number"),
+        (of_sample("payload.sales[0].number > `3`", 'events = "payload.sales"'), "`payload` is one event of that list"),
+        (of_sample("body.shop == 'x'", 'events = "payload.sales"\nsample = { shop = "x", sales = [{ kind = "{type}" }] }'), "stands beside the list of events"),
+        (of_sample("body.number > `3`", 'content = "form"'), "'body.number' is a text, and neither above nor below"),
+        (of_sample("event_type != 'sold' && body.paid"), "is never true: event_type is sold here"),
+        (of_sample("starts_with(event_type, 'shop.')"), "is never true: event_type is sold here"),
         (of_route(when='source = ["stripe"]\non = ["charge.(a|b)"]'), "only *, ? and [...] are signs of a pattern"),
         (of_route(when='source = ["stripe"]\non = ["!charge.*"]'), "only *, ? and [...] are signs of a pattern"),
         (of_route(when='order = "id"'), "is another for each event"),
@@ -211,6 +241,14 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_route('{ handler = "exec", run = ["cat"], backoff = "10m", give_up_after = "1m" }'), "is over before the first repetition"),
         (of_route('{ handler = "exec", run = ["sh", "-c", "echo {body.ref}"] }'), "hand it over as a further argument"),
         (of_route('{ handler = "exec", run = ["cat", "|", "wc"] }'), "no shell reads it"),
+        (of_route('{ handler = "exec", run = ["sh", "-c", "see.py --", "{body.ref}"] }'), "is $0 of the script"),
+        (of_route('{ handler = "exec", run = ["python3", "see.py", "--ref=$REF"] }'), "no shell reads it"),
+        (of_route('{ handler = "exec", run = ["cat"], env = { EVENT_ID = "x" } }'), "stands in the place of what the listener says"),
+        (of_route('{ handler = "exec", run = ["cat"], env = { KEY = "x" }, secrets = ["KEY"] }'), "the secret KEY is never seen"),
+        (of_route('{ handler = "python", call = "late.py:handle" }'), "a module is named late:..."),
+        (of_route('{ handler = "exec", run = ["cat"], give_up_after = "1h", circuit = { failures = 5, pause = "2h" } }'), "is longer than an event waits: 1h"),
+        (of_route(EXEC, after='[route.a.reply]\nbody = "a"\n[route.b]\non = ["push"]\ndo = [' + EXEC + ']\n[route.b.reply]\nbody = "b"\n'), "is never sent: route 'a' answers before it"),
+        ('[extend.listener.webhook]\ngive_up_after = "3s"\n', "is over before the first repetition"),
         (of_route('{ handler = "exec", run = ["echo", "$EVENT_ID"] }'), "no shell reads it"),
         (of_route('{ handler = "exec", run = ["python3 handle.py"] }'), "write each argument by itself"),
         (of_route('{ handler = "forward", url = "https://example.com/in#{id}" }'), "behind a # is never sent"),
