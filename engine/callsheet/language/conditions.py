@@ -97,6 +97,12 @@ def conditions_joined(expression: str) -> list[str]:
     return [part["value"] if part["type"] == "field" else repr(part) for part in parts]
 
 
+def names_left_out(condition: str) -> list[str]:
+    """The names that must be missing for it to hold: `a` of `!a && b`."""
+    parts = [part for part in _parts_of(syntax_tree(condition), "and_expression") if part["type"] == "not_expression"]
+    return [part["children"][0]["value"] for part in parts if part["children"][0]["type"] == "field"]
+
+
 def never_holds(expression: str, name: str, values: Sequence[Any]) -> bool:
     """Whether one of the conditions that all have to hold asks about `name` alone, and no value meets it."""
     parts = [part for part in _parts_of(syntax_tree(expression), "and_expression") if {*roots_of(part)} == {name}]
@@ -296,6 +302,8 @@ def word_faults(expression: str) -> Iterator[str]:
             left, right = children if children[1]["type"] == "literal" else children[::-1]
             hint = ": write contains(...)" if _kind_of(left) == "array" else ""
             yield f"{_spoken_kind(left)}, and never {right['value']!r}{hint}"
+        if node["type"] in ("or_expression", "comparator"):
+            yield from _lost_values(node)
         if node["type"] != "function_expression":
             continue
         for sign in (child["value"] for child in children if child["type"] == "field"):
@@ -307,6 +315,12 @@ def word_faults(expression: str) -> Iterator[str]:
             yield f"{name}(..., {last!r}): a form has the signs of strftime, such as %Y-%m-%d"
         if name == "iso" and isinstance(last, str) and last not in _DATE_FORMS:
             yield f"iso(..., {last!r}): expected {' or '.join(map(repr, _DATE_FORMS))}"
+        if name == "not_null" and None not in words[:1]:
+            yield f"not_null({words[0]!r}, ...): always gives its first value, which is never null"
+        if name == "among" and words[:1] == [None] and isinstance(last, str):
+            yield f"among(..., {last!r}): the name of the field stands first"
+        if name in _TIMES and isinstance(words[0], str) and "%" in words[0] and last is None:
+            yield f"{name}({words[0]!r}, ...): the form stands last"
         if name in ("starts_with", "ends_with") and isinstance(words[0], str) and last is None:
             yield f"{name}({words[0]!r}, ...): the text that is looked at stands first"
         if name == "split" and isinstance(words[0], str) and last is None:
@@ -318,6 +332,21 @@ def word_faults(expression: str) -> Iterator[str]:
                 yield f"merge(@, {{{name}: {name}}}) changes nothing: what the command knows is seen as ${name} here"
 
 
+def _lost_values(node: Node) -> Iterator[str]:
+    """`a && '' || b`, which is always b, and a text in small letters that is compared with capitals."""
+    first, *_ = children = node["children"]
+    if node["type"] == "or_expression" and first["type"] == "and_expression":
+        chosen = first["children"][-1]
+        if chosen["type"] == "literal" and not is_true(chosen["value"]):
+            yield f"the part behind || is always taken: {dump_json(chosen['value'])} counts as not there"
+    for one, other in (children, children[::-1]) if node["type"] == "comparator" else ():
+        changed = _CASES.get(one["value"]) if one["type"] == "function_expression" else None
+        word = other["value"] if other["type"] == "literal" else None
+        if changed is not None and isinstance(word, str) and changed(word) != word:
+            yield f"{one['value']}(...) is never {word!r}: write {changed(word)!r}"
+
+
+_CASES = {"lower": str.lower, "upper": str.upper}
 _FIELD = {"type": "field", "children": []}
 _NUMBER = re.compile(r"(?!(?:19|20)\d\d$)-?\d+(?:\.\d+)?")  # no year, which a date can begin with
 

@@ -247,7 +247,6 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_route('{ handler = "exec", run = ["cat"], env = { KEY = "x" }, secrets = ["KEY"] }'), "the secret KEY is never seen"),
         (of_route('{ handler = "python", call = "late.py:handle" }'), "a module is named late:..."),
         (of_route('{ handler = "exec", run = ["cat"], give_up_after = "1h", circuit = { failures = 5, pause = "2h" } }'), "is longer than an event waits: 1h"),
-        (of_route(EXEC, after='[route.a.reply]\nbody = "a"\n[route.b]\non = ["push"]\ndo = [' + EXEC + ']\n[route.b.reply]\nbody = "b"\n'), "is never sent: route 'a' answers before it"),
         ('[extend.listener.webhook]\ngive_up_after = "3s"\n', "is over before the first repetition"),
         (of_route('{ handler = "exec", run = ["echo", "$EVENT_ID"] }'), "no shell reads it"),
         (of_route('{ handler = "exec", run = ["python3 handle.py"] }'), "write each argument by itself"),

@@ -494,7 +494,8 @@ def suggestion_findings(definitions: Definitions, definition: Definition, lines:
 def _instead_findings(definitions: Definitions, definition: Definition, lines: CommandLines) -> Findings:
     for word, suggested in definition.table.get("instead", {}).items():
         taken = f"{definition.id} {word}" if definition.kind == "group" else word
-        if " " not in word and taken in lines.names and not _is_added_later(definitions, definition, taken):
+        is_there = taken in lines.names or ("group", taken) in definitions
+        if " " not in word and is_there and not _is_added_later(definitions, definition, taken):
             text = f"{word!r} is a command or a group of its own: this is never shown"
             yield Finding(("instead", word), text, (("command", taken),))
         for place, line in enumerate(suggested):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import date, time
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from ...durations import parse_typed_duration
 from ...errors import did_you_mean
 from ...jsontext import parse_json
 from ...registry import CONVERTERS, JOURNAL, OPTIONS, PAGING, REGISTRIES
+from ..conditions import names_left_out, never_holds
 from ..desugar import prints_list
 from ..merge import ACTION, ON, deployment_variants
-from ..parameters import to_identifier
+from ..parameters import is_required, to_identifier
 from ..problem import Finding, Findings
 from ..safety import class_of_operation
 from ..scopes import (
@@ -23,11 +25,13 @@ from ..scopes import (
     root_names,
 )
 from ..source_file import Definition, Definitions, Path
-from ..template import TemplateError, expressions_in_text, texts_in
+from ..template import TemplateError, expressions_in_text, is_true, texts_in
 from .body_schemas import resolved_schema
+from .many_items import added_by, bulk_problems, idle_undo_problems, keep_problems, plan_problems
 from .references import (
     RESERVED,
     bare_value_faults,
+    expression_fault,
     expression_faults,
     part_faults,
     unusable_names,
@@ -49,15 +53,12 @@ if TYPE_CHECKING:
     from ..shape.steps import (
         Assignment,
         Batch,
-        Bulk,
         Each,
         ItemStep,
-        Keep,
         KeywordDefinition,
         LookupDefinition,
         LookupHere,
         OnConflict,
-        Plan,
         SnapshotDefinition,
         StepDefinition,
         UnlessSame,
@@ -194,47 +195,6 @@ def _paging_option_findings(definitions: Definitions, table: CommandDefinition, 
                 yield Finding(("params", place), text)
 
 
-# Whether what is done to many items is sound: the plan, the service's own operations, what is kept of them.
-
-
-def plan_problems(plan: Plan, names: Names, at: Path) -> Problems:
-    for key in ("when", "sample"):
-        if key in plan:
-            yield from expression_faults(plan[key], names, (*at, key))
-    yield from value_faults(plan.get("question"), names | {"total"}, (*at, "question"))
-
-
-def bulk_problems(bulk: Bulk, names: Names, at: Path) -> Problems:
-    if "when" in bulk:
-        yield from expression_faults(bulk["when"], names, (*at, "when"))
-    yield from value_faults(bulk.get("read", {}).get("args"), names | {"batch"}, (*at, "read", "args"))
-    seen = names | {"batch"} | ({"read"} if "read" in bulk else set())
-    if "items" in bulk:
-        yield from expression_faults(bulk["items"], seen, (*at, "items"))
-    for key in ("args", "body"):
-        yield from value_faults(bulk.get(key), seen, (*at, key))
-    if task := bulk.get("task"):
-        yield from value_faults(task.get("args"), names | {"started"}, (*at, "task", "args"))
-        yield from expression_faults(task["name"], names | {"item", "was"}, (*at, "task", "name"))
-
-
-def keep_problems(keep: Keep, snapshot: SnapshotDefinition | None, names: Names, at: Path) -> Problems:
-    """`args` see what the command named; the snapshot sees what they hand over."""
-    yield from value_faults(keep.get("args"), names, (*at, "args"))
-    given = {*keep.get("args", {}), "site"}
-    for here in (snapshot, *deployment_variants(snapshot).values()) if snapshot else ():
-        used = {*names_in(here.get("args")), *names_in(here.get("body"))} - {"ids", "id"}
-        used |= set(root_names(here["state"])) - {"found"}
-        for name in sorted(used - given):
-            yield at, f"the snapshot {keep['snapshot']!r} needs {name!r} in args"
-
-
-def added_by(steps: Sequence[ItemStep]) -> Names:
-    """The names that steps give their answers."""
-    named = [step["as"] for step in steps if "as" in step]
-    return {name for names in named for name in (names if isinstance(names, dict) else (names,))}
-
-
 # Whether commands, lookups and their steps are sound: one verb each, known parameters, names that exist there.
 
 
@@ -272,6 +232,17 @@ def params_of_commands(definitions: Definitions) -> Iterator[Param]:
     for command in definitions.of_kind("command"):
         for here in (command.table, *deployment_variants(command.table).values()):
             yield from here.get("params", ())
+
+
+def _always_given(when: str, params: Sequence[Param]) -> str | None:
+    """The parameter that must be missing for a condition to hold, where nobody can leave it out."""
+    missing = names_left_out(when)
+    for param in (each for each in params if to_identifier(each["name"]) in missing):
+        default: Any = param.get("default")
+        is_given = (is_required(param) and param.get("kind") != "flag") or (default is not None and is_true(default))
+        if is_given and not param.get("multiple") and not {"ask", "setting", "members"} & param.keys():
+            return param["name"]
+    return None
 
 
 def calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | KeywordDefinition]]:
@@ -400,12 +371,21 @@ class Checker(CallChecker):
                 )
             if "assign" in param:
                 yield from self._assignment_problems(param["assign"], names, ("params", place, "assign"))
+            if "front" in param and param.get("convert") == "json":
+                yield ("params", place, "convert"), "JSON has no front matter, and `front` reads that of a file"
+            asked: dict[Path, str] = {
+                ("refuse", number): rule["when"] for number, rule in enumerate(param.get("refuse", ()))
+            }
+            asked |= {("ask",): param["ask"]["when"]} if "when" in param.get("ask", {}) else {}
+            for path, when in asked.items():
+                if (always := _always_given(when, table["params"])) is not None:
+                    yield ("params", place, *path, "when"), f"is never true: {always!r} is always given"
             for number, rule in enumerate(param.get("refuse", ())):
                 yield from expression_faults(rule["when"], names, ("params", place, "refuse", number, "when"))
                 for key in ("fail", "hint"):
                     yield from value_faults(rule.get(key), names, ("params", place, "refuse", number, key))
             if "ask" in param:
-                yield from self._ask_problems(param["ask"], names, ("params", place, "ask"))
+                yield from self._ask_problems(param["ask"], param, names, ("params", place, "ask"))
             lookup: LookupDefinition | None = self.table_of("lookup", param.get("lookup", ""))
             for _, part in calls_of_lookup(lookup) if lookup else ():
                 needed = set(names_in(part.get("args")))
@@ -422,12 +402,16 @@ class Checker(CallChecker):
                     )
                     yield ("params", place, "lookup"), text
 
-    def _ask_problems(self, ask: Ask, names: Names, at: Path) -> Problems:
+    def _ask_problems(self, ask: Ask, param: Param, names: Names, at: Path) -> Problems:
         """What is asked at a terminal, and what is read to begin a text with."""
         if any(expression_faults(ask.get("when", "`null`"), names, at)):
             # A parameter that commands share may look at others that only some of them have.
             others = {to_identifier(param["name"]) for param in params_of_commands(self.definitions)}
             yield from expression_faults(ask["when"], names | others, (*at, "when"))
+        own = {to_identifier(param["name"])}
+        when = ask.get("when", "")
+        if when and not expression_fault(when) and {*root_names(when)} == own and never_holds(when, min(own), [None]):
+            yield (*at, "when"), f"is never true: it is asked for where nobody gave {param['name']!r}"
         menu: LookupDefinition | None = self.table_of("lookup", ask.get("lookup", ""))
         if menu is not None and "every" not in menu and "word" in names_in(menu.get("args")):
             text = f"{ask['lookup']!r} finds what fits a word, and has no `every` with which all come, for a menu"
@@ -489,6 +473,8 @@ class Checker(CallChecker):
         yield from (((*at, "edit"), fault) for fault in bare)
         if "when" in step:
             yield from expression_faults(step["when"], names, (*at, "when"))
+        if "find" in step and (word := str(step["find"].get("word", ""))) in self.params:
+            yield (*at, "find", "word"), f"is the word {word!r}: the value is written {{{word}}}"
         if does == ["value"]:
             yield from expression_faults(step["value"], names, (*at, "value"))
         comes_in_pages = "call" in step and answers_list(self.definitions, {"call": step["call"], "as": ""})
@@ -557,6 +543,7 @@ class Checker(CallChecker):
             snapshot: SnapshotDefinition | None = self.table_of("snapshot", keep["snapshot"])
             yield from keep_problems(keep, snapshot, names - {str(each.get("item", "item"))}, (*at, "keep"))
         yield from self._steps_problems(each.get("undo", ()), names | {"was"}, (*at, "undo"), {}, ITEM_VERBS)
+        yield from idle_undo_problems(each, partial(self.table_of, "operation"), (*at, "undo"))
 
     def _unless_same(self, rule: UnlessSame, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         yield from _earlier_name_problems(rule["step"], at, bound)

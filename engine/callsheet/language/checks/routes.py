@@ -60,7 +60,6 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
         yield from _type_findings(route.table, events)
     own = [event for event in events if not event.files[-1].shipped]
     yield from _sample_findings(definitions, route, [event for event in own if _takes(route.table, event)])
-    yield from _answered_before(definitions, route)
     yield from _envelope_findings(definitions, route.table)
     if route.table.get("order") in ("id", "headers", "payload"):
         yield Finding(("order",), f"{route.table['order']} is another for each event: name what they share")
@@ -145,19 +144,6 @@ def _of_forms(sources: Sequence[Mapping[str, Any]], expression: str) -> Iterator
     are_forms = [each.get("content") == "form" and "form_field" not in each for each in sources]
     if are_forms and all(are_forms) and all(each.get("body", "payload") == "payload" for each in sources):
         yield from (path for path, _ in compared_paths(expression) if path.startswith("body."))
-
-
-def _answered_before(definitions: Definitions, route: Definition) -> Findings:
-    """An answer that an earlier route gives to each delivery which comes here."""
-    for other in definitions.of_kind("route") if "reply" in route.table else ():
-        if other is route:
-            return
-        same = {*route.table.get("source", ())} <= {*other.table.get("source", route.table.get("source", ()))}
-        words = other.table.get("on", ["*"])
-        covers = all(any(fnmatchcase(word, each) for each in words) for word in route.table.get("on", ["*"]))
-        if same and covers and "reply" in other.table and "when" not in other.table:
-            yield Finding(("reply",), f"is never sent: route {other.id!r} answers before it", (("route", other.id),))
-            return
 
 
 def _type_findings(route: Mapping[str, Any], events: Sequence[Definition]) -> Findings:

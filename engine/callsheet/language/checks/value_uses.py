@@ -20,7 +20,7 @@ from ..scopes import comparisons_in, is_list_of, member_names, names_in, plain_p
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, evaluate, expressions_in_text, is_true, split_template, texts_in
 from .body_schemas import TYPE_OF_CONVERTED, has_several, is_changed, is_taken_as_typed, resolved_schema
-from .commands import added_by
+from .many_items import added_by
 from .references import bytes_of, expression_fault, pattern_fault, shape_places
 from .requests import answers_list
 from .views import NEEDED
@@ -70,6 +70,12 @@ def value_use_findings(
     yield from _need_findings(definitions, command, asking_arguments)
     yield from _example_findings(definitions, command, shared)
     for word, said in command.table.get(ON, {}).items():
+        if "step" in command.table and not {"call", "step"} & said.keys():
+            yield from (
+                Finding((ON, word, key), "is of no call: say it in the step whose call it is for")
+                for key in ("args", "body")
+                if key in said
+            )
         given = {"args", "body"} & command.table.keys()
         if said.get("call") == command.table.get("call") and given and not {"args", "body", "step"} & said.keys():
             text = f"a call in `on` takes nothing of the other one along: say its {' and '.join(sorted(given))} here"
@@ -197,6 +203,16 @@ def _need_findings(
 def _findings_on_deployment(definitions: Definitions, table: CommandDefinition, params: Params) -> Findings:
     yield from _default_findings(definitions, table)
     yield from _word_findings({key: table.get(key) for key in ("args", "body", "result")}, params, ())
+    for at, step in [((), table), *((("step", number), each) for number, each in enumerate(table.get("step", ())))]:
+        yield from (Finding((*at, *path), text) for path, text in _told_braces(step, params))
+    answers = added_by([*_steps_in(table)])
+    for key in ("args", "body") if answers else ():
+        for number, step in enumerate(table.get("step", ())):
+            yield from (
+                Finding(("step", number, key, *path), f"is sent as it stands: the value is written {{{text}}}")
+                for path, text in _constants(step.get(key))
+                if _PLAIN_PATH.fullmatch(text) and text.partition(".")[0] in answers
+            )
     yield from _keep_findings(definitions, table, params)
     if "call" in table:
         yield from _step_findings(table, params, ())
@@ -328,6 +344,19 @@ def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findi
                 yield Finding((*at, key), f"{text} is the word that was typed: {{{typed[1]}}} is what was found for it")
             if key == "args":
                 yield from (Finding((*at, key), fault) for fault in _list_in_text_faults(text, params))
+
+
+_PLAIN_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_TOLD = ("confirm", "fail", "hint", "note")  # to a person
+
+
+def _told_braces(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
+    """Names in doubled braces, which a person would read as they stand."""
+    for key in _TOLD:
+        for text in texts_in(step.get(key)):
+            for found in _LITERAL_BRACES.finditer(text):
+                if found[1] in params or found[1] in ("given", "named"):
+                    yield (key,), f"{found[0]} is that word in braces: a value stands in one pair, {found[0][1:-1]}"
 
 
 def _brace_faults(text: str, params: Params, *, is_body: bool) -> Iterator[str]:

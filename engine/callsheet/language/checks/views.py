@@ -20,7 +20,7 @@ from ..scopes import (
 )
 from ..source_file import Definition, Definitions, Path
 from ..template import texts_in
-from .commands import added_by
+from .many_items import added_by
 from .requests import modelled_lists
 
 if TYPE_CHECKING:
