@@ -58,6 +58,21 @@ def operation_problems(definitions: Definitions, definition: Definition) -> Find
         yield from _paging_findings(definitions, here, (ON, deployment))
 
 
+def taken_parameters(operation: OperationDefinition) -> dict[str, bool]:
+    """Name → required, path parameters and the parts of a form included."""
+    known: dict[str, bool] = dict.fromkeys(operation.get("body", {}).get("parts", {}), False)
+    for param in operation.get("params", ()):
+        if param.get("in") != "path" and not param.get("remove"):
+            known[param["name"]] = bool(param.get("required"))
+    return known | dict.fromkeys(parameters_in_path(operation), True)
+
+
+def parameters_in_path(operation: OperationDefinition) -> list[str]:
+    """The parameters in the path, which are texts unless more is said of them."""
+    path = str(operation["http"]).partition(" ")[2]
+    return [piece.partition("}")[0] for piece in path.split("{")[1:]]
+
+
 def _findings_at(table: OperationDefinition, at: Path) -> Findings:
     path = str(table["http"]).partition(" ")[2]
     if not _BRACES.fullmatch(path):
@@ -314,12 +329,12 @@ def fetch_findings(definitions: Definitions, definition: Definition, operations:
         about = (("operation", id),)
         if class_of_operation(called.table) != "read":
             yield Finding((*where, "call"), f"a list is only read: {id} may change something", about)
-        names = [param["name"] for param in called.table.get("params", ())]
-        for name in [name for name in call.get("args", {}) if name not in names]:
-            yield Finding((*where, "args", name), f"{id} does not take it{did_you_mean(name, names)}", about)
-        for param in called.table.get("params", ()):
-            if param.get("required") and param["name"] not in call.get("args", {}):
-                yield Finding((*where, "args"), f"{id} needs {param['name']!r}", about)
+        taken = taken_parameters(called.table)
+        for name in [name for name in call.get("args", {}) if name not in taken]:
+            yield Finding((*where, "args", name), f"{id} does not take it{did_you_mean(name, taken)}", about)
+        for name, required in taken.items():
+            if required and name not in call.get("args", {}):
+                yield Finding((*where, "args"), f"{id} needs {name!r}", about)
 
 
 _FIRST_ID = re.compile(r"\bids\[0\]")

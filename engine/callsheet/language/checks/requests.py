@@ -27,7 +27,7 @@ from .body_schemas import (
     resolved_schema,
     written_values,
 )
-from .operations import argument_misfit
+from .operations import argument_misfit, parameters_in_path, taken_parameters
 from .references import pattern_fault, shape_places
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ class CallChecker:
             return
         about = (("operation", self.operations.get(step["call"], step["call"])),)
         given = step.get("args", {})
-        taken = _taken_parameters(operation)
+        taken = taken_parameters(operation)
         everywhere = deployment_variants(operation)
-        known = dict.fromkeys(chain(taken, *map(_taken_parameters, everywhere.values())))
+        known = dict.fromkeys(chain(taken, *map(taken_parameters, everywhere.values())))
         variants = [*self._variants_that_matter(operation)]
         for name in given:
             if name not in known:
@@ -136,7 +136,7 @@ class CallChecker:
         if judged and all(judged):
             yield from judged[0]
         for here in variants:
-            needed = taken if here is operation else _taken_parameters(here)
+            needed = taken if here is operation else taken_parameters(here)
             missing = [name for name, required in needed.items() if required and name not in given]
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
@@ -152,7 +152,7 @@ class CallChecker:
             if not self.applies(word) or here.get("unavailable"):
                 continue
             for name in always:
-                if name in taken and name not in _taken_parameters(here):
+                if name in taken and name not in taken_parameters(here):
                     text = f"{step['call']} does not take it on {word}: name the call there again, with its arguments"
                     yield (*at, "args", name), text
 
@@ -251,7 +251,7 @@ class CallChecker:
     def _value_problems(self, here: OperationDefinition, step: Mapping[str, Any], at: Path) -> Problems:
         """Constants, and the choices of a parameter that is handed on, against what the operation documents."""
         given = step.get("args", {})
-        params: dict[str, OperationParam] = {name: {"name": name, "in": "path"} for name in _in_path(here)}
+        params: dict[str, OperationParam] = {name: {"name": name, "in": "path"} for name in parameters_in_path(here)}
         params |= {param["name"]: param for param in here.get("params", ()) if not param.get("remove")}
         for name, value in given.items():
             taken = params.get(name)
@@ -370,21 +370,6 @@ def _sent_words(param: Param) -> list[Any]:
     words = [*param.get("choices", [True] if param.get("kind") == "flag" else [])]
     default: Any = param.get("default", [])
     return [*words, *(default if isinstance(default, list) else [default])]
-
-
-def _taken_parameters(operation: OperationDefinition) -> dict[str, bool]:
-    """Name → required, path parameters and the parts of a form included."""
-    known: dict[str, bool] = dict.fromkeys(operation.get("body", {}).get("parts", {}), False)
-    for param in operation.get("params", ()):
-        if param.get("in") != "path" and not param.get("remove"):
-            known[param["name"]] = bool(param.get("required"))
-    return known | dict.fromkeys(_in_path(operation), True)
-
-
-def _in_path(operation: OperationDefinition) -> list[str]:
-    """The parameters in the path, which are texts unless more is said of them."""
-    path = str(operation["http"]).partition(" ")[2]
-    return [piece.partition("}")[0] for piece in path.split("{")[1:]]
 
 
 # Which operations a command can reach, and so how bad it is.
