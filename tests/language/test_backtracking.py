@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from callsheet.language.checks.backtracking import takes_for_ever
+from callsheet.language.checks.backtracking import fits_no_text, takes_for_ever
 
 FOR_EVER = [
     r"(a+)+$",
@@ -51,3 +53,14 @@ def test_two_ways_back_to_a_place_double_with_each_round(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", NOT, ids=range(len(NOT)))
 def test_one_way_is_no_fault(pattern: str) -> None:
     assert not takes_for_ever(pattern)
+
+
+@pytest.mark.parametrize("pattern", [r"$\d+", r"^a$b", r"x$[a-z]", r"$\w", "$a", r"(?:a-)(?P<id>$\d+)"])
+def test_what_wants_more_behind_the_end_fits_nothing(pattern: str) -> None:
+    assert fits_no_text(pattern)
+    assert not any(re.search(pattern, text) for text in ("", "a", "1", "ab", "x\n", "x\na", "$1", "a$b"))
+
+
+@pytest.mark.parametrize("pattern", [r"\d+$", r"a$|b", r"\$\d+", "[$]a", "a$\n", "(?m)a$\nb", r"a$\s", "$"])
+def test_the_end_of_a_text_may_stand_anywhere_else(pattern: str) -> None:
+    assert not fits_no_text(pattern)

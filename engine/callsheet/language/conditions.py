@@ -82,6 +82,8 @@ def _truth_of(node: Node) -> bool | None:
     decides = kind == "or_expression"  # one part that is true is enough there, one that is false here
     parts = list(_parts_of(node, kind))
     truths = [_truth_of(part) for part in parts]
+    if _has_opposites(parts):
+        return decides
     if decides in truths or _exclude_each_other(parts, "ne" if decides else "eq"):
         return decides
     if _no_number_between(parts, negated=decides):
@@ -135,6 +137,16 @@ def _exclude_each_other(parts: list[Node], comparator: str) -> bool:
             if any(thing == other and value != known for other, known in seen):
                 return True
             seen.append((thing, value))
+    return False
+
+
+def _has_opposites(parts: list[Node]) -> bool:
+    """Whether one of them holds exactly where another one does not: `a == b` and `a != b`, `a` and `!a`."""
+    for part in parts:
+        if part["type"] == "comparator" and part["value"] == "eq" and {**part, "value": "ne"} in parts:
+            return True
+        if part["type"] == "not_expression" and part["children"][0] in parts:
+            return True
     return False
 
 

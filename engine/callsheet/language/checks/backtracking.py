@@ -33,6 +33,36 @@ class _Part(NamedTuple):
 _NOTHING = _Part([], [], nullable=1)
 
 
+def fits_no_text(pattern: str) -> bool:
+    """Whether a valid regular expression wants more behind the end of a text, as `$[0-9]` does."""
+    if "$" not in pattern or "(?m" in pattern:
+        return False
+    return _goes_on_behind_end(_parser.parse(pattern))
+
+
+def _goes_on_behind_end(tree: Iterable[Any]) -> bool:
+    parts = list(tree)
+    inside = (value[3] for kind, value in parts if str(kind) == "SUBPATTERN")
+    return any(map(_goes_on_behind_end, inside)) or any(
+        str(value) == "AT_END" and _takes_a_sign(*after) for (_, value), after in pairwise(parts)
+    )
+
+
+def _takes_a_sign(kind: Any, value: Any) -> bool:
+    """Whether a part of an expression takes a letter, a digit or the like, and no end of a line."""
+    match str(kind):
+        case "LITERAL":
+            return bool(value != ord("\n"))
+        case "IN":
+            return all(str(what) in ("LITERAL", "RANGE") or str(which) in _NO_SPACE for what, which in value)
+        case "MAX_REPEAT" | "MIN_REPEAT":
+            return bool(value[0]) and _takes_a_sign(*value[2][0])
+    return False
+
+
+_NO_SPACE = ("CATEGORY_DIGIT", "CATEGORY_WORD")
+
+
 @lru_cache(maxsize=4096)
 def takes_for_ever(pattern: str) -> bool:
     """Of a valid regular expression."""

@@ -52,6 +52,8 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
             if path and "value" in part and answers_list(definitions, {"call": part["call"], "as": ""}):
                 yield from member_of_list_faults(part["call"], part["value"], (*at, *path, "value"))
         yield from _unseen_names(definitions, definition, here, at)
+        if (sole := here.get("sole")) is not None and sole == here.get("value", table.get("value", "id")):
+            yield (*at, "sole"), "is true of every candidate, which would be taken for any word"
         read: dict[Path, str] = {("match", place): text for place, text in enumerate(here.get("match", ()))}
         read |= {(key,): str(here[key]) for key in ("value", "label", "where") if key in here}
         for path, other in conflicting_forms(read):

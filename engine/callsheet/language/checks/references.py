@@ -35,7 +35,7 @@ from ..shape.base import BY_ENTRY, KeyRule, own_keys, own_shape
 from ..source_file import PARTS as KINDS_OF_PARTS
 from ..source_file import RESOURCE, Definition, Path
 from ..template import TemplateError, compile_expression, expressions_in_text
-from .backtracking import takes_for_ever
+from .backtracking import fits_no_text, takes_for_ever
 
 # Whether expressions name what is there, and whether it is clear what a name in a filter means.
 
@@ -603,6 +603,8 @@ def pattern_fault(pattern: Any, groups: int = 0) -> str | None:
         return f"not a regular expression: {error}"
     if re.match(r"/\^|.*[^\\]\$/[a-z]*$", str(pattern)):
         return "fits nothing: no / stands around an expression here"
+    if fits_no_text(pattern):
+        return "fits nothing: something follows the end of the text, $"
     if takes_for_ever(pattern):
         return "a text can take for ever: one stretch of it fits a repetition in several ways"
     return "the pattern needs a group: (...) around what is wanted" if compiled.groups < groups else None

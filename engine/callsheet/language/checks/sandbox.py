@@ -53,6 +53,8 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         for place, name in enumerate(here.get("takes", ())):
             if name not in refs:
                 yield Finding((*at, "takes", place), f"{name!r} is not in `refs`{did_you_mean(name, refs)}")
+        for name, child in here.get("children", {}).items():
+            yield from _listed_findings(definitions, child, (*at, "children", name))
         yield from _query_findings(here.get("query", {}), (*at, "query"))
         kept = {*entity.table.get("history", ()), *here.get("history", ())}
         for name, field in here.get("query", {}).get("fields", {}).items():
