@@ -283,3 +283,20 @@ def test_a_delivery_is_made_as_the_expressions_read_it(body: str, events: str) -
     assert one["meta"] == {"kind": "paid"}
     assert {"": one, "payload": one, "payload.data": one.get("data")}[body].get("score") == 1
     assert plain_delivery(definition, payload, headers, None, "http://x/x").body
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        of_sample("body.customer.name == 'Kim' && length(body.lines) > `1` && contains(body.tags, 'gift')"),
+        of_sample("body.lines[0].sku == 'RYE' && body.more.of.it && body.paid == `true`"),
+        of_sample("to_number(body.number) > `3`", 'content = "form"'),
+        of_sample("body.customer == 'Kim'").replace('source = ["shop"]\non = ["sold"]', ""),  # of any event
+        of_sample("body.lines > `1`") + SAMPLED.replace("sold", "sol*").replace("sample ", "# "),
+        of_sample("event_type != 'other' && starts_with(event_type, 'so')"),
+        of_route('{ handler = "exec", run = ["sh", "-c", "see.py \\"$1\\"", "see", "{body.ref}"] }'),
+        of_route('{ handler = "exec", run = ["sh", "-c", "see.py \\"$0\\"", "{body.ref}"] }'),
+    ],
+)
+def test_what_an_event_may_have_is_accepted(tmp_path: Path, text: str) -> None:
+    assert checked(tmp_path, text) == []

@@ -58,8 +58,9 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
         if sources and wanted and not {*sources} & {*wanted}:
             yield Finding(("when",), f"source is {' or '.join(sources)} here, and never {wanted[0]!r}")
         yield from _type_findings(route.table, events)
-    own = [event for event in events if not event.files[-1].shipped]
-    yield from _sample_findings(definitions, route, [event for event in own if _takes(route.table, event)])
+    taken = [event for event in events if _takes(route.table, event)]
+    if not any(event.files[-1].shipped for event in taken):
+        yield from _sample_findings(definitions, route, taken)
     yield from _envelope_findings(definitions, route.table)
     if route.table.get("order") in ("id", "headers", "payload"):
         yield Finding(("order",), f"{route.table['order']} is another for each event: name what they share")
