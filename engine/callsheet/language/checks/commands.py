@@ -473,7 +473,8 @@ class Checker(CallChecker):
         yield from (((*at, "edit"), fault) for fault in bare)
         if "when" in step:
             yield from expression_faults(step["when"], names, (*at, "when"))
-        if "find" in step and (word := str(step["find"].get("word", ""))) in self.params:
+        word = str(step["find"].get("word", "")) if "find" in step else ""
+        if self.params.get(word, {"name": "", "kind": "flag"}).get("kind") != "flag":
             yield (*at, "find", "word"), f"is the word {word!r}: the value is written {{{word}}}"
         if does == ["value"]:
             yield from expression_faults(step["value"], names, (*at, "value"))

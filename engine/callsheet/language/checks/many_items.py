@@ -24,7 +24,7 @@ def plan_problems(plan: Plan, names: Names, at: Path) -> Problems:
 
 
 def bulk_problems(bulk: Bulk, names: Names, at: Path) -> Problems:
-    if not {"batch", "read"} & {*names_in([bulk.get(key) for key in ("args", "body", "over")])}:
+    if not {"batch", "read"} & {*names_in([bulk.get(key) for key in ("args", "body")])}:
         yield at, "nothing of it uses `batch`: each call would be sent the same"
     if "when" in bulk:
         yield from expression_faults(bulk["when"], names, (*at, "when"))

@@ -206,13 +206,12 @@ def _findings_on_deployment(definitions: Definitions, table: CommandDefinition, 
     for at, step in [((), table), *((("step", number), each) for number, each in enumerate(table.get("step", ())))]:
         yield from (Finding((*at, *path), text) for path, text in _told_braces(step, params))
     answers = added_by([*_steps_in(table)])
-    for key in ("args", "body") if answers else ():
-        for number, step in enumerate(table.get("step", ())):
-            yield from (
-                Finding(("step", number, key, *path), f"is sent as it stands: the value is written {{{text}}}")
-                for path, text in _constants(step.get(key))
-                if _PLAIN_PATH.fullmatch(text) and text.partition(".")[0] in answers
-            )
+    for number, step in enumerate(table.get("step", ())) if answers else ():
+        yield from (  # an argument may be such a path: what is to be expanded
+            Finding(("step", number, "body", *path), f"is sent as it stands: the value is written {{{text}}}")
+            for path, text in _constants(step.get("body"))
+            if _PLAIN_PATH.fullmatch(text) and text.partition(".")[0] in answers
+        )
     yield from _keep_findings(definitions, table, params)
     if "call" in table:
         yield from _step_findings(table, params, ())
@@ -347,7 +346,7 @@ def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findi
 
 
 _PLAIN_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_TOLD = ("confirm", "fail", "hint", "note")  # to a person
+_TOLD = ("confirm", "fail", "note")  # to a person; a hint may say how a template is written
 
 
 def _told_braces(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
