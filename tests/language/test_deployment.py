@@ -151,7 +151,8 @@ def test_one_module_reads_what_differs_on_a_deployment() -> None:
             and "'on'" in map(ast.unparse, node.args)
         )
     }
-    assert {name for name in reading if "listener" not in name and "webhook" not in name} == {
+    of_routes = ("listener", "webhook", "routes")
+    assert {name for name in reading if not any(word in name for word in of_routes)} == {
         "language/desugar.py",
         "cli/builtin/operations.py",
     }

@@ -315,7 +315,7 @@ def word_faults(expression: str) -> Iterator[str]:
             hint = ": write contains(...)" if _kind_of(left) == "array" else ""
             yield f"{_spoken_kind(left)}, and never {right['value']!r}{hint}"
         if node["type"] in ("or_expression", "comparator"):
-            yield from _lost_values(node)
+            yield from _operand_faults(node)
         if node["type"] != "function_expression":
             continue
         for sign in (child["value"] for child in children if child["type"] == "field"):
@@ -344,7 +344,7 @@ def word_faults(expression: str) -> Iterator[str]:
                 yield f"merge(@, {{{name}: {name}}}) changes nothing: what the command knows is seen as ${name} here"
 
 
-def _lost_values(node: Node) -> Iterator[str]:
+def _operand_faults(node: Node) -> Iterator[str]:
     """`a && '' || b`, which is always b, and a text in small letters that is compared with capitals."""
     first, *_ = children = node["children"]
     if node["type"] == "or_expression" and first["type"] == "and_expression":
@@ -456,7 +456,12 @@ def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
 def _plain_path(nodes: Sequence[Node]) -> str:
     """`body.a.b` of its parts; nothing of what is no plain path."""
     nodes = [each for node in nodes for each in (node["children"] if node["type"] == "subexpression" else [node])]
-    return ".".join(node["value"] for node in nodes) if all(node["type"] == "field" for node in nodes) else ""
+    is_plain = all(node["type"] == "field" for node in nodes)
+    return ".".join(_written_name(node["value"]) for node in nodes) if is_plain else ""
+
+
+def _written_name(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else dump_json(name)
 
 
 def _is_length(nodes: Sequence[Node]) -> bool:
@@ -470,7 +475,9 @@ def types_of_samples(samples: Sequence[Any], name: str) -> dict[str, str]:
     while waiting:
         path, value = waiting.pop()
         found.setdefault(path, set()).add(type_word(value))
-        waiting += [(f"{path}.{key}", item) for key, item in value.items()] if isinstance(value, dict) else []
+        waiting += (
+            [(f"{path}.{_written_name(key)}", item) for key, item in value.items()] if isinstance(value, dict) else []
+        )
     return {path: min(words) for path, words in found.items() if len(words) == 1 and words != {"null"}}
 
 

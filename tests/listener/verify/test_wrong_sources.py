@@ -62,7 +62,7 @@ SAMPLED = """\
 source   = "shop"
 type     = "sold"
 category = "Shop"
-sample   = { number = 4, paid = true, customer = { name = "Kim" }, lines = [{ sku = "RYE" }], tags = ["gift"] }
+sample   = { number = 4, paid = true, customer = { name = "Kim" }, lines = [{ sku = "RYE" }], tags = ["gift"], a-b = { c = "1" } }
 """
 
 
@@ -215,6 +215,7 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_route(when="when = \"to_number(body.a) == '5'\""), "to_number(...) is a number, and never '5'"),
         (of_route(when='when = "query.page == `1`"'), "query.page is string, and never 1"),
         (of_sample("body.lines > `1`"), "'body.lines' is a list, and never 1: write length(body.lines)"),
+        (of_sample('body.\\"a-b\\".c == `1`'), "'body.\"a-b\".c' is a text, and never 1: write to_number(body.\"a-b\".c)"),
         (of_sample("body.lines.length > `1`"), "a list has no member `length`: write length(body.lines)"),
         (of_sample("body.customer == 'Kim'"), "'body.customer' is a table, and never 'Kim'"),
         (of_sample("body.paid == 'true'"), "'body.paid' is true or false, and never 'true'"),

@@ -62,14 +62,10 @@ def idle_undo_problems(each: Any, operation_table: Callable[[str], Any], at: Pat
     tables = [table for step in undo if (table := operation_table(step["call"])) is not None]
     if tables and len(tables) == len(undo) and all(class_of_operation(table) == "read" for table in tables):
         yield at, f"only reads: {undo[0]['call']} puts nothing back"
-    done = [sent for step in (each, *each.get("step", ())) if (sent := _sent_by(step)) is not None]
+    done = [_sent_by(step) for step in (each, *each.get("step", ())) if "call" in step]
     if undo and all(_sent_by(step) in done for step in undo):
         yield at, f"sends the same {undo[0]['call']} once more: put back what `was`"
 
 
-def _sent_by(step: Any) -> dict[str, Any] | None:
-    return (
-        {key: step[key] for key in ("call", "when", "args", "body", "over", "files") if key in step}
-        if "call" in step
-        else None
-    )
+def _sent_by(step: Any) -> dict[str, Any]:
+    return {key: step[key] for key in ("call", "when", "args", "body", "over", "files") if key in step}

@@ -125,7 +125,7 @@ def _sample_findings(definitions: Definitions, route: Definition, events: Sequen
     for path, expression in expressions_of(route):
         if expression_fault(expression):
             continue
-        forms = dict.fromkeys(_of_forms(tables, expression), "string")
+        forms = dict.fromkeys(_fields_of_forms(tables, expression), "string")
         yield from (Finding(path, text) for text in type_faults(expression, {**types, **forms}))
         for first, *rest in plain_paths(expression):
             whole = ".".join((first, *rest))
@@ -140,7 +140,7 @@ def _sample_findings(definitions: Definitions, route: Definition, events: Sequen
                     yield Finding(path, f"{whole}: stands beside the list of events, and `body` is of one of them")
 
 
-def _of_forms(sources: Sequence[Mapping[str, Any]], expression: str) -> Iterator[str]:
+def _fields_of_forms(sources: Sequence[Mapping[str, Any]], expression: str) -> Iterator[str]:
     """The fields of forms that an expression compares: texts, whatever stands in them."""
     are_forms = [each.get("content") == "form" and "form_field" not in each for each in sources]
     if are_forms and all(are_forms) and all(each.get("body", "payload") == "payload" for each in sources):

@@ -204,7 +204,7 @@ def _findings_on_deployment(definitions: Definitions, table: CommandDefinition, 
     yield from _default_findings(definitions, table)
     yield from _word_findings({key: table.get(key) for key in ("args", "body", "result")}, params, ())
     for at, step in [((), table), *((("step", number), each) for number, each in enumerate(table.get("step", ())))]:
-        yield from (Finding((*at, *path), text) for path, text in _told_braces(step, params))
+        yield from (Finding((*at, *path), text) for path, text in _doubled_braces(step, params))
     answers = added_by([*_steps_in(table)])
     for number, step in enumerate(table.get("step", ())) if answers else ():
         yield from (  # an argument may be such a path: what is to be expanded
@@ -349,7 +349,7 @@ _PLAIN_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TOLD = ("confirm", "fail", "note")  # to a person; a hint may say how a template is written
 
 
-def _told_braces(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
+def _doubled_braces(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
     """Names in doubled braces, which a person would read as they stand."""
     for key in _TOLD:
         for text in texts_in(step.get(key)):
