@@ -126,6 +126,14 @@ def read_private(path: str, what: str) -> bytes:
 
     A pipe, as of a shell's `<(...)`, will do, but is not waited for endlessly; a device is refused.
     """
+    content = read_private_if_there(path, what)
+    if content is None:
+        raise NotAllowed(f"cannot read {what} {path}: {os.strerror(errno.ENOENT)}")
+    return content
+
+
+def read_private_if_there(path: str, what: str) -> bytes | None:
+    """As `read_private`; None without a file. It is opened and not looked for first: others come and go meanwhile."""
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
@@ -137,6 +145,8 @@ def read_private(path: str, what: str) -> bytes:
                 refuse_irregular(path)
                 refuse_changeable(path, what)
                 content = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         raise NotAllowed(f"cannot read {what} {path}: {error.strerror}") from None
     if len(content) > _LARGEST:

@@ -142,25 +142,35 @@ def test_a_file_of_somebody_else_stays_as_it_is(suite: Person, tmp_path: Path, c
     assert path.read_bytes() == before
 
 
-def test_a_file_that_goes_while_it_is_read_is_no_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sandbox that ends takes its file away; one that others can read is refused all the same."""
+@pytest.mark.parametrize("comes", [False, True])
+def test_a_file_that_goes_or_comes_while_it_is_read_is_no_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, comes: bool
+) -> None:
+    """A sandbox that ends takes its file away, and one that starts writes it after somebody looked."""
     environ = {"CALLSHEET_HOME": str(tmp_path)}
     running = process.RunningSandbox("http://127.0.0.1:9", "cloud", "x", 1)
-    read = process.read_private
+    read = process.read_private_if_there
 
-    def goes(path: str, what: str) -> bytes:
+    def read_beside_another(path: str, what: str) -> bytes | None:
         os.remove(path)
-        return read(path, what)
+        try:
+            return read(path, what)
+        finally:
+            if comes:
+                process.remember_sandbox(environ, "suite", running)
 
     process.remember_sandbox(environ, "suite", running)
-    with monkeypatch.context() as context:
-        context.setattr(process, "read_private", goes)
-        assert process.running_sandbox(environ, "suite") is None
-    if os.name == "posix":
-        process.remember_sandbox(environ, "suite", running)
-        Path(process.sandbox_file(environ, "suite")).chmod(0o644)
-        with pytest.raises(NotAllowed):
-            process.running_sandbox(environ, "suite")
+    monkeypatch.setattr(process, "read_private_if_there", read_beside_another)
+    assert process.running_sandbox(environ, "suite") is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    environ = {"CALLSHEET_HOME": str(tmp_path)}
+    process.remember_sandbox(environ, "suite", process.RunningSandbox("http://127.0.0.1:9", "cloud", "x", 1))
+    Path(process.sandbox_file(environ, "suite")).chmod(0o644)
+    with pytest.raises(NotAllowed):
+        process.running_sandbox(environ, "suite")
 
 
 @pytest.mark.parametrize(

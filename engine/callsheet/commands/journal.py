@@ -18,7 +18,7 @@ from ..files import (
     locked_file,
     make_private_directory,
     open_regular,
-    read_private,
+    read_private_if_there,
     refuse_changeable,
     refuse_irregular,
     write_atomically,
@@ -114,10 +114,11 @@ def remember_last(
 def _last_change(environ: Mapping[str, str], program: str) -> dict[str, Any] | None:
     """None where nothing is known."""
     path = os.path.join(journal_folder(environ, program), _LAST)
-    if not os.path.exists(path):
+    content = read_private_if_there(path, "the note of the last change")
+    if content is None:
         return None
     try:
-        change = parse_json(read_private(path, "the note of the last change"))
+        change = parse_json(content)
     except JSONError:
         return None
     known = isinstance(change, dict) and {"command", "time", "journal"} <= change.keys()

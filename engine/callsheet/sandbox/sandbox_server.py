@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 import httptools
 import msgspec
 
-from ..errors import CallsheetError, NetworkError, NotAllowed, UsageError, ending_text
-from ..files import locked_file, make_private_directory, read_private, write_atomically
+from ..errors import CallsheetError, NetworkError, UsageError, ending_text
+from ..files import locked_file, make_private_directory, read_private_if_there, write_atomically
 from ..paths import settings_directory
 from ..urls import foreign_status
 from .actions import Answer
@@ -69,13 +69,10 @@ def running_sandbox(environ: Mapping[str, str], program: str) -> RunningSandbox 
 def _running_in_file(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
     path = sandbox_file(environ, program)
     try:
-        return RunningSandbox(**json.loads(read_private(path, "the sandbox's file")))
+        content = read_private_if_there(path, "the sandbox's file")
+        return None if content is None else RunningSandbox(**json.loads(content))
     except (ValueError, TypeError):
         return None
-    except NotAllowed:
-        if os.path.lexists(path):
-            raise
-        return None  # a sandbox that ends takes its file away, maybe just now
 
 
 def ask_sandbox(running: RunningSandbox, word: str) -> bool:

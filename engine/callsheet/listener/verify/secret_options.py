@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import os
 import re
 from collections.abc import Mapping, Sequence
 
 from ...errors import NotFound, UsageError
-from ...files import read_private
+from ...files import read_private_if_there
 from ...sites.credentials.secrets import FILE, Store, chosen_name, open_store
 from ...sites.profiles.choose import Variables
 from ...urls import SITE_NAME
@@ -106,9 +105,9 @@ def _secrets_in_lines(text: str) -> list[str]:
 
 def _read_secret_file(path: str) -> str:
     try:
-        if not os.path.exists(path):
+        data = read_private_if_there(path, "--secret-file:")
+        if data is None:
             raise UsageError(f"--secret-file: {path}: No such file or directory")
-        data = read_private(path, "--secret-file:")
         refuse_byte_order_mark(data, f"--secret-file: {path}")
         text = data.decode()
     except UnicodeDecodeError:
