@@ -10,14 +10,12 @@ from callsheet.language.conditions import (
     comparison_faults,
     conditions_joined,
     fixed_truth,
-    kind_of_result,
     never_holds,
-    type_faults,
-    types_of_samples,
     word_faults,
     written_results,
 )
 from callsheet.language.functions import Functions
+from callsheet.language.value_kinds import kind_of_result, type_faults, types_of_samples
 
 TYPES = {"a": "string", "b": "array", "c": "object", "d": "number", "e": "boolean"}
 ARGUMENTS = [[], ["a"], ["b", "a"], ["'x'", "b", "c"], ["['x', `1`]", "d", "e", "&a"], ["&a", "b[].c"]]

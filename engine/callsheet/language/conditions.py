@@ -14,9 +14,10 @@ from jmespath.parser import ParsedResult
 
 from ..errors import CallsheetError
 from ..jsontext import dump_json, parse_json
-from .functions import Functions, evaluate_parsed
+from .functions import evaluate_parsed
 from .scopes import RELATIVE, Node, roots_of, syntax_tree
 from .template import is_true
+from .value_kinds import never_same, type_faults, type_word
 
 
 def compared_paths(expression: str, *, only_equal: bool = False) -> Iterator[tuple[str, Any]]:
@@ -173,66 +174,10 @@ def _no_number_between(parts: list[Node], *, negated: bool) -> bool:
 def _truth_of_comparison(comparator: str, left: Node, right: Node) -> bool | None:
     if left == right:
         return _SAME.get(comparator)
-    if left["type"] == "literal":
-        left, right = right, left
-    known = _TYPES_OF_FUNCTIONS.get(left["value"]) if left["type"] == "function_expression" else None
-    known = _kind_of(left) if left["type"] in _TYPES_OF_NODES else known
-    if right["type"] != "literal" or right["value"] is None or known is None:  # a number may be null
-        return None
-    value = right["value"]
-    is_type_word = left.get("value") == "type"
-    differs = value not in _TYPE_WORDS if is_type_word else type_word(value) != known
-    return _OTHER.get(comparator) if differs else None
-
-
-def kind_of_result(expression: str) -> str:
-    """What an expression gives whenever it gives anything, as `type` calls it; nothing where that may differ."""
-    return _kind_of(syntax_tree(expression))
-
-
-def _kind_of(node: Node) -> str:
-    children, kind = [child for child in node.get("children", ()) if isinstance(child, dict)], node["type"]
-    if kind == "function_expression":
-        return _TYPES_OF_FUNCTIONS.get(node["value"], "")
-    if kind == "or_expression":
-        first, second = map(_kind_of, children)
-        return first if first == second else ""
-    if kind in ("and_expression", "subexpression", "pipe"):
-        return _kind_of(children[-1])
-    return _TYPES_OF_NODES.get(kind, "")
+    return _OTHER.get(comparator) if never_same(left, right) else None
 
 
 _SAME, _OTHER = {"eq": True, "ne": False}, {"eq": False, "ne": True}
-
-
-_TYPE_WORDS = ("string", "number", "array", "object", "boolean", "null")
-_TYPES_OF_FUNCTIONS = {
-    **dict.fromkeys(("length", "sum", "to_number", "abs", "ceil", "floor", "from_letters", "measured"), "number"),
-    **dict.fromkeys(("contains", "starts_with", "ends_with"), "boolean"),
-    **dict.fromkeys(("join", "to_string", "type", "lower", "upper", "slug", "moment", "since", "iso"), "string"),
-    **dict.fromkeys(("keys", "values", "to_array", "map", "sort", "sort_by"), "array"),
-    **dict.fromkeys(("days", "split", "zip", "totals", "running", "unwound", "nested", "lost"), "array"),
-    **dict.fromkeys(("merge", "from_items", "picked"), "object"),
-}
-
-
-def type_word(value: Any) -> str:
-    """What the function `type` says of a value."""
-    if isinstance(value, bool) or value is None:
-        return "null" if value is None else "boolean"
-    return next(
-        word
-        for word, kinds in (("string", str), ("number", (int, float)), ("array", list), ("object", dict))
-        if isinstance(value, kinds)
-    )
-
-
-_TYPES_OF_NODES = {
-    **dict.fromkeys(("comparator", "not_expression"), "boolean"),
-    "multi_select_list": "array",
-    "multi_select_dict": "object",
-    **dict.fromkeys(("projection", "value_projection", "filter_projection"), "array"),
-}
 
 
 _SOME_TIME = datetime(2026, 12, 31, 23, 59, 58, tzinfo=UTC)
@@ -303,17 +248,12 @@ _DATE_FORMS = ("date", "date-time")
 def word_faults(expression: str) -> Iterator[str]:
     """Functions whose words can never do what they are for: a form of times without a %, a text in itself."""
     yield from _broken_literals(expression)
+    yield from type_faults(expression)
     waiting = [syntax_tree(expression)]
     while waiting:
         node = waiting.pop()
         children = node.get("children", [])
         waiting += [child for child in children if isinstance(child, dict)]
-        if node["type"] == "comparator" and node["value"] in _OPPOSITE:
-            yield from _order_faults(children)
-        elif node["type"] == "comparator" and _truth_of_comparison("eq", *children) is False:
-            left, right = children if children[1]["type"] == "literal" else children[::-1]
-            hint = ": write contains(...)" if _kind_of(left) == "array" else ""
-            yield f"{_spoken_kind(left)}, and never {right['value']!r}{hint}"
         if node["type"] in ("or_expression", "comparator"):
             yield from _operand_faults(node)
         if node["type"] != "function_expression":
@@ -360,18 +300,6 @@ def _operand_faults(node: Node) -> Iterator[str]:
 
 _CASES = {"lower": str.lower, "upper": str.upper}
 _FIELD = {"type": "field", "children": []}
-_NUMBER = re.compile(r"(?!(?:19|20)\d\d$)-?\d+(?:\.\d+)?")  # no year, which a date can begin with
-
-
-def _order_faults(sides: Sequence[Node]) -> Iterator[str]:
-    """Numbers have an order, and texts among themselves; anything else is neither above nor below."""
-    for side in sides:
-        if side["type"] == "literal" and isinstance(side["value"], str) and _NUMBER.fullmatch(side["value"]):
-            yield f"a number is never above or below the text {side['value']!r}: write `{side['value']}`"
-        elif side["type"] == "literal" and not isinstance(side["value"], str) and type_word(side["value"]) != "number":
-            yield f"{dump_json(side['value'])} has no order: nothing is above or below it"
-        elif (kind := _kind_of(side)) in ("array", "object", "boolean"):
-            yield f"{_A_TYPE[kind]} has no order: nothing is above or below it"
 
 
 _QUOTED = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`((?:\\`|[^`])*)`""")
@@ -386,122 +314,3 @@ def _broken_literals(expression: str) -> Iterator[str]:
             parse_json(found[1].replace("\\`", "`"))
         except ValueError:
             yield f"{found[0]} is not JSON: a text is written {found[1].strip()!r}"
-
-
-def _spoken_kind(node: Node) -> str:
-    """What it is, and what it gives."""
-    if node["type"] == "not_expression":
-        return "'!' is for what stands next to it, so this is true or false"
-    if node["type"] != "function_expression":
-        return f"this is {_A_TYPE[_kind_of(node)]}"
-    kind = (
-        _A_TYPE[_TYPES_OF_FUNCTIONS[node["value"]]] if node["value"] != "type" else f"one of {', '.join(_TYPE_WORDS)}"
-    )
-    return f"{node['value']}(...) is {kind}"
-
-
-_INSIDE = ("subexpression", "index_expression")
-_OF_LISTS = ("index_expression", "flatten", "projection", "filter_projection")
-_A_TYPE = {
-    "string": "a text",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a table",
-}
-
-
-def type_faults(expression: str, types: Mapping[str, str]) -> Iterator[str]:
-    """What names and paths of these types are never good for: a member of a text, a function of lists with a number."""
-    waiting = [syntax_tree(expression)]
-    while waiting:
-        node = waiting.pop()
-        children = [child for child in node.get("children", ()) if isinstance(child, dict)]
-        waiting += _parts_of_scope(node)
-        names = [path if (path := _plain_path([child])) in types else None for child in children]
-        first = names[0] if names else None
-        if node["type"] == "subexpression":  # of `body.a.b` what the type of is known, and the rest
-            known = (length for length in range(len(children) - 1, 0, -1) if _plain_path(children[:length]) in types)
-            if (length := next(known, 0)) > 1:
-                first, children = _plain_path(children[:length]), [node, *children[length:]]
-        if node["type"] == "function_expression":
-            yield from _argument_faults(node["value"], names, types)
-            yield from _word_in_list_faults(node["value"], children, names, types)
-        elif node["type"] == "comparator" and first is not None and children[1]["type"] == "literal":
-            value = children[1]["value"]
-            if value is not None and types[first] == "array" and not isinstance(value, list):
-                means = f"contains({first}, ...)" if node["value"] in _SAME else f"length({first})"
-                yield f"{first!r} is a list, and never {value!r}: write {means}"
-            elif types[first] == "string" and isinstance(value, int | float):
-                never = f"never {value!r}" if node["value"] in _SAME else "neither above nor below a number"
-                yield f"{first!r} is a text, and {never}: write to_number({first})"
-            elif types[first] in ("number", "boolean") and isinstance(value, str) and node["value"] in _SAME:
-                yield f"{first!r} is {_A_TYPE[types[first]]}, and never {value!r}"
-            elif types[first] == "object" and value is not None and not isinstance(value, dict):
-                yield f"{first!r} is a table, and never {value!r}: say which member of it"
-        elif node["type"] in _INSIDE and first is not None and types[first] != "object" and _is_length(children[1:]):
-            yield f"{_A_TYPE[types[first]]} has no member `length`: write length({first})"
-        elif node["type"] in _INSIDE and first is not None and types[first] not in ("array", "object") and children[1:]:
-            yield f"{first!r} is {_A_TYPE[types[first]]}: there is nothing inside"
-        elif node["type"] in _OF_LISTS and first is not None and types[first] != "array":
-            yield f"{first!r} is {_A_TYPE[types[first]]}, and not a list"
-        elif node["type"] == "subexpression" and types.get(first or "") == "array":
-            inner = children[1]
-            while inner["type"] in _OF_LISTS:
-                inner = inner["children"][0]
-            if inner["type"] == "field":
-                yield f"{first!r} is a list: write {first}[].{inner['value']}, or {first}[0]"
-
-
-def _plain_path(nodes: Sequence[Node]) -> str:
-    """`body.a.b` of its parts; nothing of what is no plain path."""
-    nodes = [each for node in nodes for each in (node["children"] if node["type"] == "subexpression" else [node])]
-    is_plain = all(node["type"] == "field" for node in nodes)
-    return ".".join(_written_name(node["value"]) for node in nodes) if is_plain else ""
-
-
-def _written_name(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else dump_json(name)
-
-
-def _is_length(nodes: Sequence[Node]) -> bool:
-    return bool(nodes) and nodes[0]["type"] == "field" and nodes[0]["value"] == "length"
-
-
-def types_of_samples(samples: Sequence[Any], name: str) -> dict[str, str]:
-    """What stands at the plain paths below `name`, where all samples that have it are of one type."""
-    found: dict[str, set[str]] = {}
-    waiting = [(name, sample) for sample in samples]
-    while waiting:
-        path, value = waiting.pop()
-        found.setdefault(path, set()).add(type_word(value))
-        waiting += (
-            [(f"{path}.{_written_name(key)}", item) for key, item in value.items()] if isinstance(value, dict) else []
-        )
-    return {path: min(words) for path, words in found.items() if len(words) == 1 and words != {"null"}}
-
-
-def _word_in_list_faults(
-    function: str, children: Sequence[Node], names: Sequence[str | None], types: Mapping[str, str]
-) -> Iterator[str]:
-    """Lists that are looked for in a text, and numbers among texts that are joined."""
-    if function == "contains" and isinstance(children[0].get("value"), str) and children[0]["type"] == "literal":
-        if (name := names[-1]) is not None and types[name] == "array":
-            yield f"contains({children[0]['value']!r}, {name}): the list stands first"
-    elif function == "contains" and _kind_of(children[0]) == "array" and types.get(names[-1] or "") == "object":
-        yield f"contains: {names[-1]!r} is a table: say which member of it"
-    elif function == "contains" and types.get(names[0] or "") == "string" and _kind_of(children[-1]) == "array":
-        yield f"contains({names[0]}, [...]): the list stands first"
-    elif function == "join" and children[-1]["type"] == "multi_select_list":
-        for part in children[-1]["children"]:
-            if part["type"] == "field" and types.get(part["value"]) in ("number", "boolean"):
-                yield f"join: {part['value']!r} is {_A_TYPE[types[part['value']]]}: write to_string({part['value']})"
-
-
-def _argument_faults(function: str, names: Sequence[str | None], types: Mapping[str, str]) -> Iterator[str]:
-    signature = Functions.FUNCTION_TABLE.get(function, {}).get("signature", ())
-    for name, argument in zip(names, signature, strict=False):
-        wanted = argument["types"]
-        if name is not None and wanted and not any(each.partition("-")[0] == types[name] for each in wanted):
-            said = " or ".join(dict.fromkeys(_A_TYPE.get(each.partition("-")[0], each) for each in wanted))
-            yield f"{function}: {name!r} is {_A_TYPE[types[name]]}, and {function} takes {said}"

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import DefinitionError, UsageError, did_you_mean
 from ..files import changeable_by_others
-from ..language.conditions import type_faults, types_of_samples
 from ..language.layers import Layer
 from ..language.problem import place_of
 from ..language.source_file import Definitions
+from ..language.value_kinds import type_faults, types_of_samples
 from .handlers import HandlerContext
 from .handlers.base_handler import make_handlers
 from .routes import (

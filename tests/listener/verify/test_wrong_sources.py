@@ -167,7 +167,7 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_source(old='type     = "*"', new='type     = "paid"\nrequires = "event_type == \'made\'"\nsample = { a = 1 }'), "does not fit its own `requires`"),
         (of_source(old='type     = "*"', new='type     = "paid"\nsummary = "{nmae} of {a}"\nsample = { a = 1, name = "x" }'), "has no nmae, which its `summary` shows"),
         (of_source().partition("[event")[0], "no event of it is defined"),
-        (of_source(HMAC + '\nevents = "join(\',\', payload.items)"'), "is a string, and never a list"),
+        (of_source(HMAC + '\nevents = "join(\',\', payload.items)"'), "is a text, and a list is expected"),
         (of_source(hmac(prefix='"X-Sig: sha256="')), "is what stands in the value: leave out 'X-Sig'"),
         (of_source('jwt = { header = "Authorization", prefix = "Bearer ", algorithms = ["RS256"], vendor = "https://x.example/k", issuer = ["x"], cache = "1h", grace = "5m" }'), "is over before the key set is fetched again"),
         (of_source(hmac(prefix='"sha1="')), "is that of sha1, and algorithm = 'sha256'"),

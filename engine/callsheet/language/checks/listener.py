@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 from ...durations import duration_seconds
 from ...errors import did_you_mean
 from ...urls import is_loopback
-from ..conditions import all_results, conditions_joined, kind_of_result
+from ..conditions import all_results, conditions_joined
 from ..problem import Finding, Findings
 from ..scopes import conflicting_forms, names_in, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, fill_template, texts_in
+from ..value_kinds import kind_of_result
 from .references import prefix_fault
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import UsageError, did_you_mean
 from ...registry import PAGINATION, resolve_entry
 from ...urls import LOGIN_PROBLEM, base_url_problem, holds_login, url_origin
-from ..conditions import kind_of_result
 from ..merge import ON, deployment_variants, said_by_deployment
 from ..parameter_text import OF_THE_CONNECTION, InvalidValue, checked_text
 from ..problem import Finding, Findings
@@ -17,6 +16,7 @@ from ..safety import by_method, class_of_operation
 from ..scopes import expressions_in, looks_at_all, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, fill_template
+from ..value_kinds import kind_of_result
 from .references import pattern_fault, prefix_fault
 
 if TYPE_CHECKING:
@@ -214,10 +214,6 @@ def _paging_findings(definitions: Definitions, table: CompiledOperation, at: Pat
         text = f"can never go on: it has no parameter {send!r}{did_you_mean(send, names)}"
         yield Finding((*at, "paginate", *(("send",) if "send" in paging else ())), text, about)
     yield from (Finding((*at, "paginate", *path), text, about) for path, text in _unread_paginator_keys(merged))
-    if (kind := kind_of_result(merged.get("total", ""))) not in ("", "number", "string"):
-        yield Finding(
-            (*at, "paginate", *(("total",) if "total" in paging else ())), f"total is {kind}, and not a number"
-        )
     size = paging.get("size")
     if size and not _takes_parameter(definitions, table, size):
         names = [param["name"] for param in table.get("params", ())]

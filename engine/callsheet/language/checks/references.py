@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from ...errors import did_you_mean, near_or_all
 from ...registry import REGISTRIES
-from ..conditions import compared_paths, fixed_truth, kind_of_result, word_faults
+from ..conditions import compared_paths, fixed_truth, word_faults
 from ..problem import Finding, Findings
 from ..scopes import (
     begins_in_all,
@@ -34,7 +34,8 @@ from ..shape import KINDS, PARTS, RULES
 from ..shape.base import BY_ENTRY, KeyRule, own_keys, own_shape
 from ..source_file import PARTS as KINDS_OF_PARTS
 from ..source_file import RESOURCE, Definition, Path
-from ..template import TemplateError, compile_expression, expressions_in_text
+from ..template import TemplateError, compile_expression, expressions_in_text, split_template
+from ..value_kinds import A_KIND, kinds_of_results
 from .backtracking import fits_no_text, takes_for_ever
 
 # Whether expressions name what is there, and whether it is clear what a name in a filter means.
@@ -209,7 +210,8 @@ class _ShapeWalk:
     def _inner_of(self, schema: Schema) -> _InnerShapes:
         found = self.inner.get(id(schema))
         if found is None:
-            named, others, items = {}, schema, schema
+            within = {key: each for key, each in schema.items() if key != "gives"} if "gives" in schema else schema
+            named, others, items = {}, within, within
             if schema.get("format") != "value":
                 named = {key: _child_schema(schema, key) for key in schema.get("properties", ())}
                 others, items = _child_schema(schema, ""), _child_schema(schema, 0)
@@ -463,10 +465,32 @@ def _text_faults(path: Path, value: str, schema: Schema) -> Iterator[str]:
         yield "is always true" if truth else "is never true"
     if path[-1:] == ("where",) and value.startswith("[?") and not told:
         yield "is asked of one thing after the other: write the condition alone, and no filter of a list"
-    if path[-1:] in (("items",), ("events",)) and schema.get("format") == "jmespath":
-        kind = kind_of_result(value)
-        if kind in ("boolean", "number", "string"):
-            yield f"is a {kind}, and never a list of items"
+    if not told and (fault := giving_fault(value, schema)) is not None:
+        yield fault
+
+
+def giving_fault(text: str, schema: Schema, types: Mapping[str, str] | None = None) -> str | None:
+    """Why an expression, or a text with placeholders, gives something else than its shape says, or None."""
+    wanted = schema.get("gives")
+    if wanted is None:
+        return None
+    expression = text
+    if schema["format"] != "jmespath":
+        pieces = [*split_template(text)]
+        if not any(is_expression for is_expression, _ in pieces):  # what is written out is told of the value
+            return None
+        if len(pieces) > 1:
+            return None if "string" in wanted else f"is a text, and {_one_of(wanted)} is expected"
+        expression = pieces[0][1]
+    kinds = kinds_of_results(expression, types)
+    wrong = sorted(kinds - {*wanted, ""})
+    if not wrong:
+        return None
+    return f"{'is' if len(kinds) == 1 else 'can be'} {A_KIND[wrong[0]]}, and {_one_of(wanted)} is expected"
+
+
+def _one_of(kinds: Iterable[str]) -> str:
+    return "a list" if "array" in kinds else " or ".join(A_KIND[kind] for kind in kinds)
 
 
 _CONDITIONS = tuple((key,) for key in ("when", "last", "failed", "where", "success", "requires"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import did_you_mean
 from ...paths import stays_below
 from ...registry import EDITED, FOR_AGENTS, PAGING, READ_MORE
-from ..conditions import fixed_truth, kind_of_result
+from ..conditions import fixed_truth
 from ..load import shipped_table
 from ..merge import ON, deployment_variants, said_by_deployment
 from ..parameters import is_required, to_identifier, tool_name
@@ -19,6 +19,7 @@ from ..scopes import looks_at_all, names_in, root_names
 from ..shape import KINDS
 from ..source_file import PARTS, RESOURCE, Definition, Definitions, Path
 from ..template import texts_in
+from ..value_kinds import kind_of_result
 from .body_schemas import resolved_schema, written_values
 from .commands import value_misfit
 from .references import allowed_keys, unusable_names, value_faults
@@ -392,14 +393,8 @@ class _Resource:
         return path.removesuffix("/{}")
 
     def _change_findings(self) -> Findings:
-        """What tells one thing from another, and what tells when it was changed, can tell that."""
-        if (kind := kind_of_result(self.table.get("id", ""))) not in ("", "string", "number"):
-            yield Finding(("id",), f"is {kind}, which does not tell one thing from another")
-        if (kind := kind_of_result(self.table.get("version", ""))) not in ("", "number"):
-            yield Finding(("version",), f"is {kind}, and not a number that grows")
+        """The time of a change is written in a form that has a day."""
         changed = self.table.get("changed", {})
-        if (kind := kind_of_result(changed.get("at", ""))) not in ("", "string", "number"):
-            yield Finding(("changed", "at"), f"is {kind}, and not a time")
         if "format" in changed and not _WITH_A_YEAR.search(changed["format"]):
             text = f"{changed['format']!r} says no day of a year: it is written with the signs of strftime, as %Y-%m-%d"
             yield Finding(("changed", "format"), text)

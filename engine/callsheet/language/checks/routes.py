@@ -15,13 +15,12 @@ from ..conditions import (
     comparison_faults,
     conditions_joined,
     never_holds,
-    type_faults,
-    types_of_samples,
 )
 from ..problem import Finding, Findings
 from ..scopes import names_in, paths_in, plain_paths
 from ..source_file import Definition, Definitions, Path
 from ..template import fill_template
+from ..value_kinds import type_faults, types_of_samples
 from .listener import is_pattern, media_type_faults, type_of_event
 from .references import expression_fault, path_fault
 from .value_uses import expressions_of

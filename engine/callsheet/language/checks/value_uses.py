@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DefinitionError, did_you_mean
 from ...registry import JOURNAL, PAGING, SITE_SETTINGS
 from ..command_line import bind_words
-from ..conditions import kind_of_result, type_faults
 from ..merge import ON, deployment_variants
 from ..parameters import REWRITING, to_identifier
 from ..problem import Finding, Findings
 from ..scopes import comparisons_in, is_list_of, member_names, names_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, evaluate, expressions_in_text, is_true, split_template, texts_in
+from ..value_kinds import kind_of_result, type_faults
 from .body_schemas import TYPE_OF_CONVERTED, has_several, is_changed, is_taken_as_typed, resolved_schema
 from .many_items import added_by
 from .references import bytes_of, expression_fault, pattern_fault, shape_places

@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
-from ..conditions import kind_of_result
 from ..merge import deployment_variants
 from ..problem import Finding, Findings
 from ..scopes import (
@@ -20,6 +19,7 @@ from ..scopes import (
 )
 from ..source_file import Definition, Definitions, Path
 from ..template import texts_in
+from ..value_kinds import kind_of_result
 from .many_items import added_by
 from .requests import modelled_lists
 

@@ -96,6 +96,17 @@ def seeing_names(*names: str) -> Any:
     return Field(json_schema_extra={"sees": list(names)})
 
 
+def giving(*kinds: str) -> Any:
+    """Metadata of a key whose expression has to give a value of one of these kinds, as `type` calls them, or null."""
+    return Field(json_schema_extra={"gives": list(kinds)})
+
+
+ItemsExpression = Annotated[Expression, giving("array", "object")]  # one thing alone is as good as a list of it
+ListExpression = Annotated[Expression, giving("array")]
+NumberExpression = Annotated[Expression, giving("number")]
+ScalarExpression = Annotated[Expression, giving("string", "number")]
+
+
 def file_path(*, description: str, is_template: bool = False) -> Any:
     """Metadata of the path of a file or a folder, which is used as it is written: no shell reads it."""
     form = {"format": "template"} if is_template else {}

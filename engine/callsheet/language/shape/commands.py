@@ -12,16 +12,20 @@ from .base import (
     Args,
     Expression,
     HelpText,
+    ItemsExpression,
     KeyRule,
+    ListExpression,
     Name,
     OperationId,
     Rules,
+    ScalarExpression,
     Shape,
     Template,
     Value,
     Word,
     Words,
     fitting,
+    giving,
     keyed_by,
     named_in,
     reference_to,
@@ -53,7 +57,7 @@ class Ask(Shape, total=False):
     lookup: Annotated[
         str, reference_to("lookup", description="Its candidates are offered. Default: the parameter's own lookup.")
     ]
-    word: Annotated[Expression, Field(description="Of a candidate: the word that is given for it.")]
+    word: Annotated[ScalarExpression, Field(description="Of a candidate: the word that is given for it.")]
     # `with` would be the natural name, but is a keyword of Python
     sees: Annotated[dict[Name, Value], Field(description="Names that the arguments of the lookup see beside.")]
     editor: Annotated[bool, Field(description="It is written in the person's editor, or piped in, as Markdown.")]
@@ -64,7 +68,10 @@ class Ask(Shape, total=False):
     ]
     assign: Annotated[Name, Field(description="With `fields`: the parameter that takes the lines, as NAME=VALUE.")]
     required: Annotated[Expression, Field(description="With `fields`, of a candidate: whether it needs a value.")]
-    values: Annotated[Expression, Field(description="With `fields`, of a candidate: the names of the values it takes.")]
+    values: Annotated[
+        ListExpression,
+        Field(description="With `fields`, of a candidate: the names of the values it takes."),
+    ]
 
 
 # Shapes of arguments and options.
@@ -237,8 +244,8 @@ class ProgramDefinition(Shape, total=False):
     ]
     hidden: Annotated[bool, Field(description="It is there for others to use, and not to be called.")]
     options: Annotated[list[Param], Field(description="Options every command takes, before or after its name.")]
-    id: Annotated[Expression, Field(description="The id of any item, where no view says it.")]
-    text: Annotated[Expression, Field(description="The name of any item, where no view says it.")]
+    id: Annotated[ScalarExpression, Field(description="The id of any item, where no view says it.")]
+    text: Annotated[ScalarExpression, Field(description="The name of any item, where no view says it.")]
     paging: Annotated[list[Param], Field(description="Options of every command that prints a list.")]
     journal: Annotated[list[Param], Field(description="Options of every command that changes each item of a list.")]
     mentions: Annotated[
@@ -329,7 +336,11 @@ class ColumnDefinition(Shape, total=False):
 class Across(Shape, total=False):
     """Items side by side, each below the heading that it belongs to."""
 
-    heads: Required[Annotated[AnyExpression, Field(description="Pairs of a word and the heading that it stands for.")]]
+    heads: Required[
+        Annotated[
+            AnyExpression, giving("array"), Field(description="Pairs of a word and the heading that it stands for.")
+        ]
+    ]
     head: Required[Annotated[Expression, Field(description="Of an item: the word of its heading.")]]
     lane: Annotated[Expression, Field(description="Of an item: the row that it stands in, with others of that name.")]
 
@@ -338,7 +349,10 @@ class Detail(Shape, total=False):
     """A part of one thing that is shown in full: a heading, and for each item a line and a text."""
 
     title: Required[HelpText]
-    items: Annotated[Expression, Field(description="The items below the heading. Default: the thing itself.")]
+    items: Annotated[
+        ItemsExpression,
+        Field(description="The items below the heading. Default: the thing itself."),
+    ]
     line: Annotated[list[ColumnDefinition], Field(description="The parts of an item's line.")]
     across: Annotated[Across, Field(description="The items stand side by side, below headings.")]
     text: Annotated[Expression, Field(description="The text below the line.")]
@@ -418,7 +432,7 @@ class CommandHere(Action, total=False):
         Field(min_length=1, description="What puts it back; sees what it was as `was`. Default: the snapshot's."),
     ]
     columns: FieldColumns
-    items: Expression
+    items: ItemsExpression
     result: Value
     convert: Annotated[Template, named_in("converter", description="A converter that the result goes through.")]
     view: Annotated[str, reference_to("view", description="Output columns.")]
@@ -440,7 +454,10 @@ class CommandDefinition(CommandHere, total=False):
         bool, Field(description="Also runs where a person's own definitions are broken, without them.")
     ]
     builtin: Annotated[str, reference_to("engine:builtin", description="The engine's function that runs it.")]
-    items: Annotated[Expression, Field(description="It prints this list out of an answer that comes whole.")]
+    items: Annotated[
+        ItemsExpression,
+        Field(description="It prints this list out of an answer that comes whole."),
+    ]
     result: Annotated[Value, Field(description="Printed in the place of the last answer.")]
     convert: Annotated[
         Template, named_in("converter", description="A converter that the result goes through; null is none.")

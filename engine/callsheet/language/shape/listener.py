@@ -10,6 +10,7 @@ from .base import (
     Expression,
     HeaderName,
     HelpText,
+    ItemsExpression,
     KeyRule,
     KeysOf,
     Name,
@@ -359,7 +360,7 @@ class SourceDefinition(Shape, total=False):
         ),
     ]
     events: Annotated[
-        Expression,
+        ItemsExpression,
         seeing_names(*_OF_A_DELIVERY),
         Field(
             description="A delivery is a list of events: where it is. To type, id, time and body, payload is one event."

@@ -11,10 +11,14 @@ from .base import (
     AnyExpression,
     Args,
     Expression,
+    ItemsExpression,
     KeyRule,
+    ListExpression,
     Name,
+    NumberExpression,
     OperationId,
     Rules,
+    ScalarExpression,
     Shape,
     Template,
     Value,
@@ -98,15 +102,20 @@ class ResourceList(Shape, total=False):
     args: Args
     body: Value
     ids: Annotated[Args, Field(description="Laid over `args` where nothing but ids and parents is wanted.")]
-    inside: Annotated[Expression, Field(description="Without `call`: the list in the first parent, as that is read.")]
-    items: Annotated[Expression, Field(description="The things in the answer. Default: as the operation pages.")]
+    inside: Annotated[
+        ListExpression, Field(description="Without `call`: the list in the first parent, as that is read.")
+    ]
+    items: Annotated[
+        ItemsExpression,
+        Field(description="The things in the answer. Default: as the operation pages."),
+    ]
     where: Annotated[Expression, Field(description="Things for which this is not true are left out.")]
 
 
 class ResourceChanged(Shape, total=False):
     """When a thing was changed last: what was read before need not be read again."""
 
-    at: Required[Annotated[Expression, Field(description="The time, in a thing.")]]
+    at: Required[Annotated[ScalarExpression, Field(description="The time, in a thing.")]]
     format: Annotated[
         str,
         Field(
@@ -141,7 +150,9 @@ class ResourceOrder(ResourceCall, total=False):
     other of the two is null.
     """
 
-    at: Required[Annotated[Expression, Field(description="A number that grows from one to the next, in a thing.")]]
+    at: Required[
+        Annotated[NumberExpression, Field(description="A number that grows from one to the next, in a thing.")]
+    ]
 
 
 class ResourceBody(Shape, total=False):
@@ -160,7 +171,7 @@ class ResourceBase(Shape, total=False):
         ResourceList,
         Field(description="Answers all things with their property; sees the first parent as it was read as `within`."),
     ]
-    of: Annotated[Expression, Field(description="The thing's id, in an item of that list.")]
+    of: Annotated[ScalarExpression, Field(description="The thing's id, in an item of that list.")]
     found: Annotated[Expression, Field(description="The property, in an item of that list.")]
     tags: Annotated[
         dict[Name, Expression],
@@ -193,8 +204,8 @@ _Fields = Annotated[
 class ResourceHere(Shape, total=False):
     """What a resource's table may say differently for one deployment."""
 
-    id: Expression
-    name: Expression
+    id: ScalarExpression
+    name: ScalarExpression
     parent: Parents
     view: Annotated[str, reference_to("view", description="The columns of a list.")]
     list: ResourceList
@@ -209,7 +220,7 @@ class ResourceHere(Shape, total=False):
     fields: Names | dict[Name, Expression | Removed]
     fixed: Names
     changed: ResourceChanged
-    version: Expression
+    version: NumberExpression
     body: ResourceBody
     base: ResourceBase
     refers: dict[Name, str | list[str] | Removed]
@@ -225,8 +236,8 @@ class ResourceDefinition(Shape, total=False):
     title: Annotated[str, Field(description="What one is called. Default: the id in words.")]
     plural: Annotated[str, Field(description="What several are called. Default: with an s.")]
     help: Annotated[str, Field(description="What it is, in a few words.")]
-    id: Annotated[Expression, Field(description="Where a thing has its id. Default: id.")]
-    name: Annotated[Expression, Field(description="Where it has the name that people know it by.")]
+    id: Annotated[ScalarExpression, Field(description="Where a thing has its id. Default: id.")]
+    name: Annotated[ScalarExpression, Field(description="Where it has the name that people know it by.")]
     parent: Parents
     view: Annotated[str, reference_to("view", description="The columns of a list.")]
     list: ResourceList
@@ -241,7 +252,7 @@ class ResourceDefinition(Shape, total=False):
     fields: _Fields
     fixed: Annotated[Names, Field(description="Those of `fields` that are given once and cannot be changed.")]
     changed: ResourceChanged
-    version: Annotated[Expression, Field(description="A number that each change makes greater, in a thing.")]
+    version: Annotated[NumberExpression, Field(description="A number that each change makes greater, in a thing.")]
     body: ResourceBody
     base: ResourceBase
     tags: Annotated[

@@ -14,13 +14,16 @@ from .base import (
     HeaderName,
     HeaderText,
     HelpText,
+    ItemsExpression,
     KeyRule,
     Name,
     Rules,
+    ScalarExpression,
     Shape,
     Template,
     Value,
     fitting,
+    giving,
     keyed_by,
     pattern_key,
     reference_to,
@@ -66,10 +69,12 @@ class PaginatorDefinition(Shape, total=False):
         bool,
         Field(description="A reply without items has no list: an import says so of each operation (importer)."),
     ]
-    next: Annotated[Expression, Field(description="The next token or link in a reply; null ends.")]
+    next: Annotated[ScalarExpression, Field(description="The next token or link in a reply; null ends.")]
     last: Annotated[Expression, Field(description="True in the reply of the last page.")]
-    total: Annotated[Expression, Field(description="Number of all items, where the reply tells.")]
-    root: Annotated[Expression, Field(description="What a relative link is relative to, where the reply tells.")]
+    total: Annotated[ScalarExpression, Field(description="Number of all items, where the reply tells.")]
+    root: Annotated[
+        Expression, giving("string"), Field(description="What a relative link is relative to, where the reply tells.")
+    ]
 
 
 class Count(Shape, total=False):
@@ -78,7 +83,7 @@ class Count(Shape, total=False):
     call: Required[Annotated[str, reference_to("operation", description="The operation that counts.")]]
     args: Annotated[dict[str, Value], seeing_names(*_FETCHED), Field(description="Its parameters.")]
     body: Annotated[Value, seeing_names(*_FETCHED), Field(description="Its body.")]
-    value: Required[Annotated[Expression, Field(description="The number in its answer.")]]
+    value: Required[Annotated[ScalarExpression, Field(description="The number in its answer.")]]
 
 
 class Ends(Shape, total=False):
@@ -116,7 +121,7 @@ class Fetch(Shape, total=False):
             Field(description="Arguments in the place of those given, so that pages are long and hold little but ids."),
         ]
     ]
-    id: Required[Annotated[Expression, Field(description="The id of an item, in both answers.")]]
+    id: Required[Annotated[ScalarExpression, Field(description="The id of an item, in both answers.")]]
     call: Required[
         Annotated[str, reference_to("operation", description="The operation that reads items by their ids.")]
     ]
@@ -125,7 +130,7 @@ class Fetch(Shape, total=False):
         dict[str, Value], seeing_names(*_OF_A_LIST), Field(description="Its parameters; they see `ids` too.")
     ]
     body: Annotated[Value, seeing_names(*_OF_A_LIST), Field(description="Its body; it sees `ids` too.")]
-    items: Required[Annotated[Expression, Field(description="The items in its answer, in any order.")]]
+    items: Required[Annotated[ItemsExpression, Field(description="The items in its answer, in any order.")]]
     count: Annotated[Count, Field(description="How many items there are, for the progress bar.")]
     both_ends: Annotated[Ends, Field(description="How the ids are read from both ends of the list at once.")]
 
@@ -135,7 +140,7 @@ class Paging(Shape, total=False):
 
     using: Required[Annotated[str, reference_to("paginator", description="The way of asking for the next page.")]]
     items: Annotated[
-        Expression,
+        ItemsExpression,
         Field(
             description="The items of one reply; absent: the reply itself. A reply without the list is an error, "
             'unless it says what stands for it, as in "values || `[]`".'
@@ -143,9 +148,9 @@ class Paging(Shape, total=False):
     ]
     send: str
     size: str
-    next: Expression
+    next: ScalarExpression
     last: Expression
-    total: Expression
+    total: ScalarExpression
     unique: Annotated[Expression, Field(description="What no two items share; one that comes again is left out.")]
     fetch: Annotated[Fetch, Field(description="How a long list is read faster than page by page.")]
 

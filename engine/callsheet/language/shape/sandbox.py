@@ -12,6 +12,7 @@ from .base import (
     HeaderName,
     HelpText,
     KeyRule,
+    ListExpression,
     Rules,
     Shape,
     Template,
@@ -57,7 +58,10 @@ class Change(Shape, total=False):
     """One change of the state. It has one of the verbs `create`, `patch`, `delete` and `run`."""
 
     when: Annotated[Expression, Field(description="The change is left out where this is not true.")]
-    each: Annotated[Expression, Field(description="The change is made for every item of this list, seen as `entry`.")]
+    each: Annotated[
+        ListExpression,
+        Field(description="The change is made for every item of this list, seen as `entry`."),
+    ]
     create: Annotated[Entity, Field(description="A new item of this entity.")]
     patch: Annotated[Expression, Field(description="The item, or the items, to change.")]
     delete: Annotated[Expression, Field(description="The item, or the items, to take away, with what belongs to it.")]
@@ -74,7 +78,7 @@ class Listing(Shape, total=False):
     entity: Required[Entity]
     where: Annotated[Expression, Field(description="Only these; sees each as `item`.")]
     of: Annotated[AnyExpression, Field(description="Only those that belong to the item with this id.")]
-    only: Annotated[Expression, Field(description="Only those with these ids, in this order.")]
+    only: Annotated[ListExpression, Field(description="Only those with these ids, in this order.")]
     sort: Annotated[Expression, Field(description="What they are sorted by; sees each as `item`.")]
     descending: Annotated[AnyExpression, Field(description="True: the last one first.")]
     query: Annotated[Expression, Field(description="Conditions in the entity's own language; null for none.")]
@@ -99,7 +103,7 @@ class Repeat(Shape, total=False):
     """Another operation, once for each of several entries; later expressions see `answers`, and what `failed`."""
 
     operation: Required[Annotated[str, reference_to("operation", description="What is done.")]]
-    each: Required[Annotated[Expression, Field(description="The bodies of the requests.")]]
+    each: Required[Annotated[ListExpression, Field(description="The bodies of the requests.")]]
 
 
 class Case(Shape, total=False):

@@ -11,15 +11,20 @@ from .base import (
     AnyExpression,
     Args,
     Expression,
+    ItemsExpression,
     KeyRule,
+    ListExpression,
     Name,
+    NumberExpression,
     OperationId,
     Rules,
+    ScalarExpression,
     Shape,
     Template,
     Value,
     Words,
     file_path,
+    giving,
     keyed_by,
     named_in,
     pattern_key,
@@ -36,7 +41,10 @@ class SnapshotRequest(Shape, total=False):
     args: Args
     body: Value
     size: Annotated[int, Field(ge=1, description="How many things one call takes. Default: 1.")]
-    items: Annotated[Expression, Field(description="The things in the answer. Default: the answer is the only one.")]
+    items: Annotated[
+        ItemsExpression,
+        Field(description="The things in the answer. Default: the answer is the only one."),
+    ]
     names: Annotated[Expression, Field(description="Of one of several things: the names that it may be given by.")]
 
 
@@ -59,9 +67,11 @@ class Task(Shape, total=False):
     call: Required[OperationId]
     args: Annotated[dict[str, Value], Field(description="Sees the answer that began it as `started`.")]
     ended: Required[Annotated[Expression, Field(description="True when nothing more is done.")]]
-    percent: Annotated[Expression, Field(description="How far it has come.")]
-    done: Required[Annotated[Expression, Field(description="The list of items that were changed.")]]
-    failed: Required[Annotated[Expression, Field(description="A table: item → why it was not changed.")]]
+    percent: Annotated[NumberExpression, Field(description="How far it has come.")]
+    done: Required[Annotated[ListExpression, Field(description="The list of items that were changed.")]]
+    failed: Required[
+        Annotated[Expression, giving("object"), Field(description="A table: item → why it was not changed.")]
+    ]
     name: Required[Annotated[Expression, Field(description="What an item is called there; sees `item` and `was`.")]]
 
 
@@ -80,7 +90,8 @@ class Bulk(Shape, total=False):
 
     read: Annotated[BulkRead, Field(description="Asked before each request; its answer is seen as `read`.")]
     items: Annotated[
-        Expression, Field(description="Those of the batch that the request takes; the others are done one by one.")
+        ListExpression,
+        Field(description="Those of the batch that the request takes; the others are done one by one."),
     ]
 
     when: Annotated[Expression, Field(description="Only where this is true.")]
@@ -97,7 +108,7 @@ class Plan(Shape, total=False):
 
     when: Annotated[Expression, Field(description="Only asked where this is true.")]
     question: Required[Annotated[Words, Field(description="The question; sees total.")]]
-    sample: Annotated[Expression, Field(description="A list with a text or a row of texts for each item.")]
+    sample: Annotated[ListExpression, Field(description="A list with a text or a row of texts for each item.")]
 
 
 # Shapes of changes to things that have versions: what is no change, and what somebody else changed meanwhile.
@@ -173,7 +184,10 @@ class Suggest(Shape, total=False):
 
     call: OperationId
     args: Args
-    items: Annotated[Expression, Field(description="The things in the answer. Default: as the operation pages.")]
+    items: Annotated[
+        ItemsExpression,
+        Field(description="The things in the answer. Default: as the operation pages."),
+    ]
     where: Annotated[Expression, Field(description="Things for which this is not true are left out.")]
     word: Annotated[Expression, Field(description="What is typed. Default: the label, where the lookup matches that.")]
     label: Annotated[Expression, Field(description="What explains it.")]
@@ -185,7 +199,7 @@ class LookupHere(Shape, total=False):
     call: OperationId
     args: Args
     every: Args
-    items: Expression
+    items: ItemsExpression
     where: Expression
     match: list[Expression]
     value: Expression
@@ -218,7 +232,10 @@ class LookupDefinition(LookupHere, total=False):
         dict[str, Value],
         Field(description="Arguments with which all candidates come, for a menu."),
     ]
-    items: Annotated[Expression, Field(description="The candidates in the answer. Default: as the operation pages.")]
+    items: Annotated[
+        ItemsExpression,
+        Field(description="The candidates in the answer. Default: as the operation pages."),
+    ]
     where: Annotated[Expression, Field(description="Candidates for which this is not true are left out.")]
     match: Annotated[
         list[Expression],
@@ -263,9 +280,12 @@ class NamingDefinition(Shape, total=False):
     body: Annotated[Value, seeing_names("ids"), Field(description="Its body; sees `ids`.")]
     size: Required[Annotated[int, Field(ge=1, description="How many ids one call takes.")]]
     pattern: Required[Annotated[str, pattern_key(description="Regular expression: only such values are ids.")]]
-    items: Annotated[Expression, Field(description="The things in the answer. Default: as the operation pages.")]
-    id: Required[Annotated[Expression, Field(description="The id of one of them.")]]
-    name: Required[Annotated[Expression, Field(description="Its name.")]]
+    items: Annotated[
+        ItemsExpression,
+        Field(description="The things in the answer. Default: as the operation pages."),
+    ]
+    id: Required[Annotated[ScalarExpression, Field(description="The id of one of them.")]]
+    name: Required[Annotated[ScalarExpression, Field(description="Its name.")]]
 
 
 class TextCase(Shape, total=False):
@@ -290,7 +310,7 @@ class Assignment(Shape, total=False):
 class Batch(Shape, total=False):
     """One step for many things: it runs for each group of at most `size`, which is seen as `as`."""
 
-    items: Required[Annotated[Expression, Field(description="The list.")]]
+    items: Required[Annotated[ListExpression, Field(description="The list.")]]
     size: Required[Annotated[int, Field(ge=1)]]
     done: Required[Annotated[Template, Field(description="The message when it fails half-way; sees done and total.")]]
 
@@ -311,13 +331,16 @@ class Action(Shape, total=False):
     call: OperationId
     args: Args
     body: Value
-    over: Annotated[list[Value], Field(description="Laid over the body in turn, table by table; null is nothing.")]
+    over: Annotated[
+        list[Annotated[Value, giving("object")]],
+        Field(description="Laid over the body in turn, table by table; null is nothing."),
+    ]
     files: Annotated[Value, Field(description="Paths of files to send.")]
     save: Annotated[Words, file_path(description="Write the answer's bytes to this file.", is_template=True)]
     hold: Annotated[
         Words, Field(description="Keep the answer's bytes for `files` of later steps, as a file of this name.")
     ]
-    limit: Annotated[Value, Field(description="How many of its items are read. Default: one page.")]
+    limit: Annotated[Value, giving("number"), Field(description="How many of its items are read. Default: one page.")]
     value: Annotated[
         Expression,
         Field(
@@ -383,7 +406,7 @@ class Each(Shape, total=False):
     Several are under way at once where each operation may be repeated by its method.
     """
 
-    items: Required[Annotated[Expression, Field(description="The list.")]]
+    items: Required[Annotated[ListExpression, Field(description="The list.")]]
     item: Annotated[Name, Field(description="What an item is called in its steps. Default: item.")]
     name: Annotated[Expression, Field(description="Of an item: how errors name it. Default: its key, name or id.")]
     step: Required[Annotated[list[ItemStep], Field(min_length=1, description="What is done for one item, in order.")]]
