@@ -59,6 +59,7 @@ from .checks.operations import (
     paginator_findings,
     parameter_findings,
     product_findings,
+    service_findings,
 )
 from .checks.references import ShapePlace, adapter_of, allowed_keys, place_findings, schema_at, together_findings
 from .checks.requests import (
@@ -401,7 +402,7 @@ def _checks_by_kind(definitions: Definitions, operations: Mapping[str, str]) -> 
         "deployment": (address_problems, deployment_findings),
         "auth": (address_problems, auth_findings),
         "product": (address_problems, header_findings, product_findings, reading),
-        "service": (address_problems, companion_findings, signin_findings),
+        "service": (address_problems, companion_findings, signin_findings, service_findings),
         "schema": (partial(schema_problems, known=schemas, endless=endless_schemas(definitions)),),
         "assignment": (case_findings,),
         "naming": (reading, partial(naming_problems, operations=operations)),

@@ -119,6 +119,21 @@ def conflicting_forms(expressions: Mapping[Path, str], name: str = "") -> Iterat
         yield from ((path, member) for path, found in forms.items() if found == {"array"})
 
 
+def names_written(expression: str) -> Iterator[str]:
+    """The members that the table has which an expression gives, as far as they are written out in it."""
+    waiting = [syntax_tree(expression)]
+    while waiting:
+        node = waiting.pop()
+        if node["type"] == "multi_select_dict":
+            yield from (child["value"] for child in node["children"])
+        elif node["type"] == "function_expression" and node["value"] == "merge":
+            waiting += node["children"]
+        elif node["type"] in ("and_expression", "pipe"):
+            waiting.append(node["children"][-1])
+        elif node["type"] == "or_expression":
+            waiting += node["children"]
+
+
 def member_names(expression: str) -> list[str] | None:
     """The members of the table that it always makes, as `{id: id, name: name}` does; None of anything else."""
     node = syntax_tree(expression)

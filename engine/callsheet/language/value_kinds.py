@@ -226,8 +226,8 @@ def _contains_faults(
     """Lists and numbers that are looked for in a text, tables among texts that are written out."""
     there, looked_for = arguments
     name = _plain_path([looked_for])
-    if kinds[0] == {"string"} and kinds[1] == {"array"}:
-        first = repr(there["value"]) if there["type"] == "literal" else _plain_path([there])
+    if kinds[0] == {"string"} and "array" in kinds[1]:
+        first = repr(there["value"]) if there["type"] == "literal" else _plain_path([there]) or "..."
         yield f"contains({first}, {name or '[...]'}): the list stands first"
     elif kinds[0] == {"string"} and kinds[1] and kinds[1] <= {"number", "boolean", "object"}:
         yield f"contains: {_named(looked_for)} is {A_KIND[min(kinds[1])]}, and no part of a text"

@@ -63,6 +63,15 @@ def _takes_a_sign(kind: Any, value: Any) -> bool:
 _NO_SPACE = ("CATEGORY_DIGIT", "CATEGORY_WORD")
 
 
+def lengths_of_matches(pattern: str) -> tuple[int, float]:
+    """How many letters a text has at least in which a valid expression is found, and at most."""
+    tree = _parser.parse(pattern)
+    least, most = tree.getwidth()
+    ends = [str(value) for kind, value in (*tree[:1], *tree[-1:]) if str(kind) == "AT"]
+    is_whole = ends in (["AT_BEGINNING", "AT_END"], ["AT_BEGINNING_STRING", "AT_END_STRING"])
+    return least, most if is_whole and "(?m" not in pattern else float("inf")
+
+
 @lru_cache(maxsize=4096)
 def takes_for_ever(pattern: str) -> bool:
     """Of a valid regular expression."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice, product
 from operator import gt, lt
 from typing import Any
@@ -14,9 +15,11 @@ from ..conditions import written_results
 from ..merge import ON, said_by_deployment
 from ..parameters import REWRITING, to_identifier
 from ..problem import Finding, Findings
-from ..scopes import plain_paths, root_names
+from ..scopes import names_written, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
-from ..template import TemplateError, compile_template, expressions_in_text, texts_in
+from ..template import TemplateError, compile_template, expressions_in_text, split_template, texts_in
+from ..value_kinds import A_KIND, kinds_of_results
+from .backtracking import lengths_of_matches
 from .references import PYTHON_TYPES, pattern_fault
 
 # Whether what a command sends as a body can be what the operation documents, as far as it is written out.
@@ -58,7 +61,8 @@ def body_faults(
             yield from islice(_param_faults(definitions, schema, param, path), 1)
         elif schema and isinstance(body, str):
             written = (body_faults(definitions, schema, each, path) for each in written_values(body, params))
-            yield from islice(chain.from_iterable(written), 1)
+            made = chain(_result_faults(kinds, body, path), _made_table_faults(schema, body, path))
+            yield from islice(chain(chain.from_iterable(written), made), 1)
         return
     if kinds and not any(fits_kind(kind, body) for kind in kinds):
         yield path, f"expected {' or '.join(kinds)}, not {body!r}"
@@ -87,6 +91,31 @@ def body_faults(
         for bound, is_beyond in (("minimum", lt), ("maximum", gt)):
             if isinstance(schema.get(bound), int | float) and is_beyond(body, schema[bound]):
                 yield path, f"{body} is {'below' if bound == 'minimum' else 'above'} the {bound}, {schema[bound]}"
+
+
+def _result_faults(kinds: Sequence[str], text: str, path: Path) -> Iterator[tuple[Path, str]]:
+    """What placeholders make of a text that is no such value."""
+    try:
+        pieces = [*split_template(text)]
+    except TemplateError:
+        return
+    found = kinds_of_results(pieces[0][1]) if len(pieces) == 1 and pieces[0][0] else frozenset({"string"})
+    fitting = {*kinds, *(["number"] if "integer" in kinds else [])}
+    if kinds and found and "" not in found and not found & fitting:
+        yield path, f"expected {' or '.join(kinds)}, and {text} is {A_KIND[min(found)]}"
+
+
+def _made_table_faults(schema: Mapping[str, Any], text: str, path: Path) -> Iterator[tuple[Path, str]]:
+    """Members that an expression writes out, of the one placeholder that a text is."""
+    known = schema.get("properties", {})
+    is_closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+    pieces: list[tuple[bool, str]] = []
+    with suppress(TemplateError):
+        pieces = [*split_template(text)] if known and "{" in text[1:] else []
+    for name in names_written(pieces[0][1]) if len(pieces) == 1 else ():
+        near = slip_of(name, known)
+        if name not in known and (is_closed or near is not None):
+            yield path, f"{name!r} is not documented{did_you_mean(name, known)}"
 
 
 def lacking_members(
@@ -305,6 +334,8 @@ def schema_problems(
         yield Finding(path, f"`properties` have no {name!r}{near or beside}")
     if definition.id in endless and _is_circular(definitions, definition.id):
         yield Finding((), "refers back to itself without an object or a list between")
+    if "required" in definition.table and needs_itself(definitions, definition.id):
+        yield Finding(("required",), "no value has all of it: what it needs holds another one of these, and so on")
 
 
 def _schema_findings(schema: Any, path: Path, known: set[str]) -> Findings:
@@ -358,10 +389,24 @@ def _impossible_findings(schema: Mapping[str, Any], path: Path) -> Findings:
                 yield Finding((*path, least), f"is above {most}, {schema[most]}")
             elif is_one_left_out and schema[least] == schema[most]:
                 yield Finding((*path, least), f"leaves nothing below {most}, {schema[most]}")
+    for key, text in _pattern_findings(schema):
+        yield Finding((*path, key), text)
     for key in _SAME_VALUE:
         if schema.get(key) == []:
             yield Finding((*path, key), "expected at least one schema")
     yield from (Finding((*path, *keys), text) for keys, text in unfit_keywords(schema))
+
+
+def _pattern_findings(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """A pattern and a length that no text has together."""
+    pattern = schema.get("pattern")
+    if not isinstance(pattern, str) or not {"maxLength", "minLength"} & schema.keys() or pattern_fault(pattern):
+        return
+    least, most = lengths_of_matches(pattern)
+    if "maxLength" in schema and least > schema["maxLength"]:
+        yield "maxLength", f"is below the {least} letters that a text has which fits {pattern!r}"
+    if "minLength" in schema and most < schema["minLength"]:
+        yield "minLength", f"is above the {most} letters that a text has at most which fits {pattern!r}"
 
 
 # What each keyword says something of; a keyword that is not here does of values of any type.
@@ -463,6 +508,40 @@ def _type_findings(kinds: Any, path: Path) -> Findings:
     for kind in kinds if isinstance(kinds, list) else [kinds]:
         if kind not in TYPES:
             yield Finding(path, f"unknown type {kind!r}{did_you_mean(str(kind), TYPES)}")
+
+
+def needs_itself(definitions: Definitions, start: str) -> bool:
+    """Whether each value of a schema would have to hold another one of it, and so on for ever."""
+    seen, waiting = set[str](), [start]
+    while waiting:
+        for id in _always_inside(_table_of(definitions, waiting.pop())):
+            if id == start:
+                return True
+            if id not in seen:
+                seen.add(id)
+                waiting.append(id)
+    return False
+
+
+def _table_of(definitions: Definitions, id: str) -> Any:
+    found = definitions.get(("schema", id))
+    return found.table if found else {}
+
+
+def _always_inside(schema: Any) -> Iterator[str]:
+    """The schemas of which each value of this one holds one."""
+    if not isinstance(schema, Mapping) or types_of_schema(schema) not in ([], ["object"], ["array"]):
+        return
+    members: Any = schema.get("properties", {})
+    if not _is_usable(schema):
+        return
+    inner = [members.get(name) for name in schema.get("required", ())]
+    if _is_count(schema.get("minItems")) and schema["minItems"]:
+        inner.append(schema.get("items"))
+    for part in (part for part in inner if isinstance(part, Mapping)):
+        if isinstance(part.get("ref"), str):
+            yield part["ref"]
+        yield from _always_inside(part)
 
 
 def endless_schemas(definitions: Definitions) -> set[str]:

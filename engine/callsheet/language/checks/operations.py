@@ -16,7 +16,6 @@ from ..safety import by_method, class_of_operation
 from ..scopes import expressions_in, looks_at_all, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, fill_template
-from ..value_kinds import kind_of_result
 from .references import pattern_fault, prefix_fault
 
 if TYPE_CHECKING:
@@ -119,12 +118,12 @@ def _param_faults(param: OperationParam) -> Iterator[tuple[Path, str]]:
         yield ("name",), "the body says it: `media` of the operation's body"
     if param.get("in") == "path" and param.get("required") is False:
         yield ("required",), "what stands in the path is always needed"
+    if "style" in param and kind not in ("array", "object"):
+        yield ("style",), f'says how several values are sent, and this is one of type {kind}: say type = "array"'
     if "pattern" in param and kind not in ("string", "array"):
         yield ("pattern",), f"only a text has one, this is of type {kind}"
     if "items" in param and kind != "array":
         yield ("items",), f"only an array has items, this is of type {kind}"
-    if param.get("style") == "deep" and kind not in ("object", "array"):
-        yield ("style",), f"only an object or a list is sent so, this is of type {kind}"
     for bound in ("minimum", "maximum"):
         if bound in param and kind not in _NUMBERS:
             yield (bound,), f"only a number has one, this is of type {kind}"
@@ -447,6 +446,14 @@ def parameter_findings(definitions: Definitions, parameter: Definition) -> Findi
     known = [each.id for each in definitions.of_kind("product")]
     if dot and product not in known and (near := did_you_mean(product, known)):
         yield Finding((), f"no product {product!r}{near}")
+
+
+def service_findings(_: Definitions, service: Definition) -> Findings:
+    """Each fact of a quota has a header of its own."""
+    headers: dict[str, str] = {}
+    for key, name in service.table.get("quota", {}).items():
+        if isinstance(name, str) and (other := headers.setdefault(name.lower(), key)) != key:
+            yield Finding(("quota", key), f"{name!r} is the header of {other!r} already")
 
 
 def product_findings(definitions: Definitions, product: Definition) -> Findings:

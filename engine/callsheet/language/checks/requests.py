@@ -91,6 +91,7 @@ class CallChecker:
         self.may_lack: frozenset[str] = frozenset()  # names of answers of steps that are not always taken
         self.answers: dict[str, str] = {}  # names of whole answers, and the verbs that gave them
         self.found: dict[str, Any] = {}  # what stands for it in an expression, and a parameter that would be the same
+        self.always = frozenset[str]()  # names that always have a value
         self.params: dict[str, Param] = {}  # those of the command, by the names that expressions have for them
 
     def table_of(self, kind: str, id: str) -> Any:
@@ -159,6 +160,8 @@ class CallChecker:
     def _is_always_given(self, value: Any) -> bool:
         if not isinstance(value, str) or "{" not in value:
             return value is not None
+        if value[1:-1] in self.always:
+            return True
         param = self.params.get(value[1:-1].strip()) if _is_one_path(value) else None
         return param is not None and ("default" in param or param.get("required", param.get("kind") == "argument"))
 

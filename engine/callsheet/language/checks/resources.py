@@ -350,6 +350,7 @@ def resource_findings(
 class _Resource:
     def __init__(self, definitions: Definitions, checker: CallChecker, id: str, table: ResourceHere) -> None:
         self.definitions, self.checker, self.id, self.table = definitions, checker, id, table
+        checker.always = frozenset({"id"})
         self.parents = {to_identifier(name) for name in table.get("parent", {})}
         self.calls: dict[str, Any] = {key: table[key] for key in _SEES if key in table}  # type: ignore[literal-required]
 
@@ -363,6 +364,11 @@ class _Resource:
                 faults = value_faults(call.get(part), _SEES[key] | self.parents, (key, part))
                 yield from (Finding(*fault) for fault in faults)
             yield from self._call_findings(key, call)
+        order = self.calls.get("order")
+        if order and not {"after", "before"} & {*names_in([order.get(part) for part in _TEMPLATES])}:
+            yield Finding(
+                ("order",), "says the same of each place: {after} or {before} is the thing that it is moved to"
+            )
         if "list" in self.table and not {"call", "inside"} & self.table["list"].keys():
             yield Finding(("list",), "needs one of: call, inside")
         for place, id in enumerate(self.table.get("made_by", ())):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ...errors import did_you_mean, near_or_all
+from ...errors import did_you_mean, near_or_all, slip_of
 from ..conditions import fixed_truth
 from ..http_methods import READING
 from ..merge import deployment_variants, said_by_deployment
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _ANSWERS = ("list", "view", "reply", "file")
 _OF_PAGES = ("items", "start", "size", "count", "total", "last", "next", "after", "link")
+_USUAL_VIEWS = ("full", "brief")  # an item is shown by these where nothing says by which
 _IN_SCOPE = ("params", "body", "me", "now", "site", "base", "files", "entry", "answers", "failed")
 
 
@@ -45,6 +46,9 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
         for name in here.get("views", {})
     }
     yield from _member_findings(definitions, entity)
+    yield from _written_member_findings(definitions, entity)
+    yield from _unshown_views(definitions, entity)
+    yield from _shared_actions(definitions, entity, aliases)
     yield from _expression_findings(definitions, entity, aliases)
     for at, here in said_by_deployment(entity.table):
         yield from _seed_findings(here, entity.table, at)
@@ -71,7 +75,7 @@ def entity_findings(definitions: Definitions, entity: Definition, aliases: Mappi
             operation = definitions.get(("operation", aliases.get(id, id)))
             if operation is not None:
                 action, where = whole["actions"][id], (*at, "actions", id)
-                yield from _action_findings(entity.id, action, operation.table, views, where)
+                yield from _action_findings(definitions, entity.id, action, operation.table, views, where)
                 for part, answer in _answers_of(action):
                     yield from _listed_findings(definitions, answer.get("list", {}), (*where, *part, "list"))
 
@@ -203,6 +207,59 @@ def _member_findings(definitions: Definitions, entity: Definition) -> Findings:
                     yield Finding(path, f"no item of {entity.id} has a member {name!r}{did_you_mean(name, known)}")
 
 
+def _written_member_findings(definitions: Definitions, entity: Definition) -> Findings:
+    """Members that an action writes with a slip: what shows the items looks for the other word."""
+    for at, here in said_by_deployment(entity.table):
+        for operation, action in here.get("actions", {}).items():
+            for part, each in _answers_of(action):
+                for place, change in enumerate(each.get("do", ())):
+                    to, id = change.get("to", {}), _entity_changed(change, action.get("find", {}), entity.id)
+                    read = _members_read(definitions, id) if isinstance(to, dict) and "run" not in change else set()
+                    for name in (name for name in to if isinstance(name, str) and name not in read):
+                        if (meant := slip_of(name, read)) is not None:
+                            where = (*at, "actions", operation, *part, "do", place, "to", name)
+                            yield Finding(where, f"nothing reads it of a {id}, did you mean {meant!r}?")
+
+
+def _members_read(definitions: Definitions, id: str) -> set[str]:
+    """What items of an entity start with, and what they are shown and searched by."""
+    entity = definitions.get(("entity", id))
+    if entity is None:
+        return set()
+    found = {*resolved_schema(definitions, {"ref": entity.table.get("schema")}).get("properties", ())}
+    for _, here in said_by_deployment(entity.table):
+        found |= {
+            *chain.from_iterable(each for each in (*here.get("seed", ()), here.get("new")) if isinstance(each, dict))
+        }
+        for text in expressions_in([here.get("views", {}), here.get("id", {}).get("value")]):
+            found |= {name for path in plain_paths(text) for name in path[:2]}
+    return {name for name in found if isinstance(name, str)}
+
+
+def _unshown_views(definitions: Definitions, entity: Definition) -> Findings:
+    """Views of one's own that nothing shows an item by."""
+    if entity.files[-1].shipped:
+        return
+    named = {*_USUAL_VIEWS, *texts_in([each.table for each in definitions.of_kind("entity")])}
+    views = {name for _, here in said_by_deployment(entity.table) for name in here.get("views", {})}
+    for at, here in said_by_deployment(entity.table):
+        for name in here.get("views", {}):
+            if name not in named:
+                yield Finding((*at, "views", name), f"nothing shows it{did_you_mean(name, {*_USUAL_VIEWS} - views)}")
+
+
+def _shared_actions(definitions: Definitions, entity: Definition, aliases: Mapping[str, str]) -> Findings:
+    """Operations that another entity answers, too: only one of the two ever does."""
+    own = {aliases.get(id, id): id for id in entity.table.get("actions", {})}
+    for other in definitions.of_kind("entity"):
+        if other.id == entity.id:
+            return  # it is told of the second one
+        for id in other.table.get("actions", {}):
+            if (operation := aliases.get(id, id)) in own:
+                text = f"{other.id!r} answers {operation} already"
+                yield Finding(("actions", own[operation]), text, (("entity", other.id),))
+
+
 def _ids_shown(there: Iterable[EntityHere]) -> Iterator[str]:
     return (here["id"]["member"] for here in there if "member" in here.get("id", {}))
 
@@ -307,7 +364,12 @@ def query_findings(_: Definitions, query: Definition) -> Findings:
 
 
 def _action_findings(
-    own: str, action: ActionHere, operation: Mapping[str, Any], views: Collection[str], at: Path
+    definitions: Definitions,
+    own: str,
+    action: ActionHere,
+    operation: Mapping[str, Any],
+    views: Collection[str],
+    at: Path,
 ) -> Findings:
     for part, answer in _answers_of(action):
         yield from _answer_findings(answer, views, (*at, *part))
@@ -333,6 +395,7 @@ def _action_findings(
             yield Finding(
                 (*at, "event", "shows", place), f"{name!r} is neither found nor changed{did_you_mean(name, known)}"
             )
+    yield from _event_findings(definitions, action, operation, (*at, "event"))
     for part, each in _answers_of(action):
         yield from _value_findings(each.get("reply"), found, names, (*at, *part, "reply"))
     for where, change in changes:
@@ -371,6 +434,16 @@ def _action_findings(
             for name in root_names(expression) if verb in change and not looks_at_all(expression) else ():
                 if name not in names:
                     yield Finding((*where, verb), f"nothing is found or made as {name!r}{did_you_mean(name, names)}")
+
+
+def _event_findings(definitions: Definitions, action: ActionHere, operation: Mapping[str, Any], at: Path) -> Findings:
+    """What is sent as an event has a form."""
+    simulation = definitions.get(("simulation", operation["product"]))
+    if "event" in action and not any(
+        "event" in here for _, here in (said_by_deployment(simulation.table) if simulation is not None else ())
+    ):
+        text = f"is never sent: no `event` of simulation {operation['product']!r} says what it looks like"
+        yield Finding(at, text, (("simulation", operation["product"]),))
 
 
 def _value_findings(value: Any, found: Mapping[str, Any], names: Collection[str], at: Path) -> Findings:

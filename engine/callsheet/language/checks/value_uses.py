@@ -19,9 +19,18 @@ from ..scopes import comparisons_in, is_list_of, member_names, names_in, plain_p
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, evaluate, expressions_in_text, is_true, split_template, texts_in
 from ..value_kinds import kind_of_result, type_faults
+from ..value_shapes import ValueShape, missed_members
 from .body_schemas import TYPE_OF_CONVERTED, has_several, is_changed, is_taken_as_typed, resolved_schema
 from .many_items import added_by
-from .references import bytes_of, expression_fault, pattern_fault, shape_places
+from .references import (
+    ShapePlace,
+    bytes_of,
+    expression_fault,
+    giving_fault,
+    hidden_name_faults,
+    pattern_fault,
+    shape_places,
+)
 from .requests import answers_list
 from .views import NEEDED
 
@@ -328,6 +337,8 @@ def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findi
         for path, text in _constants(value):
             if _WHOLE.fullmatch(text):  # a value and nothing else, as nearly all are
                 continue
+            if text == NEEDED and key == "args":
+                yield Finding((*at, key, *path), f"is the word {NEEDED!r}: what columns need is written {{{NEEDED}}}")
             if path[-1:] == (text,) and text in params:
                 yield Finding((*at, key, *path), f"is the word {text!r}: the value is written {{{text}}}")
             shown = _SHOWN.fullmatch(text) if key != "result" else None
@@ -444,11 +455,20 @@ def expression_findings(definitions: Definitions, command: Definition) -> Findin
     kept = _words_of_what_is_kept(definitions, command.table) if "was" in members else set()
     types = _types_of_params(definitions, command.table) | _types_of_answers(definitions, command.table)
     empty = _names_of_nothing(definitions, command.table)
-    for path, expression in expressions_of(command) if params or members or types or empty else ():
+    lists = {name: ValueShape({"array"}, item=ValueShape({"string"})) for name in _lists_of_texts(command.table, types)}
+    for place, expression in _places_of_expressions(command) if params or members or types or empty else ():
+        path = place.path
+        if "gives" in place.schema and not place.value.isidentifier() and not giving_fault(place.value, place.schema):
+            fault = giving_fault(place.value, place.schema, types)
+            yield from [Finding(path, fault)] if fault is not None else []
         if expression.isidentifier():  # a name alone, of which all that follows is true
             continue
-        if "ask" not in path:  # those are of what is asked for
+        if "ask" not in path and path[-2:] != ("each", "name"):  # those are of what is asked for, and of an item
             yield from (Finding(path, fault) for fault in type_faults(expression, types))
+            if lists and "[" in expression:
+                for missed in missed_members(expression, lists):
+                    if next(hidden_name_faults(expression, {missed.name}), None) is None:  # those are told of filters
+                        yield Finding(path, missed.text)
         for (name, *rest), value in comparisons_in(expression) if params else ():
             fault = _fault_for_params(params.get(name, ()), name, value)
             if fault is not None and not rest:
@@ -516,12 +536,21 @@ def _types_of_params(definitions: Definitions, table: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     hidden: set[str] = set()
     for here in (table, *deployment_variants(table).values()):
-        hidden |= added_by(here.get("step", ()))
+        hidden |= added_by([*_steps_in(here)])
+        hidden |= {step["each"].get("item", "item") for step in here.get("step", ()) if "each" in step}
         for param in here.get("params", ()):
             word = "string" if is_taken_as_typed(definitions, param) else _type_of_param(param)
             name = to_identifier(param["name"])
             hidden |= {name} if found.setdefault(name, word) != word or not word else set()
     return {name: word for name, word in found.items() if name not in hidden}
+
+
+def _lists_of_texts(table: Any, types: Mapping[str, str]) -> set[str]:
+    """The parameters whose values are texts, each of which is what was typed."""
+    params = [param for here in (table, *deployment_variants(table).values()) for param in here.get("params", ())]
+    others = [param for param in params if param.get("type", "text") != "text" or is_changed(param)]
+    listed = {to_identifier(param["name"]) for param in params} - {to_identifier(param["name"]) for param in others}
+    return {name for name in listed if types.get(name) == "array"}
 
 
 def _types_of_answers(definitions: Definitions, table: CommandDefinition) -> dict[str, str]:
@@ -544,10 +573,10 @@ def _types_of_answers(definitions: Definitions, table: CommandDefinition) -> dic
 def _type_of_param(param: Mapping[str, Any]) -> str:
     if param.get("removes"):
         return "object"
+    if has_several(param) and REWRITING.isdisjoint(param):
+        return "array"
     if is_changed(param):
         return ""
-    if has_several(param):
-        return "array"
     kinds = {"integer": "number", "number": "number", "duration": "number"}
     return "boolean" if param.get("kind") == "flag" else kinds.get(param.get("type", "text"), "string")
 
@@ -577,9 +606,13 @@ def _steps_in(table: CommandDefinition) -> Iterator[ItemStep]:
 
 def expressions_of(definition: Definition) -> Iterator[tuple[Path, str]]:
     """Those of a whole definition, also in its texts, with their places."""
+    yield from ((place.path, expression) for place, expression in _places_of_expressions(definition))
+
+
+def _places_of_expressions(definition: Definition) -> Iterator[tuple[ShapePlace, str]]:
     for place in shape_places(definition.kind, definition.table, ("format", _FORMS)):
         for expression in _expressions_of_form(place.value, place.schema.get("format")):
-            yield place.path, expression
+            yield place, expression
 
 
 def _known_params(table: Any) -> dict[str, list[Mapping[str, Any]]]:

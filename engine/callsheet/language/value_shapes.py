@@ -1,0 +1,168 @@
+"""What is known of the members of values, by samples of them, and the members that expressions look for in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import slip_of
+from .functions import ROOT
+from .scopes import Node, syntax_tree
+from .value_kinds import A_KIND, type_word
+
+
+@dataclass
+class ValueShape:
+    """What stands at a place, in all samples together; nothing is known without kinds."""
+
+    kinds: set[str] = field(default_factory=set)  # as `type` calls them, besides null
+    members: dict[str, ValueShape] = field(default_factory=dict)
+    item: ValueShape | None = None  # of lists
+
+    def add(self, value: Any) -> None:
+        if value is None:
+            return
+        self.kinds.add(type_word(value))
+        if isinstance(value, dict):
+            for name, part in value.items():
+                self.members.setdefault(name, ValueShape()).add(part)
+        elif isinstance(value, list):
+            self.item = self.item or ValueShape()
+            for part in value:
+                self.item.add(part)
+
+    @property
+    def kind(self) -> str:
+        return min(self.kinds) if len(self.kinds) == 1 else ""
+
+
+def shape_of(samples: Iterable[Any]) -> ValueShape:
+    shape = ValueShape()
+    for sample in samples:
+        shape.add(sample)
+    return shape
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A member that is not there: where it is looked for, its name, and what stands there instead."""
+
+    place: str
+    name: str
+    there: ValueShape = field(compare=False)
+
+    @property
+    def path(self) -> str:
+        return f"{self.place}.{self.name}" if self.place else self.name
+
+    @property
+    def text(self) -> str:
+        """What is wrong, where that is plain; nothing where a table may have more members than its samples."""
+        place = repr(self.place) if self.place else "it"
+        if self.there.kind == "array":
+            return f"{place} is a list: write {self.place}[].{self.name}"
+        if self.there.kind != "object":
+            hint = ", write @ for it" if self.place.endswith("[]") else ""
+            return f"{place} is {A_KIND[self.there.kind]}: there is nothing inside{hint}" if self.there.kind else ""
+        if (meant := self._meant()) is None:
+            return ""
+        return f"{place} has no {self.name!r}, did you mean {meant!r}?"
+
+    def _meant(self) -> str | None:
+        """Another spelling of it, a longer name that begins so, or the only part in which it stands."""
+        members = self.there.members
+        longer = [name for name in members if name.startswith(self.name) and name[len(self.name) :][:1].isupper()]
+        inside = [name for name, part in members.items() if self.name in part.members]
+        if (slip := slip_of(self.name, members)) is not None:
+            return slip
+        return longer[0] if len(longer) == 1 else f"{inside[0]}.{self.name}" if len(inside) == 1 else None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a part of an expression gives, and how one would write it."""
+
+    shape: ValueShape
+    place: str
+
+
+_UNKNOWN = _Seen(ValueShape(), "")
+
+
+def missed_members(
+    expression: str, scope: Mapping[str, ValueShape], whole: ValueShape | None = None
+) -> Iterator[Missed]:
+    """What an expression looks for and no sample has: `scope` are the names it sees, or `whole` all that it is of."""
+    walk = _Walk(scope)
+    walk.visit(syntax_tree(expression), None if whole is None else _Seen(whole, ""))
+    yield from dict.fromkeys(walk.missed)
+
+
+class _Walk:
+    def __init__(self, scope: Mapping[str, ValueShape]) -> None:
+        self.scope = scope
+        self.missed: list[Missed] = []
+
+    def visit(self, node: Node, here: _Seen | None) -> _Seen:
+        """`here` is what the part is applied to, and None all that is known."""
+        children: Sequence[Node] = [child for child in node.get("children", ()) if isinstance(child, dict)]
+        match node["type"]:
+            case "field":
+                return self._member(node["value"], here)
+            case "current" | "identity" | "slice":
+                return here or _UNKNOWN
+            case "index":
+                return self._item(here)
+            case "subexpression" | "pipe" | "index_expression":
+                for child in children:
+                    here = self.visit(child, here)
+                return here or _UNKNOWN
+            case "projection" | "filter_projection":
+                listed = self.visit(children[0], here)
+                item = self._item(listed)
+                for child in children[2:]:
+                    self.visit(child, item)
+                found = self.visit(children[1], item)
+                return _Seen(ValueShape({"array"}, item=found.shape), found.place)
+            case "flatten":
+                listed = self.visit(children[0], here)
+                item = self._item(listed)
+                return item if item.shape.kind == "array" else listed
+            case "and_expression":
+                return [self.visit(child, here) for child in children][-1]
+            case "multi_select_dict":
+                parts = {child["value"]: self.visit(child["children"][0], here).shape for child in children}
+                return _Seen(ValueShape({"object"}, parts), "")
+            case "function_expression":
+                return self._called(node["value"], children, here)
+            case "value_projection":
+                self.visit(children[0], here)
+                self.visit(children[1], _UNKNOWN)
+            case _:
+                for child in children:
+                    self.visit(child, here)
+        return _UNKNOWN
+
+    def _member(self, name: str, here: _Seen | None) -> _Seen:
+        if here is None or name.startswith(ROOT):
+            name = name.removeprefix(ROOT)
+            return _Seen(self.scope[name], name) if name in self.scope else _UNKNOWN
+        shape = here.shape
+        if name in shape.members:
+            return _Seen(shape.members[name], f"{here.place}.{name}" if here.place else name)
+        if len(shape.kinds) == 1:
+            self.missed.append(Missed(here.place, name, shape))
+        return _UNKNOWN
+
+    @staticmethod
+    def _item(here: _Seen | None) -> _Seen:
+        if here is None or here.shape.kind != "array" or here.shape.item is None:
+            return _UNKNOWN
+        return _Seen(here.shape.item, f"{here.place}[]")
+
+    def _called(self, function: str, arguments: Sequence[Node], here: _Seen | None) -> _Seen:
+        plain = [self.visit(each, here) for each in arguments if each["type"] != "expref"]
+        for each in (each for each in arguments if each["type"] == "expref"):
+            self.visit(each["children"][0], self._item(plain[0]) if plain else _UNKNOWN)
+        return plain[0] if function in ("sort_by", "reverse") and plain else _UNKNOWN
