@@ -19,6 +19,7 @@ class ValueShape:
     kinds: set[str] = field(default_factory=set)  # as `type` calls them, besides null
     members: dict[str, ValueShape] = field(default_factory=dict)
     item: ValueShape | None = None  # of lists
+    answer_of: str = ""  # the operation, of what it answers and of each item of that
 
     def add(self, value: Any) -> None:
         if value is None:
@@ -28,7 +29,7 @@ class ValueShape:
             for name, part in value.items():
                 self.members.setdefault(name, ValueShape()).add(part)
         elif isinstance(value, list):
-            self.item = self.item or ValueShape()
+            self.item = self.item or ValueShape(answer_of=self.answer_of)
             for part in value:
                 self.item.add(part)
 
@@ -37,8 +38,8 @@ class ValueShape:
         return min(self.kinds) if len(self.kinds) == 1 else ""
 
 
-def shape_of(samples: Iterable[Any]) -> ValueShape:
-    shape = ValueShape()
+def shape_of(samples: Iterable[Any], answer_of: str = "") -> ValueShape:
+    shape = ValueShape(answer_of=answer_of)
     for sample in samples:
         shape.add(sample)
     return shape
@@ -70,12 +71,14 @@ class Missed:
         return f"{place} has no {self.name!r}, did you mean {meant!r}?"
 
     def _meant(self) -> str | None:
-        """Another spelling of it, a longer name that begins so, or the only part in which it stands."""
-        members = self.there.members
+        """Another spelling, a longer name that begins so, the only part in which it stands, or the id of the thing."""
+        members = {name: part for name, part in self.there.members.items() if part.kinds}
         longer = [name for name in members if name.startswith(self.name) and name[len(self.name) :][:1].isupper()]
-        inside = [name for name, part in members.items() if self.name in part.members]
+        inside = [name for name, part in members.items() if self.name in part.members and len(part.members) >= _MANY]
         if (slip := slip_of(self.name, members)) is not None:
             return slip
+        if self.name.endswith("Id") and "id" in members and self.name[:-2].lower() in self.there.answer_of.lower():
+            return "id"
         return longer[0] if len(longer) == 1 else f"{inside[0]}.{self.name}" if len(inside) == 1 else None
 
 
@@ -87,6 +90,7 @@ class _Seen:
     place: str
 
 
+_MANY = 5  # members of a part that holds nearly all of a thing
 _UNKNOWN = _Seen(ValueShape(), "")
 
 
@@ -97,6 +101,12 @@ def missed_members(
     walk = _Walk(scope)
     walk.visit(syntax_tree(expression), None if whole is None else _Seen(whole, ""))
     yield from dict.fromkeys(walk.missed)
+
+
+def result_shape(expression: str, scope: Mapping[str, ValueShape], whole: ValueShape | None) -> ValueShape:
+    """What is known of what an expression gives."""
+    walk = _Walk(scope)
+    return walk.visit(syntax_tree(expression), None if whole is None else _Seen(whole, "")).shape
 
 
 class _Walk:
@@ -129,6 +139,8 @@ class _Walk:
                 listed = self.visit(children[0], here)
                 item = self._item(listed)
                 return item if item.shape.kind == "array" else listed
+            case "or_expression":
+                return self._first_of(children, here)
             case "and_expression":
                 return [self.visit(child, here) for child in children][-1]
             case "multi_select_dict":
@@ -161,7 +173,21 @@ class _Walk:
             return _UNKNOWN
         return _Seen(here.shape.item, f"{here.place}[]")
 
+    def _first_of(self, children: Sequence[Node], here: _Seen | None) -> _Seen:
+        """One of several is enough: what a part misses is told only where each of them misses something."""
+        before, self.missed = self.missed, []
+        found: list[tuple[_Seen, list[Missed]]] = []
+        for child in children:
+            self.missed = []
+            found.append((self.visit(child, here), self.missed))
+        self.missed = before
+        if all(missed for _, missed in found):
+            self.missed += [each for _, missed in found for each in missed]
+        return next((seen for seen, missed in found if not missed), _UNKNOWN)
+
     def _called(self, function: str, arguments: Sequence[Node], here: _Seen | None) -> _Seen:
+        if function == "not_null":
+            return self._first_of(arguments, here)
         plain = [self.visit(each, here) for each in arguments if each["type"] != "expref"]
         for each in (each for each in arguments if each["type"] == "expref"):
             self.visit(each["children"][0], self._item(plain[0]) if plain else _UNKNOWN)

@@ -75,7 +75,7 @@ def trial_problems_of_actions(program: str, definitions: Definitions) -> Iterato
             site.close()
 
 
-class _SiteHere:
+class SiteHere:
     """The site, as building a request sees it."""
 
     def __init__(self, deployment: str) -> None:
@@ -84,6 +84,16 @@ class _SiteHere:
     def base_url(self, service: str) -> str:
         del service
         return _ADDRESS
+
+
+def ask_site(site: SandboxSite, request: Request) -> Reply:
+    """As a client would, without a server between."""
+    content, media = content_of(request)
+    headers = {name.lower(): value for name, value in request.headers} | {"content-type": media}
+    answer = site.answer_request(SandboxRequest(request.method, request.url.removeprefix(_ADDRESS), headers, content))
+    body = answer.body if isinstance(answer.body, bytes) else msgspec.json.encode(answer.body)
+    told = {name.lower(): value for name, value in answer.headers} | {"content-type": "application/json"}
+    return Reply(request, answer.status, told, b"" if answer.body is None else body, request.url)
 
 
 @dataclass
@@ -167,7 +177,7 @@ class _SiteTrial:
 
     def __init__(self, site: SandboxSite, own: Iterable[tuple[str, str]]) -> None:
         self.site = site
-        self.builder = Builder(site.catalog, _SiteHere(site.deployment), site.catalog.program)
+        self.builder = Builder(site.catalog, SiteHere(site.deployment), site.catalog.program)
         self.own = [site.entities[id] for kind, id in own if kind == "entity"]
         self.commands = [id for kind, id in own if kind == "command"]
         self.actions = [*self._actions_here()]
@@ -277,13 +287,7 @@ class _SiteTrial:
             action.answer = body or None
 
     def _ask_site(self, request: Request) -> Reply:
-        content, media = content_of(request)
-        headers = {name.lower(): value for name, value in request.headers} | {"content-type": media}
-        asked = SandboxRequest(request.method, request.url.removeprefix(_ADDRESS), headers, content)
-        answer = self.site.answer_request(asked)
-        body = answer.body if isinstance(answer.body, bytes) else msgspec.json.encode(answer.body)
-        told = {name.lower(): value for name, value in answer.headers} | {"content-type": "application/json"}
-        return Reply(request, answer.status, told, b"" if answer.body is None else body, request.url)
+        return ask_site(self.site, request)
 
     def _remember_members(self, rows: Rows) -> None:
         names = {entity.name for entity in self.own}

@@ -85,6 +85,9 @@ def _sandbox_problems(program: str, definitions: Definitions) -> Iterator[Proble
         from ...sandbox.action_trials import trial_problems_of_actions
 
         yield from trial_problems_of_actions(program, definitions)
+    from ...sandbox.answer_trials import trial_problems_of_answers
+
+    yield from trial_problems_of_answers(program, definitions)
 
 
 def show_definition(context: Context, values: ParameterValues) -> None:

@@ -21,6 +21,7 @@ from ..scopes import names_in, paths_in, plain_paths
 from ..source_file import Definition, Definitions, Path
 from ..template import fill_template
 from ..value_kinds import type_faults, types_of_samples
+from ..value_shapes import ValueShape, missed_members, shape_of
 from .listener import is_pattern, media_type_faults, type_of_event
 from .references import expression_fault, path_fault
 from .value_uses import expressions_of
@@ -121,11 +122,15 @@ def _sample_findings(definitions: Definitions, route: Definition, events: Sequen
     samples = [event.table["sample"] for event in events if event.table.get("sample")]
     types = types_of_samples(samples, "body") if len(samples) == len(events) else {}
     lists = {table["events"] for table in tables if "events" in table}
+    scope = _shapes_of_samples(tables, samples) if types else {}
     for path, expression in expressions_of(route):
         if expression_fault(expression):
             continue
         forms = dict.fromkeys(_fields_of_forms(tables, expression), "string")
         yield from (Finding(path, text) for text in type_faults(expression, {**types, **forms}))
+        for missed in missed_members(expression, scope) if scope else ():
+            if missed.there.kind == "object" and missed.text:  # anything else is of another type
+                yield Finding(path, f"in the samples {missed.text}")
         for first, *rest in plain_paths(expression):
             whole = ".".join((first, *rest))
             if len(tables) == len(lists) == 1 and f"{whole}.".startswith(f"{min(lists)}."):
@@ -137,6 +142,17 @@ def _sample_findings(definitions: Definitions, route: Definition, events: Sequen
                     yield Finding(path, f"{whole}: `body` is that already in the samples: write {inside}")
                 elif around and lists:
                     yield Finding(path, f"{whole}: stands beside the list of events, and `body` is of one of them")
+
+
+def _shapes_of_samples(sources: Sequence[Mapping[str, Any]], samples: Sequence[Any]) -> dict[str, ValueShape]:
+    """What `body` has, and `payload` where the sample of the only source says where in it that stands."""
+    shape = shape_of(samples)
+    found = {"body": shape}
+    around = sources[0].get("sample") if len(sources) == 1 else None
+    if isinstance(around, dict) and "{body}" in around.values() and "events" not in sources[0]:
+        found["payload"] = shape_of([around])
+        found["payload"].members |= {name: shape for name, value in around.items() if value == "{body}"}
+    return found
 
 
 def _fields_of_forms(sources: Sequence[Mapping[str, Any]], expression: str) -> Iterator[str]:

@@ -161,12 +161,21 @@ def change_findings(definitions: Definitions, view: Definition) -> Findings:
             yield from _value_findings(definitions, column["change"], ("columns", place, "change"))
 
 
+_ONE_PATH = re.compile(r"\w+(?:\.\w+)*")
+
+
 def column_findings(_: Definitions, view: Definition) -> Findings:
     """Columns that show nothing, or that nobody sees."""
     columns = view.table["columns"]
     read: dict[Path, str] = {("columns", place, "value"): each.get("value", "") for place, each in enumerate(columns)}
     for path, other in conflicting_forms({("id",): view.table.get("id", ""), **read}):
         yield Finding(path, f"takes an item as a list, and {'.'.join(map(str, other))} takes it as a table")
+    colored = [each for each in columns if "palette" in each and _ONE_PATH.fullmatch(each.get("value", ""))]
+    words = {each["value"]: each["name"] for each in colored}
+    for path, text in read.items():
+        for value, name in words.items():
+            if any(".".join(each).startswith(f"{value}.") for each in plain_paths(text)):
+                yield Finding(path, f"looks into {value!r}, which the column {name} shows as a word")
     shown_plainly = {each.get("value") for each in columns if each.get("format") not in ("bar", "list")}
     for place, each in enumerate(columns):
         kind = kind_of_result(each.get("value", ""))
