@@ -137,7 +137,7 @@ def never_same(left: Node, right: Node, types: Mapping[str, str] | None = None) 
 
 def _comparison_faults(sides: Sequence[Node], types: Mapping[str, str]) -> Iterator[str]:
     """Values of two kinds are never the same."""
-    if not never_same(*sides, types):
+    if not never_same(sides[0], sides[1], types):
         return
     kinds = [_kinds_of(side, types) for side in sides]
     (one, of_one), (other, of_other) = sorted(

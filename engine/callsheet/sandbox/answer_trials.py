@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -26,13 +26,13 @@ from ..language.template import texts_in
 from ..language.value_shapes import Missed, ValueShape, missed_members, result_shape, shape_of
 from .action_trials import SiteHere, TriedAction, ask_site
 from .entities import render_expression
-from .made_requests import MadeRequests, Path, Try, names_of_files
+from .made_requests import MadeRequests, Try, names_of_files
 from .simulated_site import SandboxSite, SeedError, as_list
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..language.problem import Findings
-    from ..language.source_file import Definition, Definitions
+    from ..language.source_file import Definition, Definitions, Path
 
 _ADDRESS = "http://127.0.0.1:1"
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -43,24 +43,24 @@ _KINDS = ("command", "view", "lookup", "part", "resource")
 _SAID = ("when", "args", "body", "over", "files", "confirm", "fail", "note", "hint", "limit", "edit", "find")
 
 
-class Answers(NamedTuple):
+class AnswerShapes(NamedTuple):
     """What a call is answered: as it is asked, and where it does not say which members it wants."""
 
     asked: ValueShape
     whole: ValueShape
 
-    def part(self, expression: str) -> Answers:
+    def part(self, expression: str) -> AnswerShapes:
         """What an expression takes out of them."""
-        return Answers(*(result_shape(expression, {}, each) for each in self))
+        return AnswerShapes(*(result_shape(expression, {}, each) for each in self))
 
     @property
-    def item(self) -> Answers | None:
+    def item(self) -> AnswerShapes | None:
         """One of what they list, or they themselves; None where nothing is known of it."""
-        found = Answers(*(each.item or ValueShape() if each.kind == "array" else each for each in self))
+        found = AnswerShapes(*(each.item or ValueShape() if each.kind == "array" else each for each in self))
         return found if found.asked.kind == "object" else None
 
 
-Scope = dict[str, Answers]
+Scope = dict[str, AnswerShapes]
 
 
 def trial_problems_of_answers(program: str, definitions: Definitions) -> Iterator[Problem]:
@@ -136,9 +136,11 @@ class _AnswerTrial:
     def _command_findings(self, table: Any) -> Findings:
         yield from self._step_findings(_steps_of(table), {}, ("step",) if "step" in table else ())
 
-    def _step_findings(self, steps: Iterable[Any], scope: Scope, at: Path) -> Iterator[Finding]:
+    def _step_findings(
+        self, steps: Iterable[Any], scope: Scope, at: Path
+    ) -> Generator[Finding, None, AnswerShapes | None]:
         """Of each step in order; `scope` gets what they name. It returns what the last one answers."""
-        last: Answers | None = None
+        last: AnswerShapes | None = None
         for place, step in enumerate(steps):
             where: Any = (*at, place) if at else ()
             for key in _SAID:
@@ -153,12 +155,13 @@ class _AnswerTrial:
                 scope[named] = last
         return last
 
-    def _answer_findings(self, step: Any, scope: Scope, where: Path) -> Iterator[Finding]:
+    def _answer_findings(self, step: Any, scope: Scope, where: Path) -> Generator[Finding, None, AnswerShapes | None]:
         if {"save", "hold", "batch"} & step.keys():
             return None
         answers = self.answers(step, is_list="limit" in step or answers_list(self.definitions, {"as": "x", **step}))
         named = step.get("as")
-        parts = [(("as", name), text) for name, text in named.items()] if isinstance(named, dict) else []
+        bound = named.items() if isinstance(named, dict) else ()
+        parts: list[tuple[Path, str]] = [(("as", name), text) for name, text in bound]
         parts += [(("value",), step["value"])] if "value" in step else []
         for key, text in parts if answers is not None else ():
             yield from self._findings_in(text, scope, answers, (*where, *key))
@@ -170,7 +173,7 @@ class _AnswerTrial:
         yield from self._text_findings(f"{{{each['items']}}}", scope, (*at, "items"))
         inner = {name: answers for name, answers in scope.items() if name != each.get("item", "item")}
         asked, whole = ({name: answers[place] for name, answers in scope.items()} for place in (0, 1))
-        listed = Answers(*(result_shape(each["items"], names, None) for names in (asked, whole)))
+        listed = AnswerShapes(*(result_shape(each["items"], names, None) for names in (asked, whole)))
         if listed.asked.kind == "array" and listed.item is not None:
             inner[each.get("item", "item")] = listed.item
             if "name" in each:
@@ -182,7 +185,7 @@ class _AnswerTrial:
         for text in texts if scope else ():
             yield from self._findings_in(text, scope, None, at)
 
-    def _findings_in(self, text: str, scope: Scope, answers: Answers | None, at: Path) -> Findings:
+    def _findings_in(self, text: str, scope: Scope, answers: AnswerShapes | None, at: Path) -> Findings:
         """What an expression looks for in vain in what steps have named, or in the answers that it is of.
 
         Without a text where a real site may have it.
@@ -206,7 +209,7 @@ class _AnswerTrial:
             missed = {finding.path: finding.text for finding in self._view_findings(view, shown)}
             self._shown.setdefault(command["view"], []).append(missed)
 
-    def _view_findings(self, view: Any, found: Answers) -> Findings:
+    def _view_findings(self, view: Any, found: AnswerShapes) -> Findings:
         yield from self._column_findings(view.get("columns", ()), found, ("columns",))
         for place, detail in enumerate(view.get("detail", ())):
             at: Any = ("detail", place)
@@ -216,7 +219,7 @@ class _AnswerTrial:
             if item is not None and "text" in detail:
                 yield from self._findings_in(detail["text"], {}, item, (*at, "text"))
 
-    def _column_findings(self, columns: Any, item: Answers | None, at: Path) -> Findings:
+    def _column_findings(self, columns: Any, item: AnswerShapes | None, at: Path) -> Findings:
         for place, column in enumerate(columns if item is not None else ()):
             where: Any = (*at, place, "value")
             yield from self._findings_in(column["value"], {}, item, where)
@@ -246,16 +249,16 @@ class _AnswerTrial:
                 if isinstance(text, str):
                     yield from self._findings_in(text, {}, shape, at)
 
-    def _item_of(self, table: Any) -> Answers | None:
+    def _item_of(self, table: Any) -> AnswerShapes | None:
         if "call" not in table:
             return None
         operation = self.site.catalog.operations.get(table["call"])
         answers = self.answers(table, is_list="items" not in table and "paginate" in operation)
         return None if answers is None else answers.part(table.get("items", "@")).item
 
-    # Answers.
+    # AnswerShapes.
 
-    def answers(self, step: Any, *, is_list: bool, view: Any = None) -> Answers | None:
+    def answers(self, step: Any, *, is_list: bool, view: Any = None) -> AnswerShapes | None:
         """What the site answers to a call with the arguments that are written out; None where that cannot be tried."""
         args = {name: value for name, value in step.get("args", {}).items() if not [*expressions_in(value)]}
         if view is not None:
@@ -269,7 +272,7 @@ class _AnswerTrial:
         words = {word for text in texts_in([*step.get("args", {}).values()]) for word in _WORD.findall(text)}
         for shape in (asked, whole or asked):
             _add_unknown(shape.item if shape.item is not None else shape, words)
-        return Answers(asked, whole or asked)
+        return AnswerShapes(asked, whole or asked)
 
     def _needed(self, step: Any, command: Any) -> dict[str, Any]:
         columns = on_deployment(self.definitions["view", command["view"]].table, self.site.deployment)["columns"]
@@ -333,8 +336,8 @@ def _add_unknown(shape: ValueShape, words: Iterable[str]) -> None:
 
 
 def _steps_of(table: Any) -> list[Any]:
-    alone = [table] if "call" in table else []
-    return table.get("step", alone)
+    steps: list[Any] = table.get("step", [table] if "call" in table else [])
+    return steps
 
 
 def _not_asked_for(missed: Missed) -> str:
