@@ -458,7 +458,8 @@ def expression_findings(definitions: Definitions, command: Definition) -> Findin
     lists = {name: ValueShape({"array"}, item=ValueShape({"string"})) for name in _lists_of_texts(command.table, types)}
     for place, expression in _places_of_expressions(command) if params or members or types or empty else ():
         path = place.path
-        if "gives" in place.schema and not place.value.isidentifier() and not giving_fault(place.value, place.schema):
+        is_name = place.value.strip("{} ").isidentifier()  # what one types is judged when it is used
+        if "gives" in place.schema and not is_name and not giving_fault(place.value, place.schema):
             fault = giving_fault(place.value, place.schema, types)
             yield from [Finding(path, fault)] if fault is not None else []
         if expression.isidentifier():  # a name alone, of which all that follows is true
