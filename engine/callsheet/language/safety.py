@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Safety = Literal["read", "write", "destroy", "local"]
 
 CHANGES = ("write", "destroy")
-_MILDEST_FIRST: tuple[Safety, ...] = ("local", "read", "write", "destroy")
+SAFETY_CLASSES: tuple[Safety, ...] = ("local", "read", "write", "destroy")
 _REMOVING_WORDS = frozenset(
     {"delete", "destroy", "discard", "erase", "purge", "redact", "remove", "removal", "removals", "revoke", "trash"}
 )
@@ -45,11 +45,11 @@ def removes_something(method: str, names: Iterable[str]) -> bool:
 
 def worst_safety(classes: Iterable[Safety]) -> Safety:
     """The worst of them; `local` of none."""
-    return max(classes, key=_MILDEST_FIRST.index, default="local")
+    return max(classes, key=SAFETY_CLASSES.index, default="local")
 
 
 def is_milder(one: Safety, other: Safety) -> bool:
-    return _MILDEST_FIRST.index(one) < _MILDEST_FIRST.index(other)
+    return SAFETY_CLASSES.index(one) < SAFETY_CLASSES.index(other)
 
 
 def class_here(operation: OperationDefinition) -> Safety:

@@ -243,9 +243,8 @@ def _prove_inside(definition: shape.SourceDefinition, payload: Any, secret: str,
         signed = Signature(definition["hmac"], [secret])
         data = dump_json(payload).encode()
         now = time.time()
-        put_member(
-            payload, member, signed.sign_message(signed.signed.signed_message([], data, now, SignedRequest(url)))
-        )
+        message = signed.signed.signed_message([], data, now, SignedRequest(url))
+        put_member(payload, member, described.get("prefix", "") + signed.sign_message(message))
 
 
 def _form_of_payload(definition: shape.SourceDefinition, payload: Any) -> bytes:

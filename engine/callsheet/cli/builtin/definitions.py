@@ -14,8 +14,9 @@ from ...collector import without_collector
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, count_of, did_you_mean
 from ...language.layers import Layer, files_of
-from ...language.load import load_definitions, own_definitions
+from ...language.load import load_definitions, own_definitions, shipped_table
 from ...language.problem import Finding, Problem
+from ...language.safety import SAFETY_CLASSES, class_of_operation, is_milder
 from ...language.source_file import EXTEND, PARTS, Definitions
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, definition_file_text, directory_of, read_earlier
@@ -38,7 +39,12 @@ def check_definitions(context: Context, values: ParameterValues) -> None:
         found.append(Layer(os.path.abspath(values["path"])))
     definitions = load_definitions(found)
     checks.check_definitions(definitions, {"operation": qualified_names(definitions)}, registered_names())
-    problems = (limit_problems(definitions), trial_problems(definitions), _route_problems(context, definitions))
+    problems = (
+        limit_problems(definitions),
+        _safety_problems(definitions),
+        trial_problems(definitions),
+        _route_problems(context, definitions),
+    )
     checks.refuse_problems([*chain.from_iterable(problems)], definitions)
     checks.refuse_problems([*_sandbox_problems(context.program, definitions)], definitions)
     for text in definitions.notes:
@@ -57,6 +63,20 @@ def limit_problems(definitions: Definitions) -> Iterator[Problem]:
             if listener.table["max_in_flight"] < (least := least_budget(largest)):
                 text = f"leaves no room for a body of {largest}: say at least {least}, or a smaller max_body"
                 yield Problem(listener, Finding(("max_in_flight",), text))
+
+
+def _safety_problems(definitions: Definitions) -> Iterator[Problem]:
+    """Classes of one's own that are not taken. A start goes on with the shipped ones, as any policy has to hold."""
+    for operation in own_definitions(definitions, "operation"):
+        shipped = shipped_table(operation)
+        own = [laid for file, laid in zip(operation.files, operation.laid, strict=False) if not file.shipped]
+        said = next((laid["safety"] for laid in reversed(own) if "safety" in laid), None)
+        if said in SAFETY_CLASSES and shipped is not None and "http" in shipped:
+            least = class_of_operation(shipped)
+            if is_milder(said, least):
+                yield Problem(
+                    operation, Finding(("safety",), f"stays {least!r}, as shipped: it can only be made worse")
+                )
 
 
 def trial_problems(definitions: Definitions) -> Iterator[Problem]:

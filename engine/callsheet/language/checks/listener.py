@@ -15,7 +15,7 @@ from ...errors import did_you_mean
 from ...urls import is_loopback
 from ..conditions import all_results, conditions_joined
 from ..problem import Finding, Findings
-from ..scopes import conflicting_forms, names_in, root_names
+from ..scopes import conflicting_forms, expressions_in, names_in, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import TemplateError, expressions_in_text, fill_template, texts_in
 from ..value_kinds import kind_of_result
@@ -130,6 +130,9 @@ def _trust_findings(table: SourceDefinition) -> Findings:
     for path in allowing:
         if (fault := _pattern_fault(_table_at(table, path).get("allowed"))) is not None:
             yield Finding((*path, "allowed"), fault)
+    for key in ("hmac", "public_key"):
+        if "payload" in {text.strip() for text in expressions_in(_table_at(table, (key,)).get("signed", ""))}:
+            yield Finding((key, "signed"), "{payload} is JSON written anew, and not the bytes that came: write {body}")
     for key in ("hmac", "public_key", "certificate", "jwt"):
         for name, at_least in (("tolerance", 1.0), ("leeway", 0.0)):
             length = _table_at(table, (key,)).get(name)
@@ -236,6 +239,8 @@ def _pattern_fault(pattern: str | None) -> str | None:
     host, slash, path = pattern.removeprefix("^").removeprefix("https://").partition("/")
     if not pattern.removeprefix("^").startswith("https://"):
         return "expected a pattern that begins with https://"
+    if host.startswith(("*", "/")) or "/*" in path.replace("/*$", ""):
+        return "a * repeats what stands before it, the slash here: any name is written [a-z0-9-]+, any path .*"
     if any(found[1] for found in _ANY_SIGN.finditer(host)):
         return "a dot in the host stands for any sign, so other hosts fit: write \\. for a dot"
     return None if slash and path not in ("", "$") else "names a host without a path, so no address fits"

@@ -196,6 +196,7 @@ def container_findings(definitions: Definitions, container: Definition) -> Findi
                 yield Finding((key, place), f"expected a path such as /v1/things/*, not {path!r}")
             if "{" in path:
                 yield Finding((key, place), f"takes {path!r} as it stands: write * in the place of what is in braces")
+    yield from _segment_findings(definitions, container)
     for id in table.get("bodies", ()):
         operation = definitions.get(("operation", id))
         here = (operation.table, *deployment_variants(operation.table).values()) if operation is not None else ()
@@ -208,6 +209,21 @@ def container_findings(definitions: Definitions, container: Definition) -> Findi
                 yield Finding(
                     (key, place), f"no operation has a parameter or member {name!r}{did_you_mean(name, names)}"
                 )
+
+
+def _segment_findings(definitions: Definitions, container: Definition) -> Findings:
+    """Words of paths that no operation has in its own."""
+    paths = [
+        str(here.get("http", here.get("base", "")))
+        for kind in ("operation", "product")
+        for each in definitions.of_kind(kind)
+        for here in (each.table, *deployment_variants(each.table).values())
+    ]
+    known = {segment for path in paths for segment in path.partition(" ")[2].split("/") + path.split("/")}
+    for key in ("within", "searches"):
+        for place, path in enumerate(container.table.get(key, ())):
+            for segment in (each for each in path.split("/") if re.fullmatch(r"[\w.-]+", each) and each not in known):
+                yield Finding((key, place), f"no operation has {segment!r} in its path{did_you_mean(segment, known)}")
 
 
 def _names_in_requests(definitions: Definitions) -> set[str]:

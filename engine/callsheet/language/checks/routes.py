@@ -78,12 +78,15 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
             yield Finding(("do", place, *(["name"] if "name" in table else [])), text)
         names.add(name)
         yield from (Finding(("do", place, *path), text) for path, text in _handler_faults(table))
-        for name in sorted(_variables_read(table) & _variables_with_secrets(definitions) - {*table.get("secrets", ())}):
+        hidden = _variables_with_secrets(definitions)
+        for name in sorted(_variables_read(table) & hidden - {*table.get("secrets", ())}):
             yield Finding(("do", place, "run"), f"no program sees {name}, a secret, unless `secrets` names it")
         for number, name in enumerate(table.get("secrets", ())):
             if ("source", name) in definitions:
                 text = f"{name!r} is a source: name the variable that holds its secret"
                 yield Finding(("do", place, "secrets", number), text)
+            elif name not in hidden and (near := did_you_mean(name, hidden)):
+                yield Finding(("do", place, "secrets", number), f"no source has a secret in {name!r}{near}")
         longest = _longest_wait(definitions, table)
         if "backoff" in table and longest and duration_seconds(table["backoff"]) > duration_seconds(longest):
             yield Finding(("do", place, "backoff"), f"is longer than backoff_max, {longest}")

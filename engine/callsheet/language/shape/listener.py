@@ -505,6 +505,7 @@ RULES: Rules = {
         KeyRule("events", without=("jwt",)),
     ),
     "Pick": (KeyRule("header", without=("member",)), KeyRule("member", without=("separator", "prefix"))),
+    **dict.fromkeys(("Hmac", "PublicKey", "CertificateDefinition"), (KeyRule("header", without=("member",)),)),
     "PlainTokenDefinition": (
         KeyRule("header", without=("query", "member")),
         KeyRule("query", without=("prefix", "member")),
