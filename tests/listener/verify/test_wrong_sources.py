@@ -122,6 +122,11 @@ def hmac(**changes: str) -> str:
             after='[route.a.reply]\nstatus = "{result.exit_code == `0` && `200` || `503`}"\nbody = "{result.output}"\n'
         ),
         of_route('{ handler = "exec", run = ["cat"], name = "1" }, { handler = "exec", run = ["cat"] }'),
+        of_source(
+            'hmac = { member = "sig", prefix = "v1=", algorithm = "sha256", encoding = "hex", env = "SHOP_SECRET", signed = "{payload.id}" }'
+        )
+        + SAMPLED,
+        of_sample("body.customer.phone"),  # nobody says that a sample has all
     ],
 )
 def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
@@ -177,6 +182,18 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
         (of_route('{ handler = "exec", run = ["notify", "$id"] }'), "no shell reads it"),
         (of_route('{ handler = "exec", run = ["sh", "notify $1", "{id}"] }'), "is the name of a file here: say -c before a script"),
         (of_route('{ handler = "exec", run = ["cat"], env = { TOKEN = "$TOKEN" } }'), "`secrets` names variables"),
+        (
+            of_source() + of_route('{ handler = "exec", run = ["cat"], secrets = ["SHOP_SECRT"] }'),
+            "no source has a secret in 'SHOP_SECRT', did you mean 'SHOP_SECRET'?",
+        ),
+        (of_source(HMAC.replace(" }", ', member = "sig" }')), "cannot stand beside header"),
+        (of_source(HMAC.replace(" }", ', signed = "{payload.id}.{payload}" }')), "and not the bytes that came: write {body}"),
+        (
+            of_source(CERTIFICATE.replace("ALLOWED", r"https://*\.example\.com/*\.pem")),
+            "a * repeats what stands before it, the slash here",
+        ),
+        (of_sample("body.customer.nmae"), "in the samples 'body.customer' has no 'nmae', did you mean 'name'?"),
+        (of_sample("body.lines[].sku == 'x'").replace("lines[].sku", "customers"), "did you mean 'customer'?"),
         (of_route('{ handler = "forward", url = "https://x.example/", headers = { X-Id = "$id" } }'), "`login` signs in"),
         (of_route('{ handler = "forward", url = "https://x.example/", headers = { Content-Type = "json" } }'), "expected a media type"),
         (of_route('{ handler = "append", file = "events-%Y-%m-%d.ndjson" }'), "all lines go into one file of this name"),

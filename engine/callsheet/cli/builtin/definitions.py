@@ -75,7 +75,7 @@ def _safety_problems(definitions: Definitions) -> Iterator[Problem]:
             least = class_of_operation(shipped)
             if is_milder(said, least):
                 yield Problem(
-                    operation, Finding(("safety",), f"stays {least!r}, as shipped: it can only be made worse")
+                    operation, Finding(("safety",), f"stays {least!r}, as shipped: only a worse one is taken")
                 )
 
 

@@ -446,6 +446,24 @@ def parameter_findings(definitions: Definitions, parameter: Definition) -> Findi
     known = [each.id for each in definitions.of_kind("product")]
     if dot and product not in known and (near := did_you_mean(product, known)):
         yield Finding((), f"no product {product!r}{near}")
+    elif not all(file.shipped for file in parameter.files):
+        name, here = (parameter.id[len(product) + 1 :], product) if dot and product in known else (parameter.id, "")
+        names = _parameter_names(definitions, here)
+        if name not in names:
+            text = f"no operation{f' of {here}' if here else ''} has a parameter {name!r}{did_you_mean(name, names)}"
+            yield Finding((), text)
+
+
+def _parameter_names(definitions: Definitions, product: str) -> set[str]:
+    """What operations take, and what commands are given."""
+    found = {param["name"] for command in definitions.of_kind("command") for param in command.table.get("params", ())}
+    for operation in definitions.of_kind("operation"):
+        if product in ("", operation.table["product"]):
+            for here in (operation.table, *deployment_variants(operation.table).values()):
+                body = here.get("body", {})
+                found |= {*taken_parameters(here), *(param["name"] for param in here.get("params", ()))}
+                found |= _members_of(definitions, {"ref": body["schema"]}, set()) if "schema" in body else set()
+    return found
 
 
 def service_findings(_: Definitions, service: Definition) -> Findings:

@@ -35,7 +35,7 @@ from ..shape.base import BY_ENTRY, KeyRule, own_keys, own_shape
 from ..source_file import PARTS as KINDS_OF_PARTS
 from ..source_file import RESOURCE, Definition, Path
 from ..template import TemplateError, compile_expression, expressions_in_text, split_template
-from ..value_kinds import A_KIND, kinds_of_results
+from ..value_kinds import A_KIND, kinds_of_results, type_faults
 from .backtracking import fits_no_text, takes_for_ever
 
 # Whether expressions name what is there, and whether it is clear what a name in a filter means.
@@ -523,7 +523,7 @@ def _schema_expression_faults(text: str, schema: Mapping[str, Any]) -> Iterator[
     fault = expression_fault(text)
     if fault is None and is_constant(text) and not schema.get("constant"):
         fault = f"is always the same, {text}: it looks at nothing"
-    yield from [fault] if fault else [*_unseen_names(root_names(text), schema), *_header_faults([text], schema)]
+    yield from [fault] if fault else [*_unseen_names(root_names(text), schema), *_seen_faults([text], schema)]
 
 
 def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
@@ -533,7 +533,7 @@ def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
         faults = [fault for expression in expressions if (fault := expression_fault(expression))]
     except TemplateError as error:
         faults = [str(error)]
-    yield from faults or [*_unseen_names(names_in(text), schema), *_header_faults(expressions, schema)]
+    yield from faults or [*_unseen_names(names_in(text), schema), *_seen_faults(expressions, schema)]
     yield from bare_value_faults(text, schema.get("sees") or ())
     for name in _DOUBLE_BRACES.findall(text) if "sees" in schema else ():
         if name in (schema["sees"] or ()):
@@ -553,6 +553,18 @@ def bare_value_faults(text: str, names: Collection[str]) -> Iterator[str]:
         (table := _TABLE.fullmatch(text)) and expression_fault(table[1]) is None and {*root_names(table[1])} & {*names}
     ):
         yield f'{text!r} is sent as these letters, as {{{{ is a brace: write a table, {{ name = "{{value}}" }}'
+
+
+# What is always of one kind, by the names that shapes say expressions see.
+_KINDS_SEEN = {"status": "number", "retry": "number", "seconds": "number", "url": "string", "word": "string"}
+
+
+def _seen_faults(expressions: Iterable[str], schema: Mapping[str, Any]) -> Iterator[str]:
+    """What the names that an expression sees are never good for."""
+    types = {name: _KINDS_SEEN[name] for name in schema.get("sees") or () if name in _KINDS_SEEN}
+    for text in expressions:
+        yield from type_faults(text, types) if types else ()
+        yield from _header_faults([text], schema)
 
 
 def _header_faults(expressions: Iterable[str], schema: Mapping[str, Any]) -> Iterator[str]:

@@ -385,6 +385,14 @@ class _Resource:
             yield Finding(
                 ("order",), "says the same of each place: {after} or {before} is the thing that it is moved to"
             )
+        for place, text in self._constants(order):
+            other = "before" if text == "{after}" else "after"
+            if text in ("{after}", "{before}") and other in str(place[-1]).lower():
+                yield Finding(("order", *place), f"is the thing that it is moved {text[1:-1]}: write {{{other}}}")
+        for name, value in self.calls.get("list", {}).get("args", {}).items():
+            if value == "since":
+                yield Finding(("list", "args", name), "is the word 'since': the time is written {since}")
+        yield from self._ring_findings()
         if "list" in self.table and not {"call", "inside"} & self.table["list"].keys():
             yield Finding(("list",), "needs one of: call, inside")
         for place, id in enumerate(self.table.get("made_by", ())):
@@ -395,6 +403,31 @@ class _Resource:
         yield from self._other_collection_findings()
         yield from self._identity_findings()
         yield from self._change_findings()
+
+    @staticmethod
+    def _constants(call: Any) -> Iterator[tuple[Path, str]]:
+        waiting: list[tuple[Path, Any]] = [((part,), call[part]) for part in ("args", "body") if call and part in call]
+        while waiting:
+            path, value = waiting.pop()
+            if isinstance(value, dict):
+                waiting += [((*path, key), part) for key, part in value.items()]
+            elif isinstance(value, str):
+                yield path, value
+
+    def _ring_findings(self) -> Findings:
+        """Things that are listed under others, which are listed under them: none can be listed first."""
+        seen, id = [self.id], self.id
+        while (found := self.definitions.get((RESOURCE, id))) is not None:
+            parent = next(iter(found.table.get("parent", {})), None)
+            if parent is None or to_identifier(parent) not in names_in(found.table.get("list", {}).get("args")):
+                return
+            id = parent
+            if id in seen:
+                break
+            seen.append(id)
+        if id == self.id and len(seen) > 1:
+            around = " under ".join([*seen[1:], id])
+            yield Finding(("parent",), f"{self.id} is listed under {around}: none can be listed first")
 
     def _other_collection_findings(self) -> Findings:
         """A change of one thing that is made where things of another resource are, and not where this one is read."""

@@ -362,5 +362,7 @@ RULES: Rules = {
         KeyRule("edge", without=("value", "entity")),
         KeyRule("edge", ("start", "end"), needs=("unit",)),
         KeyRule("value", without=("entity",)),
+        KeyRule("unit", needs=("edge",)),
+        *(KeyRule(key, needs=("entity",)) for key in ("where", "names")),
     ),
 }
