@@ -249,13 +249,16 @@ def word_faults(expression: str) -> Iterator[str]:
     """Functions whose words can never do what they are for: a form of times without a %, a text in itself."""
     yield from _broken_literals(expression)
     yield from type_faults(expression)
-    waiting = [syntax_tree(expression)]
+    whole = syntax_tree(expression)
+    waiting = [whole]
     while waiting:
         node = waiting.pop()
         children = node.get("children", [])
         waiting += [child for child in children if isinstance(child, dict)]
         if node["type"] in ("or_expression", "comparator"):
             yield from _operand_faults(node)
+        if node["type"] == "and_expression" and node is not whole and _is_condition(node) and _truth_of(node) is False:
+            yield "a part of it is never true: it asks one thing to be two values"
         if node["type"] != "function_expression":
             continue
         for sign in (child["value"] for child in children if child["type"] == "field"):
@@ -282,6 +285,11 @@ def word_faults(expression: str) -> Iterator[str]:
             for pair in (pair for pair in chain(*tables) if pair["children"][0] == {**_FIELD, "value": pair["value"]}):
                 name = pair["value"]
                 yield f"merge(@, {{{name}: {name}}}) changes nothing: what the command knows is seen as ${name} here"
+
+
+def _is_condition(node: Node) -> bool:
+    """Whether all parts are comparisons: `a && false` is how one says that nothing is given."""
+    return all(part["type"] == "comparator" for part in _parts_of(node, "and_expression"))
 
 
 def _operand_faults(node: Node) -> Iterator[str]:

@@ -11,6 +11,8 @@ from .functions import ROOT
 from .scopes import Node, syntax_tree
 from .value_kinds import A_KIND, type_word
 
+_LONGEST_WORD = 40
+
 
 @dataclass
 class ValueShape:
@@ -19,12 +21,15 @@ class ValueShape:
     kinds: set[str] = field(default_factory=set)  # as `type` calls them, besides null
     members: dict[str, ValueShape] = field(default_factory=dict)
     item: ValueShape | None = None  # of lists
+    words: set[str] = field(default_factory=set)  # short texts
     answer_of: str = ""  # the operation, of what it answers and of each item of that
 
     def add(self, value: Any) -> None:
         if value is None:
             return
         self.kinds.add(type_word(value))
+        if isinstance(value, str) and len(value) <= _LONGEST_WORD:
+            self.words.add(value)
         if isinstance(value, dict):
             for name, part in value.items():
                 self.members.setdefault(name, ValueShape()).add(part)
@@ -113,6 +118,7 @@ class _Walk:
     def __init__(self, scope: Mapping[str, ValueShape]) -> None:
         self.scope = scope
         self.missed: list[Missed] = []
+        self.found = 0  # members
 
     def visit(self, node: Node, here: _Seen | None) -> _Seen:
         """`here` is what the part is applied to, and None all that is known."""
@@ -120,6 +126,8 @@ class _Walk:
         match node["type"]:
             case "field":
                 return self._member(node["value"], here)
+            case "literal":
+                return _UNKNOWN
             case "current" | "identity" | "slice":
                 return here or _UNKNOWN
             case "index":
@@ -162,6 +170,7 @@ class _Walk:
             return _Seen(self.scope[name], name) if name in self.scope else _UNKNOWN
         shape = here.shape
         if name in shape.members:
+            self.found += 1
             return _Seen(shape.members[name], f"{here.place}.{name}" if here.place else name)
         if len(shape.kinds) == 1:
             self.missed.append(Missed(here.place, name, shape))
@@ -174,16 +183,16 @@ class _Walk:
         return _Seen(here.shape.item, f"{here.place}[]")
 
     def _first_of(self, children: Sequence[Node], here: _Seen | None) -> _Seen:
-        """One of several is enough: what a part misses is told only where each of them misses something."""
+        """One of several is enough: what a part misses is told only where none of them finds something."""
         before, self.missed = self.missed, []
-        found: list[tuple[_Seen, list[Missed]]] = []
+        tried: list[tuple[_Seen, list[Missed], int]] = []
         for child in children:
-            self.missed = []
-            found.append((self.visit(child, here), self.missed))
+            self.missed, known = [], self.found
+            tried.append((self.visit(child, here), self.missed, self.found - known))
         self.missed = before
-        if all(missed for _, missed in found):
-            self.missed += [each for _, missed in found for each in missed]
-        return next((seen for seen, missed in found if not missed), _UNKNOWN)
+        if not any(count and not missed for _, missed, count in tried):
+            self.missed += [each for _, missed, _ in tried for each in missed]
+        return next((seen for seen, missed, _ in tried if not missed), _UNKNOWN)
 
     def _called(self, function: str, arguments: Sequence[Node], here: _Seen | None) -> _Seen:
         if function == "not_null":

@@ -280,7 +280,7 @@ class _SiteTrial:
         except CallsheetError as error:
             action.crash = f"{request.method} {request.path} as the operation says: {error}"
             return
-        is_listed = any(map(bool, _lists_in(body)))
+        is_listed = any(map(bool, lists_in(body)))
         if action.listed is None and is_listed:
             action.listed = arguments
         if action.answer is None and (is_listed or not action.listing):
@@ -394,7 +394,7 @@ class _SiteTrial:
         """Whether something is listed; nothing where that cannot be asked for."""
         try:
             reply = self._ask_site(self.builder.build_request(action.operation, arguments))
-            return any(map(bool, _lists_in(reply.json()))) if reply.status < 400 else None
+            return any(map(bool, lists_in(reply.json()))) if reply.status < 400 else None
         except CallsheetError:
             return None
 
@@ -467,8 +467,8 @@ def _has_part(body: Any, path: Path) -> bool:
     return body is not None
 
 
-def _lists_in(body: Any) -> Iterator[list[Any]]:
+def lists_in(body: Any) -> Iterator[list[Any]]:
     if isinstance(body, list):
         yield body
     for value in body.values() if isinstance(body, dict) else ():
-        yield from _lists_in(value)
+        yield from lists_in(value)

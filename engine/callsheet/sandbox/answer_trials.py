@@ -6,7 +6,6 @@ where the call itself says that it does not want it.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -17,14 +16,13 @@ import msgspec
 from ..catalog.compile import UncompiledCatalog
 from ..client.request.build import Builder
 from ..errors import CallsheetError, UsageError
-from ..language.checks.requests import answers_list
 from ..language.load import own_definitions
 from ..language.merge import on_deployment
 from ..language.problem import Finding, Problem
-from ..language.scopes import expressions_in
+from ..language.scopes import comparisons_in, expressions_in
 from ..language.template import texts_in
 from ..language.value_shapes import Missed, ValueShape, missed_members, result_shape, shape_of
-from .action_trials import SiteHere, TriedAction, ask_site
+from .action_trials import SiteHere, TriedAction, ask_site, lists_in
 from .entities import render_expression
 from .made_requests import MadeRequests, Try, names_of_files
 from .simulated_site import SandboxSite, SeedError, as_list
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 _ADDRESS = "http://127.0.0.1:1"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MOST_ANSWERS = 12  # of one call
-_MOST_VALUES, _MOST_OPTIONAL = 40, 5  # of one parameter
+_MOST_VALUES, _MOST_OPTIONAL = 60, 5  # of one parameter
 _PERHAPS = ""
 _KINDS = ("command", "view", "lookup", "part", "resource")
 _SAID = ("when", "args", "body", "over", "files", "confirm", "fail", "note", "hint", "limit", "edit", "find")
@@ -135,6 +133,12 @@ class _AnswerTrial:
 
     def _command_findings(self, table: Any) -> Findings:
         yield from self._step_findings(_steps_of(table), {}, ("step",) if "step" in table else ())
+        shown = self._shown_item(table) if "view" in table else None
+        view = on_deployment(self.definitions["view", table["view"]].table, self.site.deployment) if shown else {}
+        columns = view.get("columns", ())
+        missed = {finding.path: finding.text for finding in self._column_findings(columns, shown, ())}
+        if columns and len(missed) == len(columns) and not any(missed.values()):  # else it is told of the column
+            yield Finding(("view",), f"{table['view']!r} shows nothing of what the sandbox answers")
 
     def _step_findings(
         self, steps: Iterable[Any], scope: Scope, at: Path
@@ -158,7 +162,7 @@ class _AnswerTrial:
     def _answer_findings(self, step: Any, scope: Scope, where: Path) -> Generator[Finding, None, AnswerShapes | None]:
         if {"save", "hold", "batch"} & step.keys():
             return None
-        answers = self.answers(step, is_list="limit" in step or answers_list(self.definitions, {"as": "x", **step}))
+        answers = self.answers(step)
         named = step.get("as")
         bound = named.items() if isinstance(named, dict) else ()
         parts: list[tuple[Path, str]] = [(("as", name), text) for name, text in bound]
@@ -194,20 +198,33 @@ class _AnswerTrial:
         there = {missed.path: missed.text for missed in missed_members(text, whole, answers and answers.whole)}
         for missed in missed_members(text, asked, answers and answers.asked):
             yield Finding(at, missed.text or there.get(missed.path, _not_asked_for(missed)))
+        for names, value in comparisons_in(text):
+            words = result_shape(".".join(names), asked, answers and answers.asked).words
+            same = [word for word in words if isinstance(value, str) and word.casefold() == value.casefold()]
+            if same and value not in words:
+                yield Finding(at, f"{value!r} is written {same[0]!r} in what the sandbox answers")
 
     # What is shown.
 
     def _note_columns(self, command: Any) -> None:
         """What a view shows nothing of, where the last answer of a command is shown as it is."""
-        steps, answers = _steps_of(command), None
-        if "result" not in command and steps and not {"value", "batch", "as", "each"} & steps[-1].keys():
-            is_list = answers_list(self.definitions, {"as": "x", **steps[-1]})
-            answers = self.answers(steps[-1], is_list=is_list, view=command) if "call" in steps[-1] else None
-        shown = answers.part(command.get("items", "@")).item if answers is not None else None
+        shown = self._shown_item(command)
         if shown is not None:
             view = on_deployment(self.definitions["view", command["view"]].table, self.site.deployment)
             missed = {finding.path: finding.text for finding in self._view_findings(view, shown)}
             self._shown.setdefault(command["view"], []).append(missed)
+
+    def _shown_item(self, command: Any) -> AnswerShapes | None:
+        """One of the things that a command shows; None where that is not known."""
+        steps, scope, result = _steps_of(command), Scope(), command.get("result", "")
+        if not steps or ({"value", "batch", "as", "each"} & steps[-1].keys() and not result):
+            return None
+        if result:
+            list(self._step_findings(steps, scope, ()))
+            answers = scope.get(result[1:-1]) if isinstance(result, str) else None
+        else:
+            answers = self.answers(steps[-1], view=command) if "call" in steps[-1] else None
+        return answers.part(command.get("items", "@")).item if answers is not None else None
 
     def _view_findings(self, view: Any, found: AnswerShapes) -> Findings:
         yield from self._column_findings(view.get("columns", ()), found, ("columns",))
@@ -238,7 +255,7 @@ class _AnswerTrial:
                 yield Finding(at, missed[0].text or f"no candidate of the sandbox has {missed[0].path!r}")
 
     def _thing_findings(self, table: Any) -> Findings:
-        read = self.answers(table["read"], is_list=False) if "call" in table.get("read", {}) else None
+        read = self.answers(table["read"]) if "call" in table.get("read", {}) else None
         thing = None if read is None else read.part(table["read"].get("value", "@")).item
         places: list[tuple[Any, str]] = [((key,), table[key]) for key in ("id", "name", "version") if key in table]
         places += [(("changed", "at"), table["changed"]["at"])] if "at" in table.get("changed", {}) else []
@@ -252,37 +269,40 @@ class _AnswerTrial:
     def _item_of(self, table: Any) -> AnswerShapes | None:
         if "call" not in table:
             return None
-        operation = self.site.catalog.operations.get(table["call"])
-        answers = self.answers(table, is_list="items" not in table and "paginate" in operation)
+        answers = self.answers(table, whole="items" in table)
         return None if answers is None else answers.part(table.get("items", "@")).item
 
     # AnswerShapes.
 
-    def answers(self, step: Any, *, is_list: bool, view: Any = None) -> AnswerShapes | None:
-        """What the site answers to a call with the arguments that are written out; None where that cannot be tried."""
+    def answers(self, step: Any, *, view: Any = None, whole: bool = False) -> AnswerShapes | None:
+        """What the site answers to a call with the arguments that are written out; None where that cannot be tried.
+
+        The items of what comes in pages, unless the answer is wanted as a `whole`.
+        """
         args = {name: value for name, value in step.get("args", {}).items() if not [*expressions_in(value)]}
         if view is not None:
             args |= self._needed(step, view)
-        asked = self._items(step["call"], args, is_list=is_list)
+        asked = self._items(step["call"], args, whole=whole)
         if asked is None:
             return None
         lists = {name: value for name, value in args.items() if isinstance(value, list)}
         plain = {name: value for name, value in args.items() if name not in lists}
-        whole = self._items(step["call"], plain, is_list=is_list) if lists else None
+        unasked = self._items(step["call"], plain, whole=whole) if lists else None
         words = {word for text in texts_in([*step.get("args", {}).values()]) for word in _WORD.findall(text)}
-        for shape in (asked, whole or asked):
+        for shape in (asked, unasked or asked):
             _add_unknown(shape.item if shape.item is not None else shape, words)
-        return AnswerShapes(asked, whole or asked)
+        return AnswerShapes(asked, unasked or asked)
 
     def _needed(self, step: Any, command: Any) -> dict[str, Any]:
         columns = on_deployment(self.definitions["view", command["view"]].table, self.site.deployment)["columns"]
         needed = list(dict.fromkeys(name for column in columns for name in column.get("needs", ())))
         return {name: needed for name, value in step.get("args", {}).items() if value == "{needed}"}
 
-    def _items(self, operation: str, args: Mapping[str, Any], *, is_list: bool) -> ValueShape | None:
+    def _items(self, operation: str, args: Mapping[str, Any], *, whole: bool) -> ValueShape | None:
         bodies = self._bodies_of(operation, args)
-        paging = self.site.catalog.operations.get(operation).get("paginate", {}) if bodies else {}
-        if is_list and "items" in paging:
+        here = on_deployment(self.site.catalog.operations.get(operation), self.site.deployment)
+        paging: Mapping[str, Any] = here.get("paginate") or {}
+        if not whole and "items" in paging:
             bodies = [as_list(render_expression(paging["items"])(body)) for body in bodies]
         shape = shape_of(bodies, answer_of=operation)
         return shape if shape.kind else None
@@ -291,9 +311,11 @@ class _AnswerTrial:
         id = self.site.catalog.canonical_id("operation", operation)
         key = f"{id} {msgspec.json.encode(args).decode()}"
         if key not in self._answers:
-            self._answers[key] = (
-                [*itertools.islice(self._tried(id, args), _MOST_ANSWERS)] if id in self.described else []
-            )
+            self._answers[key] = found = list[Any]()
+            for body in self._tried(id, args) if id in self.described else ():
+                found.append(body)
+                if sum(map(_says_something, found)) == _MOST_ANSWERS:
+                    break
         return self._answers[key]
 
     def _tried(self, operation: str, args: Mapping[str, Any]) -> Iterator[Any]:
@@ -333,6 +355,12 @@ def _add_unknown(shape: ValueShape, words: Iterable[str]) -> None:
     for word in words:
         if word not in there:
             shape.members[word] = ValueShape()
+
+
+def _says_something(body: Any) -> bool:
+    """Whether it is no list without items."""
+    lists = [*lists_in(body)]
+    return any(lists) if lists else bool(body)
 
 
 def _steps_of(table: Any) -> list[Any]:

@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 from ...errors import did_you_mean, near_or_all
 from ...registry import REGISTRIES
 from ..conditions import compared_paths, fixed_truth, word_faults
+from ..functions import Functions
 from ..problem import Finding, Findings
 from ..scopes import (
     begins_in_all,
@@ -535,11 +536,15 @@ def _template_faults(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
         faults = [str(error)]
     yield from faults or [*_unseen_names(names_in(text), schema), *_seen_faults(expressions, schema)]
     yield from bare_value_faults(text, schema.get("sees") or ())
+    call = _CALL.fullmatch(text) if "{" not in text else None
+    if call is not None and call[1] in Functions.FUNCTION_TABLE and expression_fault(text) is None:
+        yield f"{text!r} is said as it stands: what is worked out stands in braces, {{{text}}}"
     for name in _DOUBLE_BRACES.findall(text) if "sees" in schema else ():
         if name in (schema["sees"] or ()):
             yield f"{{{{{name}}}}} is that word in braces: a value stands in one pair, {{{name}}}"
 
 
+_CALL = re.compile(r"(\w+)\(.+\)")
 _BARE_PATH = re.compile(r'(\w+)(?:\.(?:\w+|"[^"]+"))+')
 _TABLE = re.compile(r"\{(\{\s*\w+\s*:.*\})\}")
 _DOUBLE_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")

@@ -13,7 +13,7 @@ from ..merge import ON, deployment_variants
 from ..parameters import REWRITING, is_required
 from ..problem import Finding, Findings
 from ..safety import Safety, asks_whatever_is_given, class_of_operation, has_plan, is_milder, worst_safety
-from ..scopes import root_names
+from ..scopes import names_in, root_names
 from ..source_file import Definition, Definitions, Path
 from ..template import texts_in
 from .body_schemas import (
@@ -259,6 +259,10 @@ class CallChecker:
         for name, value in given.items():
             taken = params.get(name)
             if taken is None:
+                continue
+            is_word = taken.get("in") == "path" and isinstance(value, str) and value in self.params
+            if is_word and value not in names_in([given, step.get("body")]):
+                yield (*at, "args", name), f"is the word {value!r}: the value is written {{{value}}}"
                 continue
             inside = value[1:-1].strip() if isinstance(value, str) else ""
             param = self.params.get(inside) if inside and value[0] == "{" else None

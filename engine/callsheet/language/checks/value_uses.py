@@ -339,7 +339,9 @@ def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findi
                 continue
             if text == NEEDED and key == "args":
                 yield Finding((*at, key, *path), f"is the word {NEEDED!r}: what columns need is written {{{NEEDED}}}")
-            if path[-1:] == (text,) and text in params:
+            if (path[-1:] == (text,) and text in params) or (
+                key == "result" and text in params and text not in names_in(value)
+            ):
                 yield Finding((*at, key, *path), f"is the word {text!r}: the value is written {{{text}}}")
             shown = _SHOWN.fullmatch(text) if key != "result" else None
             is_for_id = shown is not None and path and _NAME_OF_ID.search(str(path[-1]))
@@ -374,6 +376,8 @@ def _brace_faults(text: str, params: Params, *, is_body: bool) -> Iterator[str]:
     for found in _LITERAL_BRACES.finditer(text):
         if found[1] in params:
             yield f"{found[0]} is that word in braces: a value stands in one pair, {found[0][1:-1]}"
+    if is_body and (name := _VARIABLE.fullmatch(text)) and name[1] in params:
+        yield f"{text} is sent as it stands: the value is written {{{name[1]}}}"
     dollar = _AS_IN_A_SHELL.fullmatch(text) if is_body else _AS_IN_A_SHELL.search(text)
     if dollar is not None and dollar[1] in params:
         yield f"{dollar[0]}: the $ stays in it: a value is written {dollar[0][1:]}"

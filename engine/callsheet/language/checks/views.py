@@ -18,7 +18,6 @@ from ..scopes import (
     root_names,
 )
 from ..source_file import Definition, Definitions, Path
-from ..template import texts_in
 from ..value_kinds import kind_of_result
 from .many_items import added_by
 from .requests import modelled_lists
@@ -149,9 +148,15 @@ def _asks_for_needed(command: CommandDefinition) -> bool:
 
 
 def _words_sent(command: CommandDefinition) -> Iterator[str]:
-    """What stands beside {needed} is asked for, whatever is shown."""
-    for text in texts_in(_sent(command)):
-        yield from re.findall(r"\w+", text)
+    """What stands beside {needed} in an argument is asked for, whatever is shown."""
+    waiting = [_sent(command)]
+    while waiting:
+        value = waiting.pop()
+        parts = [*(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())]
+        if isinstance(value, str) or (isinstance(value, list) and not any(isinstance(each, dict) for each in value)):
+            yield from re.findall(r"\w+", str(value)) if NEEDED in names_in(value) else ()
+        else:
+            waiting += parts
 
 
 def change_findings(definitions: Definitions, view: Definition) -> Findings:
@@ -164,9 +169,15 @@ def change_findings(definitions: Definitions, view: Definition) -> Findings:
 _ONE_PATH = re.compile(r"\w+(?:\.\w+)*")
 
 
-def column_findings(_: Definitions, view: Definition) -> Findings:
+def column_findings(definitions: Definitions, view: Definition) -> Findings:
     """Columns that show nothing, or that nobody sees."""
     columns = view.table["columns"]
+    for place, each in enumerate(columns):
+        palette = definitions.get(("palette", each.get("palette", "")))
+        words = palette.table.get("styles", {}) if palette is not None else {}
+        if each.get("format") == "yes" and words and "shade" not in each and not {"yes", "no"} & words.keys():
+            text = f"colors none of yes and no, which the column shows: it has {', '.join(map(str, words))}"
+            yield Finding(("columns", place, "palette"), text, (("palette", each["palette"]),))
     read: dict[Path, str] = {("columns", place, "value"): each.get("value", "") for place, each in enumerate(columns)}
     for path, other in conflicting_forms({("id",): view.table.get("id", ""), **read}):
         yield Finding(path, f"takes an item as a list, and {'.'.join(map(str, other))} takes it as a table")
