@@ -38,13 +38,15 @@ WRONG = [
     ("issueId", "it has no 'issueId', did you mean 'id'?"),
     ("{a: fields.summry}.a", "'fields' has no 'summry', did you mean 'summary'?"),
     ("elsewhere", ""),
+    ("fields.summry || ''", "'fields' has no 'summry', did you mean 'summary'?"),
+    ("not_null(other, fields.summry)", "'fields' has no 'summry', did you mean 'summary'?"),
 ]
 
 
 @pytest.mark.parametrize(("expression", "said"), WRONG)
 def test_what_no_sample_has_is_missed(expression: str, said: str) -> None:
     shape = shape_of([{**ISSUE, "id": 1}, {"version": {"createdAt": "x"}}], answer_of="createIssue")
-    assert [missed.text for missed in missed_members(expression, {}, shape)] == [said]
+    assert [missed.text for missed in missed_members(expression, {}, shape) if missed.name != "other"] == [said]
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,7 @@ def test_what_no_sample_has_is_missed(expression: str, said: str) -> None:
         "fields.labels[].{prefix: 'global', name: @}",
         "statuss.name || fields.status.name",
         "not_null(statuss, key)",
+        "not_null(statuss, split(key, '-')[0])",
         "due.anything",
         "fields.*.name",
         "fields.components[?name == $word].name",
