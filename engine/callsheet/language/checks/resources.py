@@ -380,15 +380,7 @@ class _Resource:
                 faults = value_faults(call.get(part), _SEES[key] | self.parents, (key, part))
                 yield from (Finding(*fault) for fault in faults)
             yield from self._call_findings(key, call)
-        order = self.calls.get("order")
-        if order and not {"after", "before"} & {*names_in([order.get(part) for part in _TEMPLATES])}:
-            yield Finding(
-                ("order",), "says the same of each place: {after} or {before} is the thing that it is moved to"
-            )
-        for place, text in self._constants(order):
-            other = "before" if text == "{after}" else "after"
-            if text in ("{after}", "{before}") and other in str(place[-1]).lower():
-                yield Finding(("order", *place), f"is the thing that it is moved {text[1:-1]}: write {{{other}}}")
+        yield from self._order_findings()
         for name, value in self.calls.get("list", {}).get("args", {}).items():
             if value == "since":
                 yield Finding(("list", "args", name), "is the word 'since': the time is written {since}")
@@ -403,6 +395,18 @@ class _Resource:
         yield from self._other_collection_findings()
         yield from self._identity_findings()
         yield from self._change_findings()
+
+    def _order_findings(self) -> Findings:
+        """The one thing of two that it is moved behind, or before."""
+        order = self.calls.get("order")
+        if order and not {"after", "before"} & {*names_in([order.get(part) for part in _TEMPLATES])}:
+            yield Finding(
+                ("order",), "says the same of each place: {after} or {before} is the thing that it is moved to"
+            )
+        for where, text in self._constants(order):
+            other = "before" if text == "{after}" else "after"
+            if text in ("{after}", "{before}") and other in str(where[-1]).lower():
+                yield Finding(("order", *where), f"is the thing that it is moved {text[1:-1]}: write {{{other}}}")
 
     @staticmethod
     def _constants(call: Any) -> Iterator[tuple[Path, str]]:

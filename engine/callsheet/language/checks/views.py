@@ -149,7 +149,7 @@ def _asks_for_needed(command: CommandDefinition) -> bool:
 
 def _words_sent(command: CommandDefinition) -> Iterator[str]:
     """What stands beside {needed} in an argument is asked for, whatever is shown."""
-    waiting = [_sent(command)]
+    waiting: list[Any] = [_sent(command)]
     while waiting:
         value = waiting.pop()
         parts = [*(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())]
