@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
@@ -16,6 +17,7 @@ import msgspec
 from ..catalog.compile import UncompiledCatalog
 from ..client.request.build import Builder
 from ..errors import CallsheetError, UsageError
+from ..language.checks.views import format_fault
 from ..language.load import own_definitions
 from ..language.merge import on_deployment
 from ..language.problem import Finding, Problem
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 _ADDRESS = "http://127.0.0.1:1"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MOST_ANSWERS = 12  # of one call
+_MOST_TRIES = 60  # of one call
 _MOST_VALUES, _MOST_OPTIONAL = 60, 5  # of one parameter
 _PERHAPS = ""
 _KINDS = ("command", "view", "lookup", "part", "resource")
@@ -240,6 +243,9 @@ class _AnswerTrial:
         for place, column in enumerate(columns if item is not None else ()):
             where: Any = (*at, place, "value")
             yield from self._findings_in(column["value"], {}, item, where)
+            kind = result_shape(column["value"], {}, item.asked).kind if item is not None else ""
+            if (fault := format_fault(column.get("format"), kind)) is not None:
+                yield Finding((*at, place, "format"), fault)
 
     # Candidates and things.
 
@@ -312,9 +318,11 @@ class _AnswerTrial:
         key = f"{id} {msgspec.json.encode(args).decode()}"
         if key not in self._answers:
             self._answers[key] = found = list[Any]()
+            enough = 0
             for body in self._tried(id, args) if id in self.described else ():
                 found.append(body)
-                if sum(map(_says_something, found)) == _MOST_ANSWERS:
+                enough += _says_something(body)
+                if enough == _MOST_ANSWERS:
                     break
         return self._answers[key]
 
@@ -324,7 +332,7 @@ class _AnswerTrial:
             entity = self.site.entities[name]
             action = TriedAction(entity, id, entity.actions[id], self.builder.operation_call(id))
             requests = MadeRequests(self.site.entities, self.site.catalog, action)
-            for each in _tries(action, requests, args):
+            for each in islice(_tries(action, requests, args), _MOST_TRIES):
                 with suppress(CallsheetError), self.site.state.taken_back():
                     arguments = {**each.arguments, **args}
                     request = self.builder.build_request(id, arguments, each.body, names_of_files(action.call))

@@ -53,6 +53,9 @@ def value_problems(step: Action, at: Path) -> Problems:
     limit = step.get("limit", 1)
     if not _is_template(limit) and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         yield (*at, "limit"), f"expected a whole number of at least 1, not {limit!r}"
+    for each in written_values(limit, {}) if isinstance(limit, str) else ():
+        if isinstance(each, int | float) and not isinstance(each, bool) and each < 1:
+            yield (*at, "limit"), f"can be {each}, and at least 1 is expected"
     for place, layer in enumerate(step.get("over", ())):
         if not _is_template(layer) and not isinstance(layer, dict):
             yield (*at, "over", place), f"expected a table, not {layer!r}"

@@ -9,9 +9,10 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DefinitionError, did_you_mean
+from ...errors import DefinitionError, did_you_mean, slip_of
 from ...registry import JOURNAL, PAGING, SITE_SETTINGS
 from ..command_line import bind_words
+from ..conditions import compared_paths, names_left_out
 from ..merge import ON, deployment_variants
 from ..parameters import REWRITING, to_identifier
 from ..problem import Finding, Findings
@@ -214,6 +215,7 @@ def _findings_on_deployment(definitions: Definitions, table: CommandDefinition, 
     yield from _word_findings({key: table.get(key) for key in ("args", "body", "result")}, params, ())
     for at, step in [((), table), *((("step", number), each) for number, each in enumerate(table.get("step", ())))]:
         yield from (Finding((*at, *path), text) for path, text in _doubled_braces(step, params))
+        yield from (Finding((*at, *path), text) for path, text in _misspelt_options(step, params))
     answers = added_by([*_steps_in(table)])
     for number, step in enumerate(table.get("step", ())) if answers else ():
         yield from (  # an argument may be such a path: what is to be expanded
@@ -362,6 +364,19 @@ _PLAIN_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TOLD = ("confirm", "fail", "note")  # to a person; a hint may say how a template is written
 
 
+_OPTION_IN_TEXT = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
+
+
+def _misspelt_options(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
+    """Options of the command that a text for a person names with a slip."""
+    names = {param["name"] for param in params.values() if param.get("kind") != "argument"}
+    for key in (*_TOLD, "hint"):
+        for text in texts_in(step.get(key)):
+            for name in (each for each in _OPTION_IN_TEXT.findall(text) if each not in names):
+                if (meant := slip_of(name, names)) is not None:
+                    yield (key,), f"there is no --{name}, did you mean --{meant}?"
+
+
 def _doubled_braces(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
     """Names in doubled braces, which a person would read as they stand."""
     for key in _TOLD:
@@ -459,6 +474,7 @@ def expression_findings(definitions: Definitions, command: Definition) -> Findin
     kept = _words_of_what_is_kept(definitions, command.table) if "was" in members else set()
     types = _types_of_params(definitions, command.table) | _types_of_answers(definitions, command.table)
     empty = _names_of_nothing(definitions, command.table)
+    always = _always_given(command.table)
     lists = {name: ValueShape({"array"}, item=ValueShape({"string"})) for name in _lists_of_texts(command.table, types)}
     for place, expression in _places_of_expressions(command) if params or members or types or empty else ():
         path = place.path
@@ -466,6 +482,9 @@ def expression_findings(definitions: Definitions, command: Definition) -> Findin
         if "gives" in place.schema and not is_name and not giving_fault(place.value, place.schema):
             fault = giving_fault(place.value, place.schema, types)
             yield from [Finding(path, fault)] if fault is not None else []
+        yield from (Finding(path, fault) for fault in _deployment_faults(path, expression))
+        if path[-1:] == ("when",) and (missing := always & {*names_left_out(expression)}):
+            yield Finding(path, f"is never true: {min(missing)!r} is always given")
         if expression.isidentifier():  # a name alone, of which all that follows is true
             continue
         if "ask" not in path and path[-2:] != ("each", "name"):  # those are of what is asked for, and of an item
@@ -548,6 +567,26 @@ def _types_of_params(definitions: Definitions, table: Any) -> dict[str, str]:
             name = to_identifier(param["name"])
             hidden |= {name} if found.setdefault(name, word) != word or not word else set()
     return {name: word for name, word in found.items() if name not in hidden}
+
+
+def _deployment_faults(path: Path, expression: str) -> Iterator[str]:
+    """What is said for one deployment, on the condition that it is another one."""
+    if path[:1] == (ON,) and "site.deployment" in expression:
+        for name, value in compared_paths(expression, only_equal=True):
+            if name == "site.deployment" and value != path[1]:
+                yield f"is never so: this is said for {path[1]}"
+
+
+def _always_given(table: Any) -> set[str]:
+    """The parameters that have a value whatever is typed, on each deployment."""
+    params = [param for here in (table, *deployment_variants(table).values()) for param in here.get("params", ())]
+    needed = [param for param in params if param.get("required") and REWRITING.isdisjoint(param) and "ask" not in param]
+    names = {to_identifier(param["name"]) for param in needed}
+    return (
+        names
+        - {to_identifier(param["name"]) for param in params if param not in needed}
+        - added_by([*_steps_in(table)])
+    )
 
 
 def _lists_of_texts(table: Any, types: Mapping[str, str]) -> set[str]:

@@ -18,7 +18,7 @@ from ..scopes import (
     root_names,
 )
 from ..source_file import Definition, Definitions, Path
-from ..value_kinds import kind_of_result
+from ..value_kinds import A_KIND, kind_of_result
 from .many_items import added_by
 from .requests import modelled_lists
 
@@ -169,6 +169,16 @@ def change_findings(definitions: Definitions, view: Definition) -> Findings:
 _ONE_PATH = re.compile(r"\w+(?:\.\w+)*")
 
 
+_TIMES, _AMOUNTS = ("age", "date", "time"), ("bytes", "duration", "hours")
+
+
+def format_fault(form: str | None, kind: str) -> str | None:
+    """Why a format makes nothing of a value of this kind, or None."""
+    if form in (*_TIMES, *_AMOUNTS) and kind in ("array", "object", "boolean"):
+        return f"{form} is for {'times' if form in _TIMES else 'numbers'}, and this is {A_KIND[kind]}"
+    return None
+
+
 def column_findings(definitions: Definitions, view: Definition) -> Findings:
     """Columns that show nothing, or that nobody sees."""
     columns = view.table["columns"]
@@ -190,6 +200,8 @@ def column_findings(definitions: Definitions, view: Definition) -> Findings:
     shown_plainly = {each.get("value") for each in columns if each.get("format") not in ("bar", "list")}
     for place, each in enumerate(columns):
         kind = kind_of_result(each.get("value", ""))
+        if (fault := format_fault(each.get("format"), kind)) is not None:
+            yield Finding(("columns", place, "format"), fault)
         if each.get("format") == "bar" and kind in ("", "array") and each.get("value") in shown_plainly:
             kind = "value that another column shows"
         if each.get("format") == "bar" and kind not in ("", "array"):
