@@ -27,7 +27,7 @@ WRONG = [
     ("fields.components[?nmae == 'x'].name", "'fields.components[]' has no 'nmae', did you mean 'name'?"),
     ("fields.components[0].naem", "'fields.components[]' has no 'naem', did you mean 'name'?"),
     ("fields.components | [0].naem", "'fields.components[]' has no 'naem', did you mean 'name'?"),
-    ("fields.components[].lead.idd", ""),
+    ("fields.components[].lead.idd", "'fields.components[].lead' has no 'idd', did you mean 'id'?"),
     ("sort_by(fields.components, &naem)[].name", "'fields.components[]' has no 'naem', did you mean 'name'?"),
     ("sort_by(fields.components, &name)[].naem", "'fields.components[]' has no 'naem', did you mean 'name'?"),
     ("fields.labels[].{name: name}", "'fields.labels[]' is a text: there is nothing inside, write @ for it"),
@@ -38,6 +38,11 @@ WRONG = [
     ("issueId", "it has no 'issueId', did you mean 'id'?"),
     ("{a: fields.summry}.a", "'fields' has no 'summry', did you mean 'summary'?"),
     ("elsewhere", ""),
+    ("fields.label", "'fields' has no 'label', did you mean 'labels'?"),
+    (
+        "contains(fields.components, 'web')",
+        "'fields.components' is a list of tables: say which member, contains(fields.components[].NAME, ...)",
+    ),
     ("fields.summry || ''", "'fields' has no 'summry', did you mean 'summary'?"),
     ("not_null(other, fields.summry)", "'fields' has no 'summry', did you mean 'summary'?"),
 ]

@@ -57,6 +57,7 @@ class Missed:
     place: str
     name: str
     there: ValueShape = field(compare=False)
+    said: str = ""  # what is wrong, where it is no member
 
     @property
     def path(self) -> str:
@@ -65,6 +66,8 @@ class Missed:
     @property
     def text(self) -> str:
         """What is wrong, where that is plain; nothing where a table may have more members than its samples."""
+        if self.said:
+            return self.said
         place = repr(self.place) if self.place else "it"
         if self.there.kind == "array":
             return f"{place} is a list: write {self.place}[].{self.name}"
@@ -82,6 +85,9 @@ class Missed:
         inside = [name for name, part in members.items() if self.name in part.members and len(part.members) >= _MANY]
         if (slip := slip_of(self.name, members)) is not None:
             return slip
+        short = [name for name in members if self.name[:-1] == name or self.name == name[:-1]]
+        if len(short) == 1 and len(self.name) > _FEW:
+            return short[0]
         if self.name.endswith("Id") and "id" in members and self.name[:-2].lower() in self.there.answer_of.lower():
             return "id"
         return longer[0] if len(longer) == 1 else f"{inside[0]}.{self.name}" if len(inside) == 1 else None
@@ -95,6 +101,7 @@ class _Seen:
     place: str
 
 
+_FEW = 1  # letters, of which a slip says nothing
 _MANY = 5  # members of a part that holds nearly all of a thing
 _UNKNOWN = _Seen(ValueShape(), "")
 
@@ -200,4 +207,13 @@ class _Walk:
         plain = [self.visit(each, here) for each in arguments if each["type"] != "expref"]
         for each in (each for each in arguments if each["type"] == "expref"):
             self.visit(each["children"][0], self._item(plain[0]) if plain else _UNKNOWN)
+        if function == "contains" and len(arguments) == 2:
+            self._note_tables(plain[0], arguments[1])
         return plain[0] if function in ("sort_by", "reverse") and plain else _UNKNOWN
+
+    def _note_tables(self, listed: _Seen, looked_for: Node) -> None:
+        item = listed.shape.item
+        if item is not None and item.kind == "object" and looked_for["type"] == "literal":
+            is_table = isinstance(looked_for["value"], dict)
+            text = f"{listed.place!r} is a list of tables: say which member, contains({listed.place}[].NAME, ...)"
+            self.missed += [] if is_table else [Missed(listed.place, "", listed.shape, text)]

@@ -192,6 +192,13 @@ def test_what_is_right_passes(tmp_path: Path, text: str) -> None:
             of_source(CERTIFICATE.replace("ALLOWED", r"https://*\.example\.com/*\.pem")),
             "a * repeats what stands before it, the slash here",
         ),
+        (of_sample("contains(body.lines, 'RYE')"), "in the samples 'body.lines' is a list of tables: say which member"),
+        (of_sample("body.customer.namee"), "in the samples 'body.customer' has no 'namee', did you mean 'name'?"),
+        (
+            of_sample("body.number").replace(EXEC, EXEC.replace(" }", ', envelope = "own" }'))
+            + '[envelope.own]\ntitle = "Own"\nrequires = "body.phone"\nsend = "{body.number}"\n',
+            "is sent for no event: it requires body.phone, which no sample has",
+        ),
         (of_sample("body.customer.nmae"), "in the samples 'body.customer' has no 'nmae', did you mean 'name'?"),
         (of_sample("body.lines[].sku == 'x'").replace("lines[].sku", "customers"), "did you mean 'customer'?"),
         (of_route('{ handler = "forward", url = "https://x.example/", headers = { X-Id = "$id" } }'), "`login` signs in"),

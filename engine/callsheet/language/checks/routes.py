@@ -17,9 +17,9 @@ from ..conditions import (
     never_holds,
 )
 from ..problem import Finding, Findings
-from ..scopes import names_in, paths_in, plain_paths
+from ..scopes import names_in, paths_in, plain_paths, root_names
 from ..source_file import Definition, Definitions, Path
-from ..template import fill_template
+from ..template import TemplateError, evaluate, fill_template, is_true
 from ..value_kinds import type_faults, types_of_samples
 from ..value_shapes import ValueShape, missed_members, shape_of
 from .listener import is_pattern, media_type_faults, type_of_event
@@ -126,13 +126,18 @@ def _sample_findings(definitions: Definitions, route: Definition, events: Sequen
     types = types_of_samples(samples, "body") if len(samples) == len(events) else {}
     lists = {table["events"] for table in tables if "events" in table}
     scope = _shapes_of_samples(tables, samples) if types else {}
+    for place, handler in enumerate(route.table["do"]) if types else ():
+        envelope = definitions.get(("envelope", handler.get("envelope", "")))
+        needed = envelope.table.get("requires", "") if envelope is not None else ""
+        if needed and {*root_names(needed)} == {"body"} and not any(_is_met(needed, each) for each in samples):
+            yield Finding(("do", place, "envelope"), f"is sent for no event: it requires {needed}, which no sample has")
     for path, expression in expressions_of(route):
         if expression_fault(expression):
             continue
         forms = dict.fromkeys(_fields_of_forms(tables, expression), "string")
         yield from (Finding(path, text) for text in type_faults(expression, {**types, **forms}))
         for missed in missed_members(expression, scope) if scope else ():
-            if missed.there.kind == "object" and missed.text:  # anything else is of another type
+            if (missed.there.kind == "object" or missed.said) and missed.text:  # anything else is of another type
                 yield Finding(path, f"in the samples {missed.text}")
         for first, *rest in plain_paths(expression):
             whole = ".".join((first, *rest))
@@ -145,6 +150,13 @@ def _sample_findings(definitions: Definitions, route: Definition, events: Sequen
                     yield Finding(path, f"{whole}: `body` is that already in the samples: write {inside}")
                 elif around and lists:
                     yield Finding(path, f"{whole}: stands beside the list of events, and `body` is of one of them")
+
+
+def _is_met(condition: str, body: Any) -> bool:
+    try:
+        return is_true(evaluate(condition, {"body": body}))
+    except TemplateError:
+        return True  # that is told of the envelope
 
 
 def _shapes_of_samples(sources: Sequence[Mapping[str, Any]], samples: Sequence[Any]) -> dict[str, ValueShape]:
