@@ -76,6 +76,12 @@ def test_what_some_sample_has_is_found(expression: str) -> None:
     assert list(missed_members(expression, {"word": shape_of(["x"])}, shape)) == []
 
 
+def test_names_that_differ_in_their_digits_are_no_slips() -> None:
+    """Sites number their own fields, each in its way."""
+    shape = shape_of([{"customfield_10016": 3, "customfield_10030": "x"}])
+    assert [missed.text for missed in missed_members("customfield_10050.value", {}, shape)] == [""]
+
+
 def test_names_of_the_scope_are_judged_and_others_are_not() -> None:
     scope = {"old": SHAPE}
     assert [missed.path for missed in missed_members("old.fields.statuss && new.fields.statuss", scope)] == [

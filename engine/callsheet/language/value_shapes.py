@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from .scopes import Node, syntax_tree
 from .value_kinds import A_KIND, type_word
 
 _LONGEST_WORD = 40
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass
@@ -80,7 +82,11 @@ class Missed:
 
     def _meant(self) -> str | None:
         """Another spelling, a longer name that begins so, the only part in which it stands, or the id of the thing."""
-        members = {name: part for name, part in self.there.members.items() if part.kinds}
+        known = self.there.members.items()
+        bare = _DIGITS.sub("", self.name)  # names that differ in their digits are those of two things
+        members = {
+            name: part for name, part in known if part.kinds and (bare == self.name or _DIGITS.sub("", name) != bare)
+        }
         longer = [name for name in members if name.startswith(self.name) and name[len(self.name) :][:1].isupper()]
         inside = [name for name, part in members.items() if self.name in part.members and len(part.members) >= _MANY]
         if (slip := slip_of(self.name, members)) is not None:

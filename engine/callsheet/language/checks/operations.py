@@ -449,9 +449,8 @@ def parameter_findings(definitions: Definitions, parameter: Definition) -> Findi
     elif not all(file.shipped for file in parameter.files):
         name, here = (parameter.id[len(product) + 1 :], product) if dot and product in known else (parameter.id, "")
         names = _parameter_names(definitions, here)
-        if name not in names:
-            text = f"no operation{f' of {here}' if here else ''} has a parameter {name!r}{did_you_mean(name, names)}"
-            yield Finding((), text)
+        if name not in names and (near := did_you_mean(name, names)):  # else a later import may bring it
+            yield Finding((), f"no operation{f' of {here}' if here else ''} has a parameter {name!r}{near}")
 
 
 def _parameter_names(definitions: Definitions, product: str) -> set[str]:
