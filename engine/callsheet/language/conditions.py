@@ -96,8 +96,17 @@ def conditions_joined(expression: str) -> list[str]:
     """Those that all have to hold, each in the words of its tree: `a` and `b` of `a && b`. Plain names as they are."""
     if not expression:
         return []
-    parts = _parts_of(syntax_tree(expression), "and_expression")
-    return [part["value"] if part["type"] == "field" else repr(part) for part in parts]
+    return [_word_of(part) for part in _parts_of(syntax_tree(expression), "and_expression")]
+
+
+def _word_of(part: Node) -> str:
+    return str(part["value"]) if part["type"] == "field" else repr(part)
+
+
+def ways_to_hold(condition: str) -> list[list[str]]:
+    """What has to hold together, for each of the ways in which it can: `a && b || c` in two."""
+    parts = _parts_of(syntax_tree(condition), "or_expression")
+    return [[_word_of(each) for each in _parts_of(part, "and_expression")] for part in parts]
 
 
 def names_left_out(condition: str) -> list[str]:

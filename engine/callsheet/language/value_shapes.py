@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from ..errors import slip_of
@@ -91,6 +92,9 @@ class Missed:
         inside = [name for name, part in members.items() if self.name in part.members and len(part.members) >= _MANY]
         if (slip := slip_of(self.name, members)) is not None:
             return slip
+        folded = self.name.replace("_", "").lower()
+        if (other := next((name for name in members if name.replace("_", "").lower() == folded), None)) is not None:
+            return other
         short = [name for name in members if self.name[:-1] == name or self.name == name[:-1]]
         if len(short) == 1 and len(self.name) > _FEW:
             return short[0]
@@ -215,6 +219,8 @@ class _Walk:
             self.visit(each["children"][0], self._item(plain[0]) if plain else _UNKNOWN)
         if function == "contains" and len(arguments) == 2:
             self._note_tables(plain[0], arguments[1])
+        if function == "merge" and plain and all(each.shape.kind == "object" for each in plain):
+            return _Seen(ValueShape({"object"}, dict(chain(*(each.shape.members.items() for each in plain)))), "")
         return plain[0] if function in ("sort_by", "reverse") and plain else _UNKNOWN
 
     def _note_tables(self, listed: _Seen, looked_for: Node) -> None:

@@ -222,9 +222,11 @@ class _AnswerTrial:
         steps, scope, result = _steps_of(command), Scope(), command.get("result", "")
         if not steps or ({"value", "batch", "as", "each"} & steps[-1].keys() and not result):
             return None
+        answers: AnswerShapes | None
         if result:
             list(self._step_findings(steps, scope, ()))
-            answers = scope.get(result[1:-1]) if isinstance(result, str) else None
+            names = [{name: found[place] for name, found in scope.items()} for place in (0, 1)]
+            answers = AnswerShapes(*(_shape_of_value(result, each) for each in names))
         else:
             answers = self.answers(steps[-1], view=command) if "call" in steps[-1] else None
         return answers.part(command.get("items", "@")).item if answers is not None else None
@@ -363,6 +365,16 @@ def _add_unknown(shape: ValueShape, words: Iterable[str]) -> None:
     for word in words:
         if word not in there:
             shape.members[word] = ValueShape()
+
+
+def _shape_of_value(value: Any, names: Mapping[str, ValueShape]) -> ValueShape:
+    """What is known of a value with placeholders, by what these names are."""
+    if isinstance(value, dict):
+        return ValueShape({"object"}, {key: _shape_of_value(part, names) for key, part in value.items()})
+    if isinstance(value, str) and (expressions := [*expressions_in(value)]):
+        is_whole = value == f"{{{expressions[0]}}}"
+        return result_shape(expressions[0], names, None) if is_whole else ValueShape({"string"})
+    return shape_of([value])
 
 
 def _says_something(body: Any) -> bool:

@@ -49,7 +49,11 @@ def body_faults(
     """
     if forms := _forms_for(definitions, schema, body):
         # One value of several may be for one form, and the next for another.
-        single = {name: param for name, param in params.items() if not {"choices", "default"} & param.keys()}
+        single = {
+            name: param
+            for name, param in params.items()
+            if not {"choices", "default"} & param.keys() or param.get("convert") in TYPE_OF_CONVERTED
+        }
         faults = [[*body_faults(definitions, form, body, path, params=single)] for form in forms]
         yield from min(faults, key=len) if all(faults) else ()
         return

@@ -54,7 +54,16 @@ def operation_problems(definitions: Definitions, definition: Definition) -> Find
         path = str(here["http"]).partition(" ")[2]
         if not _BRACES.fullmatch(path):
             yield Finding((ON, deployment, "http"), "a parameter of the path stands in a pair of braces: {name}")
+        for name in _lost_parameters(here, path):
+            yield Finding((ON, deployment, "http"), f"the path has no {{{name}}}, a parameter that stands in the path")
         yield from _paging_findings(definitions, here, (ON, deployment))
+
+
+def _lost_parameters(here: OperationDefinition, path: str) -> Iterator[str]:
+    """Parameters of the path that the path of a deployment does not have, while it has another one."""
+    placed = re.findall(r"{([^{}]+)}", path)
+    said = [param["name"] for param in here.get("params", ()) if param.get("in") == "path"]
+    yield from (name for name in said if name not in placed and not {*placed} <= {*said})
 
 
 def taken_parameters(operation: OperationDefinition) -> dict[str, bool]:

@@ -642,6 +642,8 @@ def pattern_fault(pattern: Any, groups: int = 0) -> str | None:
         return f"not clear: {str(error).lower()}: put \\ before that sign"
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         return f"not a regular expression: {error}"
+    if doubled := re.search(r"(?<!\\)\\\\[dDwWsSbB.](?![\\:])", str(pattern)):
+        return f"{doubled[0]} fits a backslash and a letter: in single quotes \\ is written once, {doubled[0][1:]}"
     if re.match(r"/\^|.*[^\\]\$/[a-z]*$", str(pattern)):
         return "fits nothing: no / stands around an expression here"
     if fits_no_text(pattern):

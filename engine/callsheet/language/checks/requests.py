@@ -295,6 +295,12 @@ class CallChecker:
                 yield (*at, "args", name), text
                 continue
             listed = [self.params.get(item[1:-1].strip()) for item in _texts_of_list(value) if _is_one_path(item)]
+            if inner := next((each for each in listed if each and has_several(each)), None):
+                yield (
+                    (*at, "args", name),
+                    f"{inner['name']!r} is a list, in a list here: leave out the brackets",
+                )
+                continue
             sent = [word for each in [param, *listed] if each for word in _sent_words(each)]
             if sent and taken.get("enum") == sent:
                 continue

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean, near_or_all, slip_of
-from ..conditions import fixed_truth
+from ..conditions import conditions_joined, fixed_truth, ways_to_hold
 from ..http_methods import READING
 from ..merge import deployment_variants, said_by_deployment
 from ..problem import Finding, Findings
@@ -559,6 +559,12 @@ def _unreached_cases(action: ActionHere, at: Path) -> Findings:
         if when is None or when in found or fixed_truth(when):
             yield Finding((*at, "cases", place + 1), f"is never reached: case {place} always counts")
             return
+        for number, later in enumerate(cases[place + 1 :], place + 1):
+            asked = {*conditions_joined(later.get("when", ""))}
+            if any({*each} <= asked for each in ways_to_hold(when)):
+                text = f"is never reached: case {place} is true wherever this one is"
+                yield Finding((*at, "cases", number), text)
+                return
 
 
 def _answer_findings(answer: Mapping[str, Any], views: Collection[str], at: Path) -> Findings:

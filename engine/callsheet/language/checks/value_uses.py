@@ -213,9 +213,10 @@ def _need_findings(
 def _findings_on_deployment(definitions: Definitions, table: CommandDefinition, params: Params) -> Findings:
     yield from _default_findings(definitions, table)
     yield from _word_findings({key: table.get(key) for key in ("args", "body", "result")}, params, ())
-    for at, step in [((), table), *((("step", number), each) for number, each in enumerate(table.get("step", ())))]:
+    for at, step in _steps_with_places(table):
         yield from (Finding((*at, *path), text) for path, text in _doubled_braces(step, params))
         yield from (Finding((*at, *path), text) for path, text in _misspelt_options(step, params))
+        yield from (Finding((*at, *path), text) for path, text in _other_signs(step, params))
     answers = added_by([*_steps_in(table)])
     for number, step in enumerate(table.get("step", ())) if answers else ():
         yield from (  # an argument may be such a path: what is to be expanded
@@ -241,6 +242,15 @@ def _findings_on_deployment(definitions: Definitions, table: CommandDefinition, 
         ):
             text = f"leaves the not: in its words for among(..., {name}), and nothing hands it to that"
             yield Finding(("params", place, "excludes"), text)
+
+
+def _steps_with_places(table: Any) -> Iterator[tuple[Path, Any]]:
+    """The command itself, its steps, and those of each item."""
+    yield (), table
+    for number, step in enumerate(table.get("step", ())):
+        yield ("step", number), step
+        for place, inner in enumerate(step.get("each", {}).get("step", ())):
+            yield ("step", number, "each", "step", place), inner
 
 
 def _steps_findings(definitions: Definitions, steps: Sequence[Any], params: Params, at: Path) -> Findings:
@@ -367,6 +377,16 @@ _TOLD = ("confirm", "fail", "note")  # to a person; a hint may say how a templat
 _OPTION_IN_TEXT = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
 
 
+def _other_signs(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
+    """Names as a shell has them, and places as other languages mark them, which a person would read as they stand."""
+    for key in _TOLD:
+        for text in texts_in(step.get(key)):
+            for name in (each for each in _VARIABLE.findall(text) if each in params and "{" not in text):
+                yield (key,), f"${name} is said as it stands: a value is written {{{name}}}"
+            if "{" not in text and re.search(r"(?<!\w)%[sd](?!\w)", text):
+                yield (key,), "%s is said as it stands: a value stands in braces, {name}"
+
+
 def _misspelt_options(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
     """Options of the command that a text for a person names with a slip."""
     names = {param["name"] for param in params.values() if param.get("kind") != "argument"}
@@ -382,7 +402,7 @@ def _doubled_braces(step: Mapping[str, Any], params: Params) -> Iterator[tuple[P
     for key in _TOLD:
         for text in texts_in(step.get(key)):
             for found in _LITERAL_BRACES.finditer(text):
-                if found[1] in params or found[1] in ("given", "named"):
+                if found[1] in params or found[1] in ("given", "named"):  # else it may be any word
                     yield (key,), f"{found[0]} is that word in braces: a value stands in one pair, {found[0][1:-1]}"
 
 

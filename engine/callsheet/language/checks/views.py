@@ -191,6 +191,9 @@ def column_findings(definitions: Definitions, view: Definition) -> Findings:
     read: dict[Path, str] = {("columns", place, "value"): each.get("value", "") for place, each in enumerate(columns)}
     for path, other in conflicting_forms({("id",): view.table.get("id", ""), **read}):
         yield Finding(path, f"takes an item as a list, and {'.'.join(map(str, other))} takes it as a table")
+    headings = {each["name"]: each.get("value", "") for each in columns}
+    if (id := view.table.get("id", "")) in headings and id not in headings.values() and id != id.lower():
+        yield Finding(("id",), f"is the heading of a column: write {headings[id]}")
     colored = [each for each in columns if "palette" in each and _ONE_PATH.fullmatch(each.get("value", ""))]
     words = {each["value"]: each["name"] for each in colored}
     for path, text in read.items():
