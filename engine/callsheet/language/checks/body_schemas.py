@@ -336,9 +336,9 @@ def schema_problems(
         near = did_you_mean(name, table.get("properties", {}))
         beside = ", and `additionalProperties` takes no other" if table.get("additionalProperties") is False else ""
         yield Finding(path, f"`properties` have no {name!r}{near or beside}")
-    if definition.id in endless and _is_circular(definitions, definition.id):
+    if definition.id in endless and _leads_back(definitions, definition.id, _same_value):
         yield Finding((), "refers back to itself without an object or a list between")
-    if "required" in definition.table and needs_itself(definitions, definition.id):
+    if "required" in definition.table and _leads_back(definitions, definition.id, _always_inside):
         yield Finding(("required",), "no value has all of it: what it needs holds another one of these, and so on")
 
 
@@ -514,11 +514,11 @@ def _type_findings(kinds: Any, path: Path) -> Findings:
             yield Finding(path, f"unknown type {kind!r}{did_you_mean(str(kind), TYPES)}")
 
 
-def needs_itself(definitions: Definitions, start: str) -> bool:
-    """Whether each value of a schema would have to hold another one of it, and so on for ever."""
+def _leads_back(definitions: Definitions, start: str, follow: Callable[[Any], Iterator[str]]) -> bool:
+    """Whether following schemas by what their tables name leads back to where it began."""
     seen, waiting = set[str](), [start]
     while waiting:
-        for id in _always_inside(_table_of(definitions, waiting.pop())):
+        for id in follow(_table_of(definitions, waiting.pop())):
             if id == start:
                 return True
             if id not in seen:
@@ -568,21 +568,6 @@ def endless_schemas(definitions: Definitions) -> set[str]:
             if not leads[id]:
                 waiting.append(id)
     return set(leads)
-
-
-def _is_circular(definitions: Definitions, start: str) -> bool:
-    """Whether following what describes the same value leads back to where it began."""
-    seen: set[str] = set()
-    waiting = [start]
-    while waiting:
-        found = definitions.get(("schema", waiting.pop()))
-        for id in _same_value(found.table) if found else ():
-            if id == start:
-                return True
-            if id not in seen:
-                seen.add(id)
-                waiting.append(id)
-    return False
 
 
 def _same_value(schema: Any) -> Iterator[str]:
