@@ -309,7 +309,7 @@ def _operand_faults(node: Node) -> Iterator[str]:
         if chosen["type"] == "literal" and not is_true(chosen["value"]):
             yield f"the part behind || is always taken: {dump_json(chosen['value'])} counts as not there"
     for one, other in (children, children[::-1]) if node["type"] == "comparator" else ():
-        if other["type"] == "literal" and other["value"] in _NOTHING and one["type"] in ("field", "subexpression"):
+        if other["type"] == "literal" and other["value"] == "null" and one["type"] in ("field", "subexpression"):
             yield f"{other['value']!r} is a text: what is not there is written `null`"
         changed = _CASES.get(one["value"]) if one["type"] == "function_expression" else None
         word = other["value"] if other["type"] == "literal" else None
@@ -317,7 +317,6 @@ def _operand_faults(node: Node) -> Iterator[str]:
             yield f"{one['value']}(...) is never {word!r}: write {changed(word)!r}"
 
 
-_NOTHING = ("null", "None", "undefined")
 _CASES = {"lower": str.lower, "upper": str.upper}
 _FIELD = {"type": "field", "children": []}
 

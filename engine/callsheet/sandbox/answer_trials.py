@@ -201,11 +201,6 @@ class _AnswerTrial:
         there = {missed.path: missed.text for missed in missed_members(text, whole, answers and answers.whole)}
         for missed in missed_members(text, asked, answers and answers.asked):
             yield Finding(at, missed.text or there.get(missed.path, _not_asked_for(missed)))
-        for names, value in comparisons_in(text):
-            words = result_shape(".".join(names), asked, answers and answers.asked).words
-            same = [word for word in words if isinstance(value, str) and word.casefold() == value.casefold()]
-            if same and value not in words:
-                yield Finding(at, f"{value!r} is written {same[0]!r} in what the sandbox answers")
 
     # What is shown.
 
@@ -255,6 +250,12 @@ class _AnswerTrial:
         candidate = self._item_of(table)
         for key in ("where", "value", "label") if candidate is not None else ():
             yield from self._findings_in(table.get(key, "@"), {}, candidate, (key,))
+        asked = {*texts_in([*table.get("args", {}).values()])}  # other words of a site are as somebody wrote them there
+        for names, value in comparisons_in(table.get("where", "@")) if candidate is not None else ():
+            words = asked & result_shape(".".join(names), {}, candidate and candidate.asked).words
+            same = [word for word in words if isinstance(value, str) and word.casefold() == value.casefold()]
+            if same and value not in words:
+                yield Finding(("where",), f"{value!r} is written {same[0]!r} in `args` and in what the sandbox answers")
         compared = [(place, text) for place, text in enumerate(table.get("match", ())) if candidate is not None]
         found = [(place, [*missed_members(text, {}, candidate and candidate.asked)]) for place, text in compared]
         for place, missed in found:
@@ -280,7 +281,7 @@ class _AnswerTrial:
         answers = self.answers(table, whole="items" in table)
         return None if answers is None else answers.part(table.get("items", "@")).item
 
-    # AnswerShapes.
+    # Answers.
 
     def answers(self, step: Any, *, view: Any = None, whole: bool = False) -> AnswerShapes | None:
         """What the site answers to a call with the arguments that are written out; None where that cannot be tried.
@@ -293,7 +294,8 @@ class _AnswerTrial:
         asked = self._items(step["call"], args, whole=whole)
         if asked is None:
             return None
-        lists = {name: value for name, value in args.items() if isinstance(value, list)}
+        there = _member_names(asked)  # a list of those says what is wanted; any other chooses among things
+        lists = [name for name, value in args.items() if isinstance(value, list) and there & {*texts_in(value)}]
         plain = {name: value for name, value in args.items() if name not in lists}
         unasked = self._items(step["call"], plain, whole=whole) if lists else None
         words = {word for text in texts_in([*step.get("args", {}).values()]) for word in _WORD.findall(text)}
@@ -357,14 +359,18 @@ def _tries(action: TriedAction, requests: MadeRequests, args: Mapping[str, Any])
 
 def _add_unknown(shape: ValueShape, words: Iterable[str]) -> None:
     """What a call names and no answer has at any place: parts that only a real site adds where they are asked for."""
-    there, waiting = set[str](), [shape]
+    there = _member_names(shape)
+    shape.members |= {word: ValueShape() for word in words if word not in there}
+
+
+def _member_names(shape: ValueShape) -> set[str]:
+    """At any place below."""
+    found, waiting = set[str](), [shape]
     while waiting:
         each = waiting.pop()
-        there |= each.members.keys()
+        found |= each.members.keys()
         waiting += [*each.members.values(), *([each.item] if each.item is not None else [])]
-    for word in words:
-        if word not in there:
-            shape.members[word] = ValueShape()
+    return found
 
 
 def _shape_of_value(value: Any, names: Mapping[str, ValueShape]) -> ValueShape:

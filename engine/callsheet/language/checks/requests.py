@@ -263,7 +263,7 @@ class CallChecker:
             taken = params.get(name)
             if taken is None:
                 continue
-            is_word = taken.get("in") == "path" and isinstance(value, str) and value in self.params
+            is_word = isinstance(value, str) and value in self.params and parameters_in_path(here) == [name]
             if is_word and value not in names_in([given, step.get("body")]):
                 yield (*at, "args", name), f"is the word {value!r}: the value is written {{{value}}}"
                 continue

@@ -223,7 +223,8 @@ def _segment_findings(definitions: Definitions, container: Definition) -> Findin
     for key in ("within", "searches"):
         for place, path in enumerate(container.table.get(key, ())):
             for segment in (each for each in path.split("/") if re.fullmatch(r"[\w.-]+", each) and each not in known):
-                yield Finding((key, place), f"no operation has {segment!r} in its path{did_you_mean(segment, known)}")
+                if near := did_you_mean(segment, known):  # else it may be a path that nobody documents
+                    yield Finding((key, place), f"no operation has {segment!r} in its path{near}")
 
 
 def _names_in_requests(definitions: Definitions) -> set[str]:

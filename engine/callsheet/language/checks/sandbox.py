@@ -244,8 +244,10 @@ def _unshown_views(definitions: Definitions, entity: Definition) -> Findings:
     views = {name for _, here in said_by_deployment(entity.table) for name in here.get("views", {})}
     for at, here in said_by_deployment(entity.table):
         for name in here.get("views", {}):
-            if name not in named:
-                yield Finding((*at, "views", name), f"nothing shows it{did_you_mean(name, {*_USUAL_VIEWS} - views)}")
+            if name not in named and (
+                near := did_you_mean(name, {*_USUAL_VIEWS} - views)
+            ):  # else an expression may name it
+                yield Finding((*at, "views", name), f"nothing shows it{near}")
 
 
 def _shared_actions(definitions: Definitions, entity: Definition, aliases: Mapping[str, str]) -> Findings:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DefinitionError, did_you_mean, slip_of
+from ...errors import DefinitionError, did_you_mean
 from ...registry import JOURNAL, PAGING, SITE_SETTINGS
 from ..command_line import bind_words
 from ..conditions import compared_paths, names_left_out
@@ -33,6 +33,7 @@ from .references import (
     shape_places,
 )
 from .requests import answers_list
+from .told_texts import LITERAL_BRACES, VARIABLE, told_text_faults
 from .views import NEEDED
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ _NOT_FOR_EDITS = ("adf", "json", "storage", "wiki")
 _WHOLE = re.compile(r"\{(\w+)\}")
 _AMONG_WORDS = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 _AS_IN_A_SHELL = re.compile(r"\$\{\s*(\w+)[^{}]*\}")
-_VARIABLE = re.compile(r"\$(\w+)")
-_LITERAL_BRACES = re.compile(r"\{\{\s*(\w+)[\w.]*\s*\}\}")
 _TYPED = re.compile(r"\{given\.(\w+)\}")
 _SHOWN = re.compile(r"\{named\.(\w+)\}")
 _NAME_OF_ID = re.compile(r"(?:(?:^|[_-])id|Id|ID)(?:OrKey)?$")
@@ -214,9 +213,7 @@ def _findings_on_deployment(definitions: Definitions, table: CommandDefinition, 
     yield from _default_findings(definitions, table)
     yield from _word_findings({key: table.get(key) for key in ("args", "body", "result")}, params, ())
     for at, step in _steps_with_places(table):
-        yield from (Finding((*at, *path), text) for path, text in _doubled_braces(step, params))
-        yield from (Finding((*at, *path), text) for path, text in _misspelt_options(step, params))
-        yield from (Finding((*at, *path), text) for path, text in _other_signs(step, params))
+        yield from (Finding((*at, *path), text) for path, text in told_text_faults(definitions, step, params))
     answers = added_by([*_steps_in(table)])
     for number, step in enumerate(table.get("step", ())) if answers else ():
         yield from (  # an argument may be such a path: what is to be expanded
@@ -351,9 +348,7 @@ def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findi
                 continue
             if text == NEEDED and key == "args":
                 yield Finding((*at, key, *path), f"is the word {NEEDED!r}: what columns need is written {{{NEEDED}}}")
-            if (path[-1:] == (text,) and text in params) or (
-                key == "result" and text in params and text not in names_in(value)
-            ):
+            if path[-1:] == (text,) and text in params:
                 yield Finding((*at, key, *path), f"is the word {text!r}: the value is written {{{text}}}")
             shown = _SHOWN.fullmatch(text) if key != "result" else None
             is_for_id = shown is not None and path and _NAME_OF_ID.search(str(path[-1]))
@@ -371,47 +366,14 @@ def _word_findings(tables: Mapping[str, Any], params: Params, at: Path) -> Findi
 
 
 _PLAIN_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_TOLD = ("confirm", "fail", "note")  # to a person; a hint may say how a template is written
-
-
-_OPTION_IN_TEXT = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
-
-
-def _other_signs(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
-    """Names as a shell has them, and places as other languages mark them, which a person would read as they stand."""
-    for key in _TOLD:
-        for text in texts_in(step.get(key)):
-            for name in (each for each in _VARIABLE.findall(text) if each in params and "{" not in text):
-                yield (key,), f"${name} is said as it stands: a value is written {{{name}}}"
-            if "{" not in text and re.search(r"(?<!\w)%[sd](?!\w)", text):
-                yield (key,), "%s is said as it stands: a value stands in braces, {name}"
-
-
-def _misspelt_options(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
-    """Options of the command that a text for a person names with a slip."""
-    names = {param["name"] for param in params.values() if param.get("kind") != "argument"}
-    for key in (*_TOLD, "hint"):
-        for text in texts_in(step.get(key)):
-            for name in (each for each in _OPTION_IN_TEXT.findall(text) if each not in names):
-                if (meant := slip_of(name, names)) is not None:
-                    yield (key,), f"there is no --{name}, did you mean --{meant}?"
-
-
-def _doubled_braces(step: Mapping[str, Any], params: Params) -> Iterator[tuple[Path, str]]:
-    """Names in doubled braces, which a person would read as they stand."""
-    for key in _TOLD:
-        for text in texts_in(step.get(key)):
-            for found in _LITERAL_BRACES.finditer(text):
-                if found[1] in params or found[1] in ("given", "named"):  # else it may be any word
-                    yield (key,), f"{found[0]} is that word in braces: a value stands in one pair, {found[0][1:-1]}"
 
 
 def _brace_faults(text: str, params: Params, *, is_body: bool) -> Iterator[str]:
     """Braces as other programs have them. A text of a body may say anything."""
-    for found in _LITERAL_BRACES.finditer(text):
+    for found in LITERAL_BRACES.finditer(text):
         if found[1] in params:
             yield f"{found[0]} is that word in braces: a value stands in one pair, {found[0][1:-1]}"
-    if is_body and (name := _VARIABLE.fullmatch(text)) and name[1] in params:
+    if is_body and (name := VARIABLE.fullmatch(text)) and name[1] in params:
         yield f"{text} is sent as it stands: the value is written {{{name[1]}}}"
     dollar = _AS_IN_A_SHELL.fullmatch(text) if is_body else _AS_IN_A_SHELL.search(text)
     if dollar is not None and dollar[1] in params:
@@ -420,7 +382,7 @@ def _brace_faults(text: str, params: Params, *, is_body: bool) -> Iterator[str]:
         return
     with suppress(TemplateError):
         words = " ".join(piece for is_expression, piece in split_template(text) if not is_expression)
-        for name in (each for each in _VARIABLE.findall(words) if each in params):
+        for name in (each for each in VARIABLE.findall(words) if each in params):
             yield f"${name} is sent as it stands: a value is written {{{name}}}"
 
 
@@ -598,9 +560,10 @@ def _deployment_faults(path: Path, expression: str) -> Iterator[str]:
 
 
 def _always_given(table: Any) -> set[str]:
-    """The parameters that have a value whatever is typed, on each deployment."""
+    """The parameters that have a value whatever is typed, on each deployment. A text may be typed as nothing."""
     params = [param for here in (table, *deployment_variants(table).values()) for param in here.get("params", ())]
     needed = [param for param in params if param.get("required") and REWRITING.isdisjoint(param) and "ask" not in param]
+    needed = [param for param in needed if "lookup" in param or param.get("type") in ("integer", "number")]
     names = {to_identifier(param["name"]) for param in needed}
     return (
         names

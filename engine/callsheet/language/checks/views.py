@@ -192,7 +192,7 @@ def column_findings(definitions: Definitions, view: Definition) -> Findings:
     for path, other in conflicting_forms({("id",): view.table.get("id", ""), **read}):
         yield Finding(path, f"takes an item as a list, and {'.'.join(map(str, other))} takes it as a table")
     headings = {each["name"]: each.get("value", "") for each in columns}
-    if (id := view.table.get("id", "")) in headings and id not in headings.values() and id != id.lower():
+    if (id := view.table.get("id", "")) in headings and id not in headings.values() and id.isupper():
         yield Finding(("id",), f"is the heading of a column: write {headings[id]}")
     colored = [each for each in columns if "palette" in each and _ONE_PATH.fullmatch(each.get("value", ""))]
     words = {each["value"]: each["name"] for each in colored}
