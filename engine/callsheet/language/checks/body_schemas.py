@@ -63,7 +63,7 @@ def body_faults(
         param = params.get(body[1:-1].strip()) if isinstance(body, str) else None
         if param is not None and schema:
             yield from islice(_param_faults(definitions, schema, param, path), 1)
-        elif schema and isinstance(body, str):
+        elif schema and isinstance(body, str) and not body[1:-1].isidentifier():  # of a name alone nothing is known
             written = (body_faults(definitions, schema, each, path) for each in written_values(body, params))
             made = chain(_result_faults(kinds, body, path), _made_table_faults(schema, body, path))
             yield from islice(chain(chain.from_iterable(written), made), 1)

@@ -19,6 +19,8 @@ _OPTION_IN_TEXT = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
 
 def told_text_faults(definitions: Definitions, step: Mapping[str, Any], params: _Params) -> Iterator[tuple[Path, str]]:
     """Of what a command or one of its steps asks, notes, or fails with. `params` are those that it sees."""
+    if step.keys().isdisjoint((*_TOLD, "hint")):
+        return
     yield from _doubled_braces(step, params)
     yield from _misspelt_options(definitions, step, params)
     yield from _other_signs(step, params)

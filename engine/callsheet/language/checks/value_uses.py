@@ -456,8 +456,9 @@ def expression_findings(definitions: Definitions, command: Definition) -> Findin
     kept = _words_of_what_is_kept(definitions, command.table) if "was" in members else set()
     types = _types_of_params(definitions, command.table) | _types_of_answers(definitions, command.table)
     empty = _names_of_nothing(definitions, command.table)
-    always = _always_given(command.table)
-    lists = {name: ValueShape({"array"}, item=ValueShape({"string"})) for name in _lists_of_texts(command.table, types)}
+    always = _always_given(command.table) if b"when" in text else set[str]()
+    texts = _lists_of_texts(command.table, types) if "array" in types.values() else set[str]()
+    lists = {name: ValueShape({"array"}, item=ValueShape({"string"})) for name in texts}
     for place, expression in _places_of_expressions(command) if params or members or types or empty else ():
         path = place.path
         is_name = place.value.strip("{} ").isidentifier()  # what one types is judged when it is used
